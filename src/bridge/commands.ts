@@ -1,0 +1,73 @@
+// Everything the main thread can ask of an audio worker. Plain data: it must survive a structured clone, and later a
+// network. Commands for one player are carried out in the order sent.
+
+import type { PlayableInput } from "./playable-input.ts";
+
+/** Names one player on one worker; unique for the life of the process. */
+export type PlayerId = number;
+/** Names one playing of a track; unique per player and growing. Events carry it so that late ones can be told apart. */
+export type TrackId = number;
+
+/** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
+export interface VoiceCredentials {
+  readonly token: string;
+  readonly endpoint: string;
+  readonly sessionId: string;
+  readonly channelId: string | undefined;
+}
+
+/** The protocol's filters object after checking, with every member filled in (protocol-v4.md section 3.3). */
+export type FilterSettings = Readonly<Record<string, unknown>>;
+
+export interface PlayCommand {
+  readonly type: "play";
+  readonly playerId: PlayerId;
+  readonly trackId: TrackId;
+  readonly input: PlayableInput;
+  /** First position to be heard, milliseconds of song time. */
+  readonly startMs: number;
+  /** Position at which the track ends, or undefined for its own end. Ignored when not after `startMs`. */
+  readonly endMs: number | undefined;
+  readonly isPaused: boolean;
+}
+
+export type WorkerCommand =
+  /** Look at an input; answered by a `reply` with a ProbeResult. */
+  | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
+  | {
+      readonly type: "createPlayer";
+      readonly playerId: PlayerId;
+      readonly guildId: string;
+      readonly userId: string;
+      /** 0 to 1000, 100 is unchanged. */
+      readonly volume: number;
+      readonly filters: FilterSettings;
+    }
+  /** Stops everything of the player and closes voice with 1000. Answered by a `reply` once its last events are out. */
+  | { readonly type: "destroyPlayer"; readonly playerId: PlayerId; readonly requestId: number }
+  /** Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). */
+  | PlayCommand
+  /** Ends the current track without an event. */
+  | { readonly type: "stop"; readonly playerId: PlayerId }
+  | { readonly type: "pause"; readonly playerId: PlayerId; readonly isPaused: boolean }
+  | { readonly type: "seek"; readonly playerId: PlayerId; readonly trackId: TrackId; readonly positionMs: number }
+  | {
+      readonly type: "setEndTime";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly endMs: number | undefined;
+    }
+  | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }
+  | { readonly type: "setFilters"; readonly playerId: PlayerId; readonly filters: FilterSettings }
+  /**
+   * Connects, moves or (with identical values on an open connection) leaves voice as it is. Answered by a `reply` when
+   * the gateway's WebSocket is open (value: { isConnected: true }), or with an error when it could not be opened.
+   */
+  | {
+      readonly type: "connectVoice";
+      readonly playerId: PlayerId;
+      readonly requestId: number;
+      readonly credentials: VoiceCredentials;
+    }
+  /** Closes every player and exits. */
+  | { readonly type: "close" };

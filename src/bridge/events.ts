@@ -1,0 +1,92 @@
+// Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
+
+import type { LogFields, LogLevel } from "../log.ts";
+import type { PlayerId, TrackId } from "./commands.ts";
+import type { WireError } from "./wire-error.ts";
+
+/**
+ * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at every
+ * change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far off.
+ */
+export interface PositionReport {
+  readonly playerId: PlayerId;
+  readonly trackId: TrackId;
+  /** Song time that has been sent, in milliseconds. */
+  readonly positionMs: number;
+  /** When that was so, Unix epoch milliseconds. */
+  readonly epochMs: number;
+  /** Song time per real time: 0 while nothing is sent, 1 normally, the timescale factor with that filter. */
+  readonly rate: number;
+}
+
+/** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
+export interface FrameMinute {
+  readonly playerId: PlayerId;
+  /** Epoch milliseconds divided by 60000, rounded down. */
+  readonly minute: number;
+  readonly sentFrames: number;
+  /** Due frames that were not sent, by cause. */
+  readonly lostFrames: {
+    readonly inputDry: number;
+    readonly decoderLate: number;
+    readonly loopLate: number;
+    readonly voiceNotReady: number;
+  };
+  /** True when it was playing without a gap of more than 100 ms since before the start of this minute. */
+  readonly isWholeMinute: boolean;
+}
+
+/** How a worker is doing; sent every 500 ms and so also its sign of life. */
+export interface WorkerCounters {
+  readonly playerCount: number;
+  readonly playingCount: number;
+  /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
+  readonly tickLoad: number;
+  readonly framesSent: number;
+  readonly framesLost: number;
+  /** Lateness of sent packets over the last period, milliseconds. */
+  readonly latenessMsP99: number;
+  readonly latenessMsMax: number;
+}
+
+/** Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. */
+export type EndReason = "finished" | "loadFailed" | "cleanup";
+
+export type WorkerEvent =
+  /** The worker can take commands. */
+  | { readonly type: "ready" }
+  | { readonly type: "reply"; readonly requestId: number; readonly value: unknown }
+  | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
+  | { readonly type: "trackEnded"; readonly playerId: PlayerId; readonly trackId: TrackId; readonly reason: EndReason }
+  | {
+      readonly type: "trackException";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly error: WireError;
+    }
+  | {
+      readonly type: "trackStuck";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly thresholdMs: number;
+    }
+  | { readonly type: "position"; readonly report: PositionReport }
+  /** `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread. */
+  | {
+      readonly type: "voiceState";
+      readonly playerId: PlayerId;
+      readonly isConnected: boolean;
+      readonly isReady: boolean;
+      /** -1 without a connection, 0 before the first heartbeat is acknowledged. */
+      readonly pingMs: number;
+    }
+  | {
+      readonly type: "voiceClosed";
+      readonly playerId: PlayerId;
+      readonly code: number;
+      readonly reason: string;
+      readonly isByRemote: boolean;
+    }
+  | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: readonly PositionReport[] }
+  | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
+  | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

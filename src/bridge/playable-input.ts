@@ -1,0 +1,25 @@
+// What a worker needs to fetch one track's bytes: all that crosses the bridge about a source.
+
+/** Where the bytes come from. `container` is Lavalink's probe info (`mp3`, `m3u|hls-outer`), a hint; content decides. */
+export type PlayableInput =
+  | { readonly kind: "http"; readonly url: string; readonly container: string | undefined }
+  | { readonly kind: "local"; readonly path: string; readonly container: string | undefined };
+
+/** What a look at an input found, for loadtracks. */
+export type ProbeResult =
+  | {
+      readonly kind: "track";
+      /** `probeName` or `probeName|parameters` as Lavalink writes it into encoded tracks. */
+      readonly container: string;
+      readonly title: string | undefined;
+      readonly author: string | undefined;
+      readonly artworkUrl: string | undefined;
+      readonly isrc: string | undefined;
+      /** Undefined: unknown or endless, shown to clients as a stream. */
+      readonly lengthMs: number | undefined;
+      readonly isSeekable: boolean;
+    }
+  /** A playlist file or HTTP redirect that names another place: load that instead (the caller bounds the hops). */
+  | { readonly kind: "reference"; readonly input: PlayableInput; readonly title: string | undefined }
+  /** Nothing there (HTTP 404, no such file): `loadType: empty`. */
+  | { readonly kind: "empty" };

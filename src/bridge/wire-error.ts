@@ -1,0 +1,56 @@
+// An error in the form that crosses the bridge and ends in the protocol's Exception object.
+
+import { NodeError, rootCause } from "../errors.ts";
+
+/** protocol-v4.md section 3.5. `common`: expected; `suspicious`: trouble outside; `fault`: our own or unknown. */
+export type Severity = "common" | "suspicious" | "fault";
+
+export interface WireError {
+  /** A `NodeError` code, "internal" for anything unexpected. */
+  readonly code: string;
+  /** For people: what was attempted and what to do. */
+  readonly message: string;
+  readonly severity: Severity;
+  /** `Name: message` of the innermost cause. */
+  readonly cause: string;
+  /** Stack text without machine paths. */
+  readonly causeStackTrace: string;
+}
+
+/** Turns anything thrown into its wire form. */
+export function toWireError(error: unknown): WireError {
+  const root = rootCause(error);
+  const isKnown = error instanceof NodeError;
+  return {
+    code: isKnown ? error.code : "internal",
+    message: isKnown ? error.message : "an unexpected error inside the node",
+    severity: isKnown ? severityOf(error) : "fault",
+    cause: describe(root),
+    causeStackTrace: describeChain(error),
+  };
+}
+
+function severityOf(error: NodeError): Severity {
+  if (error.fault === "caller") return "common";
+  return error.fault === "ourselves" ? "fault" : "suspicious";
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** `Name: message` of each link, with the functions it passed through but no file paths. */
+function describeChain(error: unknown): string {
+  const lines: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < 16 && current !== undefined; depth++) {
+    lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(current)}`);
+    if (!(current instanceof Error)) break;
+    for (const frame of (current.stack ?? "").split("\n").slice(1, 9)) {
+      const place = /^\s*at (?:(.+?) \()?.*?([^/\\]+:\d+):\d+\)?$/.exec(frame);
+      if (place) lines.push(`\tat ${place[1] ?? "<anonymous>"} (${place[2]})`);
+    }
+    current = current.cause;
+  }
+  return lines.join("\n");
+}

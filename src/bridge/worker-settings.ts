@@ -1,0 +1,30 @@
+// What a worker is told once, when it starts (workerData): the part of the configuration that the audio side needs.
+
+export interface WorkerSettings {
+  /** Outbound guard: CIDR blocks that may be dialled although private (design.md section 6). */
+  readonly networkAllow: readonly string[];
+  /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
+  readonly localRoots: readonly string[];
+  readonly opusComplexity: number;
+  readonly opusBitrateBps: number;
+  readonly trackStuckThresholdMs: number;
+  /** Compressed read-ahead aimed at, milliseconds of sound. */
+  readonly readAheadMs: number;
+  /** Upper bound of that read-ahead in bytes, per player. */
+  readonly readAheadBytesMax: number;
+  readonly http: {
+    readonly connectTimeoutMs: number;
+    /** Longest silence of a server before the connection counts as stalled and is reopened. */
+    readonly socketTimeoutMs: number;
+    readonly userAgent: string;
+    /** Proxy of the http source, or undefined. Credentials inside: never log. */
+    readonly proxyUrl: string | undefined;
+  };
+  readonly voice: {
+    readonly connectTimeoutMs: number;
+    /** False forbids sending unencrypted sound when a DAVE group never comes to be (discord-voice.md section 3.8). */
+    readonly isPlainFallbackAllowed: boolean;
+    /** `wss` in production; `ws` for a fake Discord on loopback. */
+    readonly gatewayScheme: "wss" | "ws";
+  };
+}

@@ -1,0 +1,36 @@
+// The one error class of the node and the list of its codes. Used on both threads; a leaf without domain knowledge.
+// Every code is explained in docs/reference/errors.md (a test keeps the two equal).
+
+/** Who has to act: decides HTTP status, retry and log level. */
+export type Fault = "caller" | "remote" | "environment" | "ourselves";
+
+/**
+ * Every code a `NodeError` can carry, with whose fault it is. Codes are stable: users search for them.
+ */
+export const ERROR_FAULTS = {
+  internal: "ourselves",
+} as const satisfies Record<string, Fault>;
+
+export type ErrorCode = keyof typeof ERROR_FAULTS;
+
+/** An error the node expects and can explain: `message` says what was attempted, starts lower-case, holds no secrets. */
+export class NodeError extends Error {
+  override readonly name = "NodeError";
+  readonly code: ErrorCode;
+  readonly fault: Fault;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+    this.fault = ERROR_FAULTS[code];
+  }
+}
+
+/** The innermost error of a `cause` chain (bounded at 16 links, so a cycle cannot hang it). */
+export function rootCause(error: unknown): unknown {
+  let current = error;
+  for (let depth = 0; depth < 16 && current instanceof Error && current.cause !== undefined; depth++) {
+    current = current.cause;
+  }
+  return current;
+}

@@ -1,0 +1,26 @@
+// Time, passed in wherever it is needed so that a test can say "tick five times" (test/support/fake-clock.ts).
+
+export interface Timer {
+  /** Stops the timer; harmless when it has fired. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds on a monotonic clock with an arbitrary start, with fractions. */
+  now(): number;
+  /** Milliseconds since the Unix epoch. */
+  epochMs(): number;
+  /** Calls `callback` once, `delayMs` (0 or more) from now. The timer does not keep the process alive. */
+  after(delayMs: number, callback: () => void): Timer;
+}
+
+/** The real clock of this process. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  epochMs: () => Date.now(),
+  after(delayMs, callback) {
+    const timeout = setTimeout(callback, delayMs);
+    timeout.unref();
+    return { cancel: () => clearTimeout(timeout) };
+  },
+};

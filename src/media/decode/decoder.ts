@@ -1,0 +1,23 @@
+// What every audio decoder looks like to the pipeline: one packet in, planar 32-bit float sound out. Audio thread.
+
+/** Decoded sound, planar, full scale ±1. The arrays may be reused by the next call: copy what must last. */
+export interface PcmBlock {
+  readonly channels: readonly Float32Array[];
+  /** Valid samples in each channel; the arrays may be longer. */
+  readonly lengthSamples: number;
+  readonly sampleRateHz: number;
+}
+
+/**
+ * A decoder for one stream. Synchronous decoders return the block itself, others a promise; one call at a time.
+ * A damaged packet yields a block of length 0 (counted), never a throw; a codec that cannot go on at all throws NodeError.
+ */
+export interface Decoder {
+  decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock>;
+  /** The sound still inside the decoder at the end of the stream; length 0 when there is none. */
+  flush(): PcmBlock | Promise<PcmBlock>;
+  /** Forgets all state, for a jump in the stream. */
+  reset(): void | Promise<void>;
+  /** Frees native or WASM memory. May be called at any time, more than once. */
+  close(): void;
+}

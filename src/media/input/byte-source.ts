@@ -1,0 +1,24 @@
+// The bytes of one track as the demuxers see them: positioned reads over a file, an HTTP body, or a list of segments.
+// Audio thread. Implementations keep a bounded read-ahead of compressed bytes and reopen dropped connections themselves.
+
+export interface ByteSource {
+  /** Whole size in bytes; undefined while unknown (chunked body, live stream). */
+  readonly sizeBytes: number | undefined;
+  /**
+   * True when any position may be read at any time (file, HTTP with ranges). Otherwise reads must go forward; only what
+   * lies in the buffered window (at least the last 64 KiB, and the first 64 KiB of the body) may be read again.
+   */
+  readonly isRandomAccess: boolean;
+  /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
+  readonly mimeType: string | undefined;
+  /**
+   * Reads `lengthBytes` at `positionBytes`: exactly that many, fewer only when the end of the data was reached, none at
+   * or behind the end. The result may be a view of an internal buffer that is never written again. Rejects with a
+   * NodeError when the data cannot be had (after the source's own bounded retries) or the source was closed.
+   */
+  read(positionBytes: number, lengthBytes: number): Promise<Uint8Array>;
+  /** The same, at once, when those bytes are buffered (or the end is known); undefined means: use `read`. */
+  readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined;
+  /** Frees connections and buffers; pending reads reject. May be called at any time, more than once. */
+  close(): void;
+}
