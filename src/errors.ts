@@ -8,7 +8,9 @@ export type Fault = "caller" | "remote" | "environment" | "ourselves";
  * Every code a `NodeError` can carry, with whose fault it is. Codes are stable: users search for them.
  */
 export const ERROR_FAULTS = {
+  "address-refused": "caller",
   internal: "ourselves",
+  "network-allow-invalid": "environment",
 } as const satisfies Record<string, Fault>;
 
 export type ErrorCode = keyof typeof ERROR_FAULTS;

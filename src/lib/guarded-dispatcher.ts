@@ -1,0 +1,47 @@
+// The undici dispatcher for outbound HTTP: every connection goes through the outbound guard, also literal addresses,
+// which undici would dial without asking a lookup. Used on both threads.
+
+import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import type { OutboundGuard } from "./outbound-guard.ts";
+
+export interface GuardedDispatcherOptions {
+  readonly guard: OutboundGuard;
+  readonly connectTimeoutMs: number;
+  /** Longest silence of the server while it answers, headers and body alike. */
+  readonly socketTimeoutMs: number;
+  /**
+   * Proxy to go through. Its own address is the operator's choice and not judged; of the targets only literal addresses
+   * can be, because the proxy resolves names. Secret: may hold credentials.
+   */
+  readonly proxyUrl?: string | undefined;
+  /** Address to send from, for address rotation. */
+  readonly localAddress?: string | undefined;
+}
+
+/** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
+export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
+  const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
+  const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
+  if (proxyUrl !== undefined) {
+    const proxy = new ProxyAgent({ uri: proxyUrl, connectTimeout: connectTimeoutMs, ...timeouts });
+    return proxy.compose((dispatch) => (request, handler) => {
+      guard.checkHost(new URL(String(request.origin)).hostname);
+      return dispatch(request, handler);
+    });
+  }
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup });
+  return new Agent({
+    ...timeouts,
+    ...(localAddress === undefined ? {} : { localAddress }),
+    connect(target, callback) {
+      try {
+        guard.checkHost(target.hostname);
+      } catch (error) {
+        // Thrown by the guard only: a NodeError.
+        callback(error as Error, null);
+        return;
+      }
+      connect(target, callback);
+    },
+  });
+}

@@ -1,0 +1,158 @@
+// Keeps every outbound connection away from private places: addresses are judged after they were resolved and exactly
+// the judged address is dialled, so neither redirects nor changing DNS answers get around it. Used on both threads.
+
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
+import ipaddr from "ipaddr.js";
+import { NodeError } from "../errors.ts";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type AddressBlock = [Address, number];
+
+export type LookupCallback = (
+  error: NodeJS.ErrnoException | null,
+  address: string | LookupAddress[],
+  family?: number,
+) => void;
+
+/** How names become addresses: `dns.lookup` with `all: true`. Replaced in tests. */
+export type ResolveHost = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** Azure's wire server: a public address that only ever answers from inside and hands out credentials. */
+const AZURE_WIRE_SERVER = "168.63.129.16";
+
+/** Judges addresses: globally routable unicast ones pass, all others only when the operator's list allows them. */
+export class OutboundGuard {
+  readonly #allowed: readonly AddressBlock[];
+  readonly #resolve: ResolveHost;
+
+  /**
+   * @param allow CIDR blocks or single addresses that may be dialled although private (`tonearm.network.allow`)
+   * @throws NodeError "network-allow-invalid" naming the entry that is none
+   */
+  constructor(allow: readonly string[], options: { resolve?: ResolveHost } = {}) {
+    this.#allowed = allow.map(parseBlock);
+    this.#resolve = options.resolve ?? systemLookup;
+  }
+
+  /**
+   * For the `lookup` option of net, tls, dgram, ws and undici. Answers only addresses that may be dialled; when none is
+   * left it fails with "address-refused". Note that these libraries call it for names only: literal addresses go through
+   * `checkHost` first.
+   */
+  readonly lookup = (
+    hostname: string,
+    optionsOrCallback: LookupOptions | number | LookupCallback,
+    maybeCallback?: LookupCallback,
+  ): void => {
+    const callback = typeof optionsOrCallback === "function" ? optionsOrCallback : maybeCallback;
+    if (callback === undefined) throw new TypeError("lookup needs a callback");
+    const options = lookupOptions(optionsOrCallback);
+    this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, options.all === true ? [] : "", 0);
+      const allowed = addresses.filter(({ address }) => this.#isAllowed(address));
+      const first = allowed[0];
+      if (first === undefined) return callback(refusalOrNoAddress(hostname, addresses), options.all ? [] : "", 0);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+  /** Throws NodeError "address-refused" unless this IP address may be dialled. `host` is named in the message. */
+  check(ip: string, host: string = ip): void {
+    if (!this.#isAllowed(ip)) throw refusal(host, ip);
+  }
+
+  /**
+   * The same for the host of a URL: judges it when it is an address in any notation (also decimal, octal, hexadecimal,
+   * short, in brackets, IPv4 within IPv6). Names pass here; they are judged when `lookup` has resolved them.
+   */
+  checkHost(host: string): void {
+    const bare = host.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+    if (ipaddr.isValid(bare)) this.check(bare, host);
+  }
+
+  #isAllowed(ip: string): boolean {
+    const address = parseAddress(ip);
+    if (address === undefined) return false;
+    return isPublic(address) || this.#allowed.some((block) => isWithin(address, block));
+  }
+}
+
+function lookupOptions(value: LookupOptions | number | LookupCallback): LookupOptions {
+  if (typeof value === "number") return { family: value };
+  return typeof value === "function" ? {} : value;
+}
+
+function parseBlock(text: string): AddressBlock {
+  const trimmed = text.trim();
+  if (ipaddr.isValidCIDR(trimmed)) return ipaddr.parseCIDR(trimmed);
+  if (ipaddr.IPv4.isValidFourPartDecimal(trimmed)) return [ipaddr.parse(trimmed), 32];
+  if (ipaddr.IPv6.isValid(trimmed)) return [ipaddr.parse(trimmed), 128];
+  throw new NodeError(
+    "network-allow-invalid",
+    `reading tonearm.network.allow: "${text}" is not an address block; write it like 192.168.0.0/16`,
+  );
+}
+
+/** The address with an IPv4 one inside IPv6 (::ffff:a.b.c.d) taken out, as the kernel would dial it. */
+function parseAddress(ip: string): Address | undefined {
+  // A dotted tail is written in hexadecimal first: ipaddr.js takes ::1.2.3.4 for ::ffff:1.2.3.4, the kernel does not.
+  const text = ip.includes(":") ? ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)(?=%|$)/, dottedToHex) : ip;
+  return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+}
+
+function dottedToHex(_all: string, ...octets: unknown[]): string {
+  const [a, b, c, d] = octets.slice(0, 4).map(Number) as [number, number, number, number]; // The pattern has four.
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+}
+
+function isWithin(address: Address, [network, prefixLength]: AddressBlock): boolean {
+  return address.kind() === network.kind() && address.match(network, prefixLength);
+}
+
+/** True for global unicast. Everything special is refused, also ranges that are merely odd (AS112, ORCHID, AMT). */
+function isPublic(address: Address): boolean {
+  if (address instanceof ipaddr.IPv4) return isPublicIpv4(address);
+  switch (address.range()) {
+    case "unicast":
+      // Global unicast is 2000::/3 so far (RFC 4291 section 2.4); this also leaves out IPv4-compatible ::a.b.c.d.
+      return address.parts[0]! >> 13 === 1;
+    case "rfc6052":
+      // NAT64 is how IPv6-only machines reach IPv4: fine when the target is. The local-use prefix 64:ff9b:1::/48 is not.
+      return address.parts[2] === 0 && isPublicIpv4(ipv4FromParts(address, 6));
+    case "6to4":
+      return isPublicIpv4(ipv4FromParts(address, 1));
+    default:
+      // Includes Teredo: its tunnels are dead and hide two IPv4 addresses.
+      return false;
+  }
+}
+
+function isPublicIpv4(address: ipaddr.IPv4): boolean {
+  return address.range() === "unicast" && address.toString() !== AZURE_WIRE_SERVER;
+}
+
+/** The IPv4 address in two of the eight 16-bit parts, from `index` on. */
+function ipv4FromParts(address: ipaddr.IPv6, index: number): ipaddr.IPv4 {
+  const high = address.parts[index]!;
+  const low = address.parts[index + 1]!;
+  return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
+}
+
+function refusalOrNoAddress(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {
+  const first = addresses[0];
+  if (first !== undefined) return refusal(hostname, first.address);
+  return Object.assign(new Error(`no address for ${hostname}`), { code: "ENOTFOUND" });
+}
+
+function refusal(host: string, ip: string): NodeError {
+  const name = host === ip ? ip : `${host} (${ip})`;
+  return new NodeError(
+    "address-refused",
+    `connecting to ${name} refused: not a public address; if it shall be reached, add its block to tonearm.network.allow`,
+  );
+}

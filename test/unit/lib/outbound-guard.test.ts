@@ -1,0 +1,177 @@
+import type { LookupAddress } from "node:dns";
+import { createServer, connect as netConnect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { NodeError } from "../../../src/errors.ts";
+import { OutboundGuard, type ResolveHost } from "../../../src/lib/outbound-guard.ts";
+
+const REFUSED = {
+  "private 10/8": ["10.0.0.0", "10.255.255.255"],
+  "private 172.16/12": ["172.16.0.1", "172.31.255.255"],
+  "private 192.168/16": ["192.168.0.1", "192.168.255.255"],
+  loopback: ["127.0.0.1", "127.255.255.254", "::1"],
+  "link-local, cloud metadata": ["169.254.0.1", "169.254.169.254", "fe80::1", "fe80::1%eth0", "febf::1"],
+  "carrier-grade NAT": ["100.64.0.0", "100.100.100.200", "100.127.255.255"],
+  unspecified: ["0.0.0.0", "0.1.2.3", "::"],
+  multicast: ["224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1"],
+  broadcast: ["255.255.255.255"],
+  "documentation, benchmarks, reserved": [
+    ...["192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255", "192.0.0.192", "240.0.0.1"],
+    ...["192.88.99.1", "2001:db8::1", "3fff::1", "2001:2::1", "100::1", "5f00::1", "4000::1"],
+  ],
+  "unique local and site local": ["fc00::1", "fdff::1", "fd00:ec2::254", "fec0::1"],
+  "IPv4-mapped": ["::ffff:127.0.0.1", "::ffff:7f00:1", "::ffff:10.1.2.3", "0:0:0:0:0:ffff:a9fe:a9fe"],
+  "IPv4-compatible": ["::127.0.0.1", "::10.0.0.1", "::8.8.8.8"],
+  "IPv4-translated": ["::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"],
+  "NAT64 to private": ["64:ff9b::127.0.0.1", "64:ff9b::a00:1", "64:ff9b::169.254.169.254", "64:ff9b:1::8.8.8.8"],
+  "6to4 of private": ["2002:7f00:1::", "2002:a00:1::1", "2002:c0a8:101::1"],
+  Teredo: ["2001:0:7f00:1::1", "2001::1"],
+  "Azure wire server": ["168.63.129.16", "::ffff:168.63.129.16"],
+  "no address at all": ["", "example.com", "127.0.0.1:80", "1.2.3.4.5", "[::1]"],
+};
+
+const PASSED = [
+  ...["1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255"],
+  ...["128.0.0.0", "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0"],
+  ...["223.255.255.255", "2606:4700::1111", "2a00:1450::1", "64:ff9b::8.8.8.8", "2002:808:808::1", "::ffff:8.8.8.8"],
+];
+
+/** Hosts as they stand in a URL, before the URL parser has tidied them up. */
+const HOSTILE_HOSTS = [
+  ...["127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "017700000001"],
+  ...["0", "0.0.0.0", "127.0.0.1.", "1０.0.0.1", "①②⑦.0.0.1", "0xA9FEA9FE", "169.254.43518", "3232235777"],
+  ...["[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[fe80::1]"],
+  ...["[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::127.0.0.1]", "%31%32%37.0.0.1"],
+];
+
+function fixedAnswer(...addresses: string[]): ResolveHost {
+  const answer = addresses.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }));
+  return (_hostname, _options, callback) => callback(null, answer);
+}
+
+function codeOf(action: () => unknown): string {
+  try {
+    action();
+    return "passed";
+  } catch (error) {
+    if (error instanceof NodeError) return error.code;
+    throw error;
+  }
+}
+
+describe("addresses", () => {
+  const guard = new OutboundGuard([]);
+  for (const [kind, addresses] of Object.entries(REFUSED)) {
+    it.each(addresses)(`${kind} is refused: %s`, (address) => {
+      expect(codeOf(() => guard.check(address))).toBe("address-refused");
+    });
+  }
+
+  it.each(PASSED)("public %s passes", (address) => {
+    expect(codeOf(() => guard.check(address))).toBe("passed");
+  });
+
+  it("the message names host, address and the setting", () => {
+    expect(() => guard.check("10.0.0.1", "evil.example")).toThrow(
+      /evil\.example \(10\.0\.0\.1\).*tonearm\.network\.allow/,
+    );
+  });
+});
+
+describe("hosts of URLs", () => {
+  const guard = new OutboundGuard([]);
+
+  it.each(HOSTILE_HOSTS)("%s is refused, raw and after URL normalisation", (host) => {
+    const normalised = new URL(`http://${host}/`).hostname;
+    expect(codeOf(() => guard.checkHost(normalised))).toBe("address-refused");
+    if (/^[\x21-\x7e]+$/.test(host) && !host.includes("%")) {
+      expect(codeOf(() => guard.checkHost(host))).toBe("address-refused");
+    }
+  });
+
+  it.each(["example.com", "localhost", "1.1.1.1", "[2606:4700::1111]", "dead.beef", "127.0.0.1.nip.io"])(
+    "%s passes here",
+    (host) => expect(codeOf(() => guard.checkHost(host))).toBe("passed"),
+  );
+});
+
+describe("the allow list", () => {
+  it("opens exactly its blocks", () => {
+    const guard = new OutboundGuard(["127.0.0.0/8", " 10.1.0.0/16", "fd00::/8", "192.168.1.7", "::1"]);
+    for (const ip of ["127.0.0.1", "::ffff:127.0.0.1", "10.1.255.255", "fd12::1", "192.168.1.7", "::1"]) {
+      expect(codeOf(() => guard.check(ip))).toBe("passed");
+    }
+    for (const ip of ["10.2.0.0", "10.0.255.255", "fc00::1", "192.168.1.8", "::2", "64:ff9b::127.0.0.1"]) {
+      expect(codeOf(() => guard.check(ip))).toBe("address-refused");
+    }
+  });
+
+  it.each(["", "nonsense", "10.0.0.0/33", "300.0.0.1", "0x7f000001", "::/129"])("%j is no block", (entry) => {
+    expect(codeOf(() => new OutboundGuard([entry]))).toBe("network-allow-invalid");
+  });
+});
+
+describe("lookup", () => {
+  it("leaves out forbidden addresses in every calling form", () => {
+    const { lookup } = new OutboundGuard([], { resolve: fixedAnswer("10.0.0.1", "1.1.1.1", "::1", "2606:4700::1") });
+    const seen: unknown[] = [];
+    lookup("mixed.example", (...answer) => seen.push(answer));
+    lookup("mixed.example", 4, (...answer) => seen.push(answer));
+    lookup("mixed.example", {}, (...answer) => seen.push(answer));
+    lookup("mixed.example", { all: true }, (...answer) => seen.push(answer));
+    const all = [
+      { address: "1.1.1.1", family: 4 },
+      { address: "2606:4700::1", family: 6 },
+    ];
+    expect(seen).toEqual([
+      [null, "1.1.1.1", 4],
+      [null, "1.1.1.1", 4],
+      [null, "1.1.1.1", 4],
+      [null, all],
+    ]);
+  });
+
+  it("fails with the refusal when no address is left", () => {
+    const { lookup } = new OutboundGuard([], { resolve: fixedAnswer("127.0.0.1", "::1") });
+    lookup("evil.example", { all: true }, (error) => {
+      expect(error).toMatchObject({ code: "address-refused", message: expect.stringContaining("evil.example") });
+    });
+    expect.assertions(1);
+  });
+
+  it("passes on what the resolver could not find", () => {
+    const failure = Object.assign(new Error("no such host"), { code: "ENOTFOUND" });
+    const guard = new OutboundGuard([], { resolve: (_host, _options, callback) => callback(failure, []) });
+    guard.lookup("nowhere.example", {}, (error) => expect(error).toBe(failure));
+    const silent = new OutboundGuard([], { resolve: fixedAnswer() });
+    silent.lookup("nowhere.example", {}, (error) => expect(error).toMatchObject({ code: "ENOTFOUND" }));
+    expect.assertions(2);
+  });
+
+  it("asks once, and the judged address is the dialled one", async () => {
+    const server = createServer((socket) => socket.end("hello"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const port = (server.address() as { port: number }).port;
+    let lookups = 0;
+    const rebinding: ResolveHost = (_host, _options, callback) => {
+      lookups++;
+      callback(null, [{ address: lookups === 1 ? "127.0.0.1" : "10.0.0.1", family: 4 }]);
+    };
+    const guard = new OutboundGuard(["127.0.0.0/8"], { resolve: rebinding });
+    const socket = netConnect({ host: "rebind.example", port, lookup: guard.lookup });
+    const text = await new Promise<string>((resolve, reject) => {
+      socket.on("data", (data) => resolve(data.toString()));
+      socket.on("error", reject);
+    });
+    expect(text).toBe("hello");
+    expect(socket.remoteAddress).toBe("127.0.0.1");
+    expect(lookups).toBe(1);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("stops a connection to a name that turns out private", async () => {
+    const guard = new OutboundGuard([], { resolve: fixedAnswer("127.0.0.1") });
+    const socket = netConnect({ host: "evil.example", port: 9, lookup: guard.lookup });
+    const error = await new Promise((resolve) => socket.on("error", resolve));
+    expect(error).toMatchObject({ code: "address-refused" });
+  });
+});
