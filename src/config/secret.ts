@@ -1,0 +1,31 @@
+// A configured value that must not be seen: it prints as `<redacted>` wherever it ends up by accident (log line, JSON,
+// console). Only `reveal` gives it away, so a search for that word finds every place that uses one.
+
+import { inspect } from "node:util";
+
+const REDACTED = "<redacted>";
+
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The value itself. Do not log it, do not put it into an error. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  [inspect.custom](): string {
+    return REDACTED;
+  }
+}
