@@ -10,7 +10,26 @@ export type Fault = "caller" | "remote" | "environment" | "ourselves";
 export const ERROR_FAULTS = {
   "address-refused": "caller",
   internal: "ourselves",
+  "load-busy": "environment",
+  "load-failed": "caller",
+  "load-no-matches": "caller",
+  "load-not-a-track": "caller",
+  "load-timeout": "remote",
+  "local-path-refused": "caller",
+  "media-damaged": "remote",
+  "media-no-audio": "caller",
+  "media-not-seekable": "caller",
+  "media-unknown-format": "caller",
+  "media-unsupported-codec": "caller",
   "network-allow-invalid": "environment",
+  "player-busy": "caller",
+  "player-destroyed": "caller",
+  "source-unavailable": "caller",
+  "track-crashes-worker": "ourselves",
+  "voice-connect-failed": "remote",
+  "worker-busy": "ourselves",
+  "worker-lost": "ourselves",
+  "worker-timeout": "ourselves",
 } as const satisfies Record<string, Fault>;
 
 export type ErrorCode = keyof typeof ERROR_FAULTS;

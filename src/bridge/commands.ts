@@ -7,6 +7,10 @@ import type { PlayableInput } from "./playable-input.ts";
 export type PlayerId = number;
 /** Names one playing of a track; unique per player and growing. Events carry it so that late ones can be told apart. */
 export type TrackId = number;
+/** Counts the seeks of one playing of a track: 0 is its start. Reports carry it, so one made before a seek is known. */
+export type SeekId = number;
+/** Names one voice connection of a player; unique per player and growing, for the same reason. */
+export type VoiceId = number;
 
 /** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
 export interface VoiceCredentials {
@@ -43,14 +47,21 @@ export type WorkerCommand =
       readonly volume: number;
       readonly filters: FilterSettings;
     }
-  /** Stops everything of the player and closes voice with 1000. Answered by a `reply` once its last events are out. */
+  /** Stops everything of the player and closes voice with 1000, without events. Answered by a `reply` when that is done. */
   | { readonly type: "destroyPlayer"; readonly playerId: PlayerId; readonly requestId: number }
   /** Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). */
   | PlayCommand
   /** Ends the current track without an event. */
   | { readonly type: "stop"; readonly playerId: PlayerId }
   | { readonly type: "pause"; readonly playerId: PlayerId; readonly isPaused: boolean }
-  | { readonly type: "seek"; readonly playerId: PlayerId; readonly trackId: TrackId; readonly positionMs: number }
+  /** A seek to or past the end of the track, or its end time, ends it (`trackEnded`, finished). */
+  | {
+      readonly type: "seek";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly seekId: SeekId;
+      readonly positionMs: number;
+    }
   | {
       readonly type: "setEndTime";
       readonly playerId: PlayerId;
@@ -60,13 +71,16 @@ export type WorkerCommand =
   | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }
   | { readonly type: "setFilters"; readonly playerId: PlayerId; readonly filters: FilterSettings }
   /**
-   * Connects, moves or (with identical values on an open connection) leaves voice as it is. Answered by a `reply` when
-   * the gateway's WebSocket is open (value: { isConnected: true }), or with an error when it could not be opened.
+   * Connects, or moves: the connection before this one sends on until the new one can, then closes with 1000 and without
+   * a `voiceClosed` (the main thread has told the client). The main thread sends it only when something differs or the
+   * connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true }), or
+   * with an error when it could not be opened; after that error the connection is gone and nothing more comes of it.
    */
   | {
       readonly type: "connectVoice";
       readonly playerId: PlayerId;
       readonly requestId: number;
+      readonly voiceId: VoiceId;
       readonly credentials: VoiceCredentials;
     }
   /** Closes every player and exits. */

@@ -1,7 +1,7 @@
 // Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log.ts";
-import type { PlayerId, TrackId } from "./commands.ts";
+import type { PlayerId, SeekId, TrackId, VoiceId } from "./commands.ts";
 import type { WireError } from "./wire-error.ts";
 
 /**
@@ -11,6 +11,8 @@ import type { WireError } from "./wire-error.ts";
 export interface PositionReport {
   readonly playerId: PlayerId;
   readonly trackId: TrackId;
+  /** The last seek that was carried out, 0 for none: the main thread drops reports from before its own last seek. */
+  readonly seekId: SeekId;
   /** Song time that has been sent, in milliseconds. */
   readonly positionMs: number;
   /** When that was so, Unix epoch milliseconds. */
@@ -75,14 +77,17 @@ export type WorkerEvent =
   | {
       readonly type: "voiceState";
       readonly playerId: PlayerId;
+      readonly voiceId: VoiceId;
       readonly isConnected: boolean;
       readonly isReady: boolean;
       /** -1 without a connection, 0 before the first heartbeat is acknowledged. */
       readonly pingMs: number;
     }
+  /** The connection is gone for good (own reconnecting has failed or makes no sense). Not sent for closes asked for. */
   | {
       readonly type: "voiceClosed";
       readonly playerId: PlayerId;
+      readonly voiceId: VoiceId;
       readonly code: number;
       readonly reason: string;
       readonly isByRemote: boolean;

@@ -1,6 +1,6 @@
 // An error in the form that crosses the bridge and ends in the protocol's Exception object.
 
-import { NodeError, rootCause } from "../errors.ts";
+import { ERROR_FAULTS, type ErrorCode, NodeError, rootCause } from "../errors.ts";
 
 /** protocol-v4.md section 3.5. `common`: expected; `suspicious`: trouble outside; `fault`: our own or unknown. */
 export type Severity = "common" | "suspicious" | "fault";
@@ -17,8 +17,19 @@ export interface WireError {
   readonly causeStackTrace: string;
 }
 
+/** An error that came over the bridge, with its code again and its wire form kept. */
+export class RemoteError extends NodeError {
+  readonly wire: WireError;
+
+  constructor(wire: WireError) {
+    super(isErrorCode(wire.code) ? wire.code : "internal", wire.message);
+    this.wire = wire;
+  }
+}
+
 /** Turns anything thrown into its wire form. */
 export function toWireError(error: unknown): WireError {
+  if (error instanceof RemoteError) return error.wire;
   const root = rootCause(error);
   const isKnown = error instanceof NodeError;
   return {
@@ -28,6 +39,10 @@ export function toWireError(error: unknown): WireError {
     cause: describe(root),
     causeStackTrace: describeChain(error),
   };
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_FAULTS, code);
 }
 
 function severityOf(error: NodeError): Severity {
