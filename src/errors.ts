@@ -26,6 +26,7 @@ export const ERROR_FAULTS = {
   "player-destroyed": "caller",
   "source-unavailable": "caller",
   "track-crashes-worker": "ourselves",
+  "track-undecodable": "caller",
   "voice-connect-failed": "remote",
   "worker-busy": "ourselves",
   "worker-lost": "ourselves",

@@ -1,0 +1,31 @@
+// The Player object of the protocol (protocol-v4.md section 3.2). Main thread; made by players, sent by the API.
+
+import type { FilterSettings } from "../../bridge/commands.ts";
+import type { TrackJson } from "../sources/track.ts";
+
+export interface PlayerStateJson {
+  /** Epoch milliseconds of this server. */
+  readonly time: number;
+  /** Milliseconds, 0 when idle. */
+  readonly position: number;
+  readonly connected: boolean;
+  /** Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged. */
+  readonly ping: number;
+}
+
+export interface VoiceStateJson {
+  readonly token: string;
+  readonly endpoint: string;
+  readonly sessionId: string;
+  readonly channelId: string | null;
+}
+
+export interface PlayerJson {
+  readonly guildId: string;
+  readonly track: TrackJson | null;
+  readonly volume: number;
+  readonly paused: boolean;
+  readonly state: PlayerStateJson;
+  readonly voice: VoiceStateJson;
+  readonly filters: FilterSettings;
+}

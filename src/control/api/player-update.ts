@@ -1,0 +1,28 @@
+// The parsed body of PATCH player: what the API hands to a player (protocol-v4.md sections 2.6 and 2.7). Main thread.
+// In every field `undefined` means that the client left it out.
+
+import type { FilterSettings, VoiceCredentials } from "../../bridge/commands.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Track } from "../sources/track.ts";
+
+/** A requested track change. Encoded tracks are decoded before, so that a bad one changes nothing. */
+export type TrackChange =
+  | { readonly kind: "stop" }
+  | { readonly kind: "play"; readonly track: Track }
+  | { readonly kind: "load"; readonly identifier: string };
+
+export interface PlayerUpdate {
+  readonly trackChange: TrackChange | undefined;
+  /** For the new track if there is a track change, else for the current one. */
+  readonly userData: JsonObject | undefined;
+  /** Milliseconds, 0 or more. */
+  readonly positionMs: number | undefined;
+  /** Milliseconds, greater than 0; null takes the end time away. */
+  readonly endTimeMs: number | null | undefined;
+  /** 0 to 1000. */
+  readonly volume: number | undefined;
+  readonly isPaused: boolean | undefined;
+  /** Every present filter with all its members, as it is to be echoed. */
+  readonly filters: FilterSettings | undefined;
+  readonly voice: VoiceCredentials | undefined;
+}

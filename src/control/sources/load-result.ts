@@ -1,0 +1,68 @@
+// What looking up an identifier gives, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by the
+// track loader, answered by GET /v4/loadtracks.
+
+import type { Severity, WireError } from "../../bridge/wire-error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Track, type TrackJson, trackToJson } from "./track.ts";
+
+export interface Playlist {
+  readonly name: string;
+  /** Index of the selected track, -1 for none. */
+  readonly selectedTrack: number;
+  readonly pluginInfo: JsonObject;
+  readonly tracks: readonly Track[];
+}
+
+export type LoadResult =
+  | { readonly kind: "track"; readonly track: Track }
+  | { readonly kind: "playlist"; readonly playlist: Playlist }
+  | { readonly kind: "search"; readonly tracks: readonly Track[] }
+  | { readonly kind: "empty" }
+  | { readonly kind: "error"; readonly error: WireError };
+
+/** The protocol's Exception object. */
+export interface ExceptionJson {
+  readonly message: string | null;
+  readonly severity: Severity;
+  readonly cause: string;
+  readonly causeStackTrace: string;
+}
+
+export interface PlaylistJson {
+  readonly info: { readonly name: string; readonly selectedTrack: number };
+  readonly pluginInfo: JsonObject;
+  readonly tracks: readonly TrackJson[];
+}
+
+export type LoadResultJson =
+  | { readonly loadType: "track"; readonly data: TrackJson }
+  | { readonly loadType: "playlist"; readonly data: PlaylistJson }
+  | { readonly loadType: "search"; readonly data: readonly TrackJson[] }
+  | { readonly loadType: "empty"; readonly data: null }
+  | { readonly loadType: "error"; readonly data: ExceptionJson };
+
+export function loadResultToJson(result: LoadResult): LoadResultJson {
+  switch (result.kind) {
+    case "track":
+      return { loadType: "track", data: trackToJson(result.track) };
+    case "playlist":
+      return { loadType: "playlist", data: playlistToJson(result.playlist) };
+    case "search":
+      return { loadType: "search", data: result.tracks.map(trackToJson) };
+    case "empty":
+      return { loadType: "empty", data: null };
+    case "error":
+      return { loadType: "error", data: exceptionToJson(result.error) };
+  }
+}
+
+/** Also the `exception` of a TrackExceptionEvent. */
+export function exceptionToJson(error: WireError): ExceptionJson {
+  const { message, severity, cause, causeStackTrace } = error;
+  return { message, severity, cause, causeStackTrace };
+}
+
+function playlistToJson(playlist: Playlist): PlaylistJson {
+  const { name, selectedTrack, pluginInfo, tracks } = playlist;
+  return { info: { name, selectedTrack }, pluginInfo, tracks: tracks.map(trackToJson) };
+}

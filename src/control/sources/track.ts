@@ -1,0 +1,58 @@
+// One track: what a source found or a client handed in encoded, and its JSON form (protocol-v4.md section 3.1). Main
+// thread; used by sources, players and the API.
+
+import type { JsonInteger, JsonObject } from "../../lib/json.ts";
+import { readEncodedTrack, writeEncodedTrack } from "./encoded-track.ts";
+import type { TrackDetails, TrackInfo } from "./track-info.ts";
+
+export interface Track {
+  /** The encoded form; as sent by the client where it came from one, so possibly an older version. */
+  readonly encoded: string;
+  readonly info: TrackInfo;
+  readonly pluginInfo: JsonObject;
+  readonly userData: JsonObject;
+  readonly details: TrackDetails;
+}
+
+export interface TrackJson {
+  readonly encoded: string;
+  readonly info: TrackInfo;
+  readonly pluginInfo: JsonObject;
+  readonly userData: JsonObject;
+}
+
+/** A track that a source has found: encodes it and derives `pluginInfo`. Text too long for the format is cut. */
+export function createTrack(info: TrackInfo, details: TrackDetails): Track {
+  return {
+    encoded: writeEncodedTrack(info, details),
+    info,
+    pluginInfo: pluginInfoOf(info, details),
+    userData: {},
+    details,
+  };
+}
+
+/** A track that a client hands in; `encoded` stays as sent. Throws `track-undecodable`. */
+export function decodeTrack(encoded: string): Track {
+  const { info, details } = readEncodedTrack(encoded);
+  return { encoded, info, pluginInfo: pluginInfoOf(info, details), userData: {}, details };
+}
+
+/** The same track at another position, encoded anew: how players and events show it (protocol-v4.md section 3.1). */
+export function trackAtPosition(track: Track, positionMs: JsonInteger): Track {
+  const info = { ...track.info, position: positionMs };
+  return { ...track, encoded: writeEncodedTrack(info, track.details), info };
+}
+
+/** The Track object of the protocol. */
+export function trackToJson(track: Track): TrackJson {
+  return { encoded: track.encoded, info: track.info, pluginInfo: track.pluginInfo, userData: track.userData };
+}
+
+/** What Lavalink and its plugins show in `pluginInfo` for a track with these fields. */
+function pluginInfoOf(info: TrackInfo, details: TrackDetails): JsonObject {
+  if (details.kind === "probe") return { probeInfo: details.probeInfo };
+  if (details.kind !== "album") return {};
+  const { kind: _kind, ...album } = details;
+  return info.sourceName === "spotify" ? { ...album, isLocal: info.identifier === "local" } : album;
+}

@@ -1,0 +1,70 @@
+// The text encoding of Java's DataOutput, which encoded tracks use (protocol-v4.md section 5.3): U+0000 takes two bytes,
+// characters above U+FFFF are written as two surrogates of three bytes each. A leaf without domain knowledge.
+
+/** The most bytes one text can have: its length is a 16-bit number. */
+export const MODIFIED_UTF8_BYTES_MAX = 0xffff;
+
+/** How many bytes `text` takes, without its length field. */
+export function modifiedUtf8Length(text: string): number {
+  let length = 0;
+  for (let index = 0; index < text.length; index++) length += unitLength(text.charCodeAt(index));
+  return length;
+}
+
+/** Encodes any string, lone surrogates included. */
+export function encodeModifiedUtf8(text: string): Uint8Array {
+  const bytes = new Uint8Array(modifiedUtf8Length(text));
+  let at = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    const size = unitLength(unit);
+    if (size === 1) {
+      bytes[at++] = unit;
+    } else if (size === 2) {
+      bytes[at++] = 0xc0 | (unit >> 6);
+      bytes[at++] = 0x80 | (unit & 0x3f);
+    } else {
+      bytes[at++] = 0xe0 | (unit >> 12);
+      bytes[at++] = 0x80 | ((unit >> 6) & 0x3f);
+      bytes[at++] = 0x80 | (unit & 0x3f);
+    }
+  }
+  return bytes;
+}
+
+/** Decodes, or returns undefined where Java's reader would refuse (four-byte forms, stray or missing continuations). */
+export function decodeModifiedUtf8(bytes: Uint8Array): string | undefined {
+  const units: string[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const first = bytes[at]!; // bounded by the loop
+    if (first < 0x80) {
+      units.push(String.fromCharCode(first));
+      at += 1;
+    } else if (first >> 5 === 0b110) {
+      const second = continuation(bytes, at + 1);
+      if (second === undefined) return undefined;
+      units.push(String.fromCharCode(((first & 0x1f) << 6) | second));
+      at += 2;
+    } else if (first >> 4 === 0b1110) {
+      const second = continuation(bytes, at + 1);
+      const third = continuation(bytes, at + 2);
+      if (second === undefined || third === undefined) return undefined;
+      units.push(String.fromCharCode(((first & 0x0f) << 12) | (second << 6) | third));
+      at += 3;
+    } else {
+      return undefined;
+    }
+  }
+  return units.join("");
+}
+
+function continuation(bytes: Uint8Array, at: number): number | undefined {
+  const byte = bytes[at];
+  return byte !== undefined && byte >> 6 === 0b10 ? byte & 0x3f : undefined;
+}
+
+function unitLength(unit: number): number {
+  if (unit !== 0 && unit < 0x80) return 1;
+  return unit < 0x800 ? 2 : 3;
+}
