@@ -1,0 +1,210 @@
+// One HTTP GET as the inputs need it: guarded connection, redirects followed by hand, every wait bounded, failures told
+// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Audio thread.
+
+import { type Dispatcher, errors } from "undici";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { createGuardedDispatcher } from "../../lib/guarded-dispatcher.ts";
+import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import { connectionError, describeUrl, interruptedError } from "./http-errors.ts";
+import { type HttpHeaders, headerOf } from "./http-headers.ts";
+import { requestShoutcast } from "./shoutcast-client.ts";
+
+export interface HttpRequest {
+  readonly url: URL;
+  /** Sent as they are; the client adds user agent, accept-encoding and credentials. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  /** Where the answer came from after redirects. User name and password stay in while the origin is the same. */
+  readonly url: URL;
+  /** Any status but a redirect. */
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly body: HttpBody;
+}
+
+/** A body being received; nothing is read from the network beyond a small buffer until `next` asks. */
+export interface HttpBody {
+  /**
+   * The next bytes, or undefined at the regular end. Rejects with NodeError "input-interrupted" when the connection was
+   * lost or has been silent for `socketTimeoutMs`. One call at a time.
+   */
+  next(): Promise<Uint8Array | undefined>;
+  /** Drops the connection; a pending `next` rejects. Any number of times. */
+  cancel(): void;
+}
+
+export interface HttpClientOptions {
+  readonly guard: OutboundGuard;
+  readonly settings: WorkerSettings["http"];
+  readonly clock: Clock;
+}
+
+/** protocol-v4.md section 2.3. */
+const REDIRECTS_MAX = 5;
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+
+/** Made once per worker; its idle connections are shared by all inputs. */
+export class HttpClient {
+  readonly #options: HttpClientOptions;
+  readonly #dispatcher: Dispatcher;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = options.settings;
+    this.#dispatcher = createGuardedDispatcher({ guard: options.guard, connectTimeoutMs, socketTimeoutMs, proxyUrl });
+  }
+
+  /**
+   * Sends a GET and follows up to five redirects.
+   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid"
+   */
+  async get(request: HttpRequest): Promise<HttpAnswer> {
+    let url = request.url;
+    for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+      const answer = await this.#getOnce(url, request);
+      const location = REDIRECT_STATUSES.has(answer.status) ? headerOf(answer.headers, "location") : undefined;
+      if (location === undefined) return answer;
+      answer.body.cancel();
+      url = redirectTarget(url, location);
+    }
+    const message = `loading ${describeUrl(request.url)}: more than ${REDIRECTS_MAX} redirects`;
+    throw new NodeError("input-redirects", message);
+  }
+
+  close(): void {
+    // Rejects only when it was destroyed before, which is fine.
+    this.#dispatcher.destroy().catch(() => undefined);
+  }
+
+  async #getOnce(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+    const { settings, clock, guard } = this.#options;
+    const waitMs = settings.connectTimeoutMs + settings.socketTimeoutMs;
+    const silence = new AbortController();
+    const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
+    const signal = AbortSignal.any([request.signal, silence.signal]);
+    const headers = { ...this.#baseHeaders(url), ...request.headers };
+    try {
+      return await this.#dispatch(url, headers, signal);
+    } catch (error) {
+      if (isShoutcastAnswer(error) && settings.proxyUrl === undefined) {
+        return await requestShoutcast({ url, headers, signal, guard, clock, settings }).catch((shoutcastError) => {
+          throw connectionError(url, shoutcastError);
+        });
+      }
+      request.signal.throwIfAborted();
+      throw connectionError(url, error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #dispatch(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
+    const { clock, settings } = this.#options;
+    const response = await this.#dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: "GET",
+      headers,
+      signal,
+      // Our own timers, on the injected clock, do this.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const body = new UndiciBody(url, response.body, { clock, timeoutMs: settings.socketTimeoutMs });
+    return { url, status: response.statusCode, headers: response.headers, body };
+  }
+
+  #baseHeaders(url: URL): Record<string, string> {
+    const headers: Record<string, string> = {
+      "user-agent": this.#options.settings.userAgent,
+      accept: "*/*",
+      "accept-encoding": "identity",
+    };
+    if (url.username !== "" || url.password !== "") headers.authorization = basicCredentials(url);
+    return headers;
+  }
+}
+
+/**
+ * Parses the address of an input; `icy:` is another name for `http:`.
+ * @throws NodeError "input-url-invalid"
+ */
+export function parseInputUrl(text: string, base?: URL): URL {
+  const withScheme = text.trim().replace(/^icy:/i, "http:");
+  const url = URL.canParse(withScheme, base?.href) ? new URL(withScheme, base?.href) : undefined;
+  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") {
+    const reason = url === undefined ? "not an address" : `scheme ${url.protocol} cannot be loaded`;
+    throw new NodeError("input-url-invalid", `reading the address of an input: ${reason}; use http:, https: or icy:`);
+  }
+  return url;
+}
+
+/** Where a redirect leads. Credentials go along only while scheme, host and port stay (or http turns into https). */
+function redirectTarget(from: URL, location: string): URL {
+  const to = parseInputUrl(location, from);
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.host === to.host;
+  if ((from.origin === to.origin || isUpgrade) && to.username === "" && to.password === "") {
+    to.username = from.username;
+    to.password = from.password;
+  }
+  return to;
+}
+
+function basicCredentials(url: URL): string {
+  const text = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
+  return `Basic ${Buffer.from(text, "utf8").toString("base64")}`;
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A lone percent sign is meant as it stands.
+    return text;
+  }
+}
+
+/** Old Shoutcast servers answer "ICY 200 OK", which no HTTP parser takes. */
+function isShoutcastAnswer(error: unknown): boolean {
+  return error instanceof errors.HTTPParserError;
+}
+
+/** undici's body with our stall timer. */
+class UndiciBody implements HttpBody {
+  readonly #url: URL;
+  readonly #stream: Dispatcher.ResponseData["body"];
+  readonly #chunks: AsyncIterator<Uint8Array, undefined>;
+  readonly #stall: { readonly clock: Clock; readonly timeoutMs: number };
+
+  constructor(url: URL, stream: Dispatcher.ResponseData["body"], stall: { clock: Clock; timeoutMs: number }) {
+    this.#url = url;
+    this.#stream = stream;
+    this.#stall = stall;
+    // Cancelling makes the stream emit an error; whoever waits in `next` is told by the iterator.
+    stream.on("error", () => undefined);
+    this.#chunks = stream[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    const { clock, timeoutMs } = this.#stall;
+    const timer = clock.after(timeoutMs, () => this.#stream.destroy(new Error(`no data for ${timeoutMs} ms`)));
+    try {
+      const result = await this.#chunks.next();
+      return result.done === true ? undefined : result.value;
+    } catch (error) {
+      throw interruptedError(this.#url, error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  cancel(): void {
+    // undici keeps the connection when the body has been received whole, as with short answers.
+    this.#stream.destroy();
+  }
+}

@@ -1,0 +1,77 @@
+// Says in words what went wrong between us and a web server, without secrets: queries and user names of addresses are
+// left out, because they often carry tokens. Audio thread.
+
+import { NodeError, rootCause } from "../../errors.ts";
+
+const SHOWN_PATH_LENGTH_MAX = 120;
+
+/** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */
+const CONNECTION_REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "no such host; check the address and the node's DNS",
+  EAI_AGAIN: "the host name could not be looked up; check the node's DNS",
+  ECONNREFUSED: "nobody listens at that port",
+  ECONNRESET: "the server dropped the connection",
+  EHOSTUNREACH: "no way to that host",
+  ENETUNREACH: "no way to that network",
+  ETIMEDOUT: "the server did not answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "the server did not answer in time",
+  UND_ERR_SOCKET: "the server dropped the connection",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet; check the node's clock",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; give the node its CA with NODE_EXTRA_CA_CERTS",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate chain is self-signed; give the node its CA with NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate chain is incomplete; the server should send the intermediate one",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the issuer of its certificate is unknown to this machine",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
+  ERR_SSL_WRONG_VERSION_NUMBER: "no TLS at that port; try http: instead of https:",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "no TLS at that port; try http: instead of https:",
+  EPROTO: "the TLS handshake failed",
+};
+
+/** Scheme, host and the beginning of the path. */
+export function describeUrl(url: URL): string {
+  const path =
+    url.pathname.length > SHOWN_PATH_LENGTH_MAX ? `${url.pathname.slice(0, SHOWN_PATH_LENGTH_MAX)}…` : url.pathname;
+  return `${url.origin}${path}`;
+}
+
+/** "input-unreachable" with the reason, unless it is a NodeError already (the guard's, for one). */
+export function connectionError(url: URL, error: unknown): NodeError {
+  const known = findNodeError(error);
+  if (known !== undefined) return known;
+  return new NodeError("input-unreachable", `connecting to ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** "input-interrupted": the answer had begun and then stopped. */
+export function interruptedError(url: URL, error: unknown): NodeError {
+  return new NodeError("input-interrupted", `receiving ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** What an answer's status means for an input: "input-not-found" for 404 and 410, else "input-http-status". */
+export function statusError(url: URL, status: number): NodeError {
+  if (status === 404 || status === 410) {
+    return new NodeError("input-not-found", `loading ${describeUrl(url)}: nothing there (HTTP ${status})`);
+  }
+  const hint = status === 401 || status === 403 ? "; the link may have expired or want a login" : "";
+  return new NodeError("input-http-status", `loading ${describeUrl(url)}: the server answered HTTP ${status}${hint}`);
+}
+
+/** The server's answer cannot be used: contradicts itself or what was asked. */
+export function answerError(url: URL, reason: string): NodeError {
+  return new NodeError("input-answer-invalid", `loading ${describeUrl(url)}: ${reason}`);
+}
+
+function findNodeError(error: unknown): NodeError | undefined {
+  if (error instanceof NodeError) return error;
+  const root = rootCause(error);
+  return root instanceof NodeError ? root : undefined;
+}
+
+function reasonOf(error: unknown): string {
+  const root = error instanceof AggregateError ? error.errors[0] : rootCause(error);
+  const code = root instanceof Error && "code" in root ? String(root.code) : "";
+  const known = CONNECTION_REASONS[code];
+  if (known !== undefined) return known;
+  const text = root instanceof Error ? root.message : String(root);
+  return code === "" || text.includes(code) ? text : `${text} (${code})`;
+}

@@ -1,0 +1,77 @@
+// Reads what answer headers say about a body: its media type, whole size, validator and which bytes were sent.
+// Pure functions. Audio thread.
+
+/** Header values by lower-case name, as undici hands them out. */
+export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The header's value, the first when it was sent several times, trimmed; undefined when missing or empty. */
+export function headerOf(headers: HttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  const first = typeof value === "string" ? value : value?.[0];
+  return first?.trim() || undefined;
+}
+
+/** Media type in lower case without parameters. */
+export function mimeTypeOf(headers: HttpHeaders): string | undefined {
+  return headerOf(headers, "content-type")?.split(";")[0]?.trim().toLowerCase() || undefined;
+}
+
+/** A Content-Length that can be true, or undefined. */
+export function contentLengthOf(headers: HttpHeaders): number | undefined {
+  return parseSize(headerOf(headers, "content-length"));
+}
+
+export interface ContentRange {
+  /** First and last byte sent; undefined in the answer to a range that cannot be had (`bytes * /size`). */
+  readonly firstBytes: number | undefined;
+  readonly lastBytes: number | undefined;
+  /** Undefined when the server wrote `*`. */
+  readonly sizeBytes: number | undefined;
+}
+
+/** Content-Range as RFC 9110 section 14.4 has it, or undefined when missing or nonsense. */
+export function contentRangeOf(headers: HttpHeaders): ContentRange | undefined {
+  const match = /^bytes\s+(?:(\d+)-(\d+)|\*)\s*\/\s*(\d+|\*)$/i.exec(headerOf(headers, "content-range") ?? "");
+  if (match === null) return undefined;
+  const [, first, last, size] = match;
+  const range = { firstBytes: parseSize(first), lastBytes: parseSize(last), sizeBytes: parseSize(size) };
+  const { firstBytes, lastBytes, sizeBytes } = range;
+  if (firstBytes !== undefined && (lastBytes === undefined || lastBytes < firstBytes)) return undefined;
+  if (lastBytes !== undefined && sizeBytes !== undefined && lastBytes >= sizeBytes) return undefined;
+  return range;
+}
+
+/** What tells one version of a resource from another. */
+export interface Validator {
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
+}
+
+export function validatorOf(headers: HttpHeaders): Validator {
+  return { etag: headerOf(headers, "etag"), lastModified: headerOf(headers, "last-modified") };
+}
+
+/** The value for If-Range: a strong ETag, else the date; undefined when there is neither (RFC 9110 section 13.1.5). */
+export function ifRangeOf(validator: Validator): string | undefined {
+  const { etag, lastModified } = validator;
+  return etag !== undefined && !etag.startsWith("W/") ? etag : lastModified;
+}
+
+/** False when the two surely are different versions. Where one says nothing, nothing is concluded. */
+export function isSameVersion(before: Validator, now: Validator): boolean {
+  if (before.etag !== undefined && now.etag !== undefined) return weak(before.etag) === weak(now.etag);
+  if (before.lastModified !== undefined && now.lastModified !== undefined) {
+    return before.lastModified === now.lastModified;
+  }
+  return true;
+}
+
+function weak(etag: string): string {
+  return etag.replace(/^W\//, "");
+}
+
+function parseSize(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d+$/.test(text)) return undefined;
+  const size = Number(text);
+  return Number.isSafeInteger(size) ? size : undefined;
+}

@@ -1,0 +1,129 @@
+// A GET in HTTP/1.0 over a bare socket, for old Shoutcast servers: they answer with the status line "ICY 200 OK", which
+// HTTP parsers refuse. Comes into play only after one did. Same guard, same timeouts. Audio thread.
+
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import type { HttpAnswer, HttpBody } from "./http-client.ts";
+import { interruptedError } from "./http-errors.ts";
+
+export interface ShoutcastRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bounds the time until the headers are there, and ends the body when it fires later. */
+  readonly signal: AbortSignal;
+  readonly guard: OutboundGuard;
+  readonly clock: Clock;
+  readonly settings: WorkerSettings["http"];
+}
+
+const HEAD_BYTES_MAX = 32 * 1024;
+
+/** Sends the request and reads the head. Rejects with whatever the socket said, or an Error on a bad head. */
+export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpAnswer> {
+  const { url, signal } = request;
+  const socket = openSocket(request);
+  const onAbort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  socket.once("close", () => signal.removeEventListener("abort", onAbort));
+  // Whoever waits for data is told by the iterator; an error after that has no other listener.
+  socket.on("error", () => undefined);
+  socket.write(requestHead(url, request.headers));
+  const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, undefined>; // No encoding is set: bytes.
+  try {
+    const { head, rest } = await readHead(chunks);
+    const { status, headers } = parseHead(head);
+    return { url, status, headers, body: new SocketBody(request, socket, { chunks, rest }) };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function openSocket({ url, guard, settings, clock }: ShoutcastRequest): Socket {
+  guard.checkHost(url.hostname);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isTls = url.protocol === "https:";
+  const target = { host, port: Number(url.port) || (isTls ? 443 : 80), lookup: guard.lookup };
+  const socket = isTls ? connectTls({ ...target, servername: host }) : connectTcp(target);
+  const timer = clock.after(settings.connectTimeoutMs, () => socket.destroy(new Error("connecting took too long")));
+  socket.once(isTls ? "secureConnect" : "connect", () => timer.cancel());
+  socket.once("close", () => timer.cancel());
+  return socket;
+}
+
+function requestHead(url: URL, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, " ")}\r\n`);
+  return `GET ${url.pathname}${url.search} HTTP/1.0\r\nHost: ${url.host}\r\n${lines.join("")}\r\n`;
+}
+
+async function readHead(chunks: AsyncIterator<Uint8Array, undefined>): Promise<{ head: string; rest: Uint8Array }> {
+  let data = Buffer.alloc(0);
+  while (data.length < HEAD_BYTES_MAX) {
+    const { value, done } = await chunks.next();
+    if (done === true) throw new Error("the server closed the connection before it answered");
+    data = Buffer.concat([data, value]);
+    const end = /\r?\n\r?\n/.exec(data.toString("latin1", 0, HEAD_BYTES_MAX));
+    if (end !== null) {
+      return { head: data.toString("utf8", 0, end.index), rest: data.subarray(end.index + end[0].length) };
+    }
+  }
+  throw new Error("the head of the answer is too long");
+}
+
+function parseHead(head: string): { status: number; headers: Record<string, string> } {
+  const [statusLine = "", ...lines] = head.split(/\r?\n/);
+  const status = /^(?:ICY|HTTP\/1\.[01])\s+(\d{3})\b/.exec(statusLine)?.[1];
+  if (status === undefined) throw new Error("the answer is neither HTTP nor Shoutcast");
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
+    if (name !== "" && !Object.hasOwn(headers, name)) headers[name] = line.slice(colon + 1).trim();
+  }
+  return { status: Number(status), headers };
+}
+
+/** Everything behind the head until the server closes. */
+class SocketBody implements HttpBody {
+  readonly #request: ShoutcastRequest;
+  readonly #socket: Socket;
+  readonly #chunks: AsyncIterator<Uint8Array, undefined>;
+  /** What came in one piece with the head. */
+  #rest: Uint8Array | undefined;
+
+  constructor(
+    request: ShoutcastRequest,
+    socket: Socket,
+    begun: { chunks: AsyncIterator<Uint8Array, undefined>; rest: Uint8Array },
+  ) {
+    this.#request = request;
+    this.#socket = socket;
+    this.#chunks = begun.chunks;
+    this.#rest = begun.rest.length > 0 ? begun.rest : undefined;
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    const rest = this.#rest;
+    if (rest !== undefined) {
+      this.#rest = undefined;
+      return rest;
+    }
+    const { clock, settings, url } = this.#request;
+    const timeoutMs = settings.socketTimeoutMs;
+    const timer = clock.after(timeoutMs, () => this.#socket.destroy(new Error(`no data for ${timeoutMs} ms`)));
+    try {
+      return (await this.#chunks.next()).value;
+    } catch (error) {
+      throw interruptedError(url, error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  cancel(): void {
+    this.#socket.destroy();
+  }
+}
