@@ -9,6 +9,7 @@ export type Fault = "caller" | "remote" | "environment" | "ourselves";
  */
 export const ERROR_FAULTS = {
   "address-refused": "caller",
+  "codec-unavailable": "environment",
   "hls-playlist-invalid": "remote",
   "hls-unsupported": "remote",
   "input-answer-invalid": "remote",
@@ -31,6 +32,7 @@ export const ERROR_FAULTS = {
   "local-file-refused": "caller",
   "local-path-refused": "caller",
   "media-damaged": "remote",
+  "media-decode-failed": "remote",
   "media-no-audio": "caller",
   "media-not-seekable": "caller",
   "media-unknown-format": "caller",
