@@ -35,6 +35,15 @@ export interface PlayCommand {
   readonly isPaused: boolean;
 }
 
+/** A seek to or past the end of the track, or its end time, ends it (`trackEnded`, finished). */
+export interface SeekCommand {
+  readonly type: "seek";
+  readonly playerId: PlayerId;
+  readonly trackId: TrackId;
+  readonly seekId: SeekId;
+  readonly positionMs: number;
+}
+
 export type WorkerCommand =
   /** Look at an input; answered by a `reply` with a ProbeResult. */
   | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
@@ -54,14 +63,7 @@ export type WorkerCommand =
   /** Ends the current track without an event. */
   | { readonly type: "stop"; readonly playerId: PlayerId }
   | { readonly type: "pause"; readonly playerId: PlayerId; readonly isPaused: boolean }
-  /** A seek to or past the end of the track, or its end time, ends it (`trackEnded`, finished). */
-  | {
-      readonly type: "seek";
-      readonly playerId: PlayerId;
-      readonly trackId: TrackId;
-      readonly seekId: SeekId;
-      readonly positionMs: number;
-    }
+  | SeekCommand
   | {
       readonly type: "setEndTime";
       readonly playerId: PlayerId;

@@ -1,0 +1,184 @@
+// One audio worker: carries out the main thread's commands, owns its players, and twice a second says how it is doing.
+// Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
+
+import type { PlayerId, WorkerCommand } from "../bridge/commands.ts";
+import type { FrameMinute, PositionReport, WorkerEvent } from "../bridge/events.ts";
+import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
+import { NodeError } from "../errors.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import type { Logger } from "../log.ts";
+import { AudioPlayer, type PlayerSurroundings, type Voice } from "./player.ts";
+import { TickLoop } from "./tick-loop.ts";
+
+const COUNTERS_INTERVAL_MS = 500;
+
+type Notice = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>;
+type Request = Extract<WorkerCommand, { readonly requestId: number }>;
+
+export interface AudioWorkerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly open: PlayerSurroundings["open"];
+  readonly codecs: PlayerSurroundings["codecs"];
+  readonly probe: (input: PlayableInput) => Promise<ProbeResult>;
+  readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Voice;
+  readonly trackStuckThresholdMs: number;
+  /** Sends an event up. */
+  readonly send: (event: Notice) => void;
+  /** Answers a request with what the work comes to. */
+  readonly answer: (request: Request, work: Promise<unknown>) => void;
+  /** Called once everything is closed. */
+  readonly onClosed: () => void;
+}
+
+export class AudioWorker {
+  readonly #options: AudioWorkerOptions;
+  readonly #loop: TickLoop;
+  readonly #players = new Map<PlayerId, AudioPlayer>();
+  readonly #surroundings: PlayerSurroundings;
+  #countersTimer: Timer | undefined;
+  #sentTotalOfGone = 0;
+  #lostTotalOfGone = 0;
+
+  constructor(options: AudioWorkerOptions) {
+    this.#options = options;
+    this.#loop = new TickLoop(options.clock);
+    const { clock, open, codecs, trackStuckThresholdMs, send } = options;
+    this.#surroundings = { clock, loop: this.#loop, open, codecs, trackStuckThresholdMs, send };
+    this.#armCounters();
+  }
+
+  /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
+  execute(command: WorkerCommand): void {
+    switch (command.type) {
+      case "probe":
+        this.#options.answer(command, this.#options.probe(command.input));
+        return;
+      case "createPlayer":
+        this.#createPlayer(command);
+        return;
+      case "close":
+        this.close();
+        return;
+      default:
+        this.#executeForPlayer(command);
+    }
+  }
+
+  close(): void {
+    this.#countersTimer?.cancel();
+    for (const player of this.#players.values()) player.close();
+    this.#players.clear();
+    this.#loop.close();
+    this.#options.onClosed();
+  }
+
+  #createPlayer(command: Extract<WorkerCommand, { readonly type: "createPlayer" }>): void {
+    if (this.#players.has(command.playerId)) return;
+    const { guildId, userId } = command;
+    const createVoice = (owner: AudioPlayer) => this.#options.createVoice(owner, { guildId, userId });
+    const player = new AudioPlayer(command.playerId, this.#surroundings, createVoice);
+    player.setVolume(command.volume);
+    player.setFilters(command.filters);
+    this.#players.set(command.playerId, player);
+  }
+
+  #executeForPlayer(command: Exclude<WorkerCommand, { readonly type: "probe" | "createPlayer" | "close" }>): void {
+    const player = this.#players.get(command.playerId);
+    if (player === undefined) {
+      if ("requestId" in command) this.#options.answer(command, this.#answerForGone(command));
+      return;
+    }
+    switch (command.type) {
+      case "destroyPlayer":
+        this.#options.answer(command, this.#destroy(player));
+        return;
+      case "play":
+        player.play(command);
+        return;
+      case "stop":
+        player.stop();
+        return;
+      case "pause":
+        player.pause(command.isPaused);
+        return;
+      case "seek":
+        player.seek(command);
+        return;
+      case "setEndTime":
+        player.setEnd(command.trackId, command.endMs);
+        return;
+      case "setVolume":
+        player.setVolume(command.volume);
+        return;
+      case "setFilters":
+        player.setFilters(command.filters);
+        return;
+      case "connectVoice": {
+        const work = player.connectVoice(command.voiceId, command.credentials);
+        this.#options.answer(
+          command,
+          work.then(() => ({ isConnected: true })),
+        );
+        return;
+      }
+      default:
+        command satisfies never;
+    }
+  }
+
+  #answerForGone(command: Request): Promise<undefined> {
+    if (command.type === "destroyPlayer") return Promise.resolve(undefined);
+    return Promise.reject(
+      new NodeError("player-destroyed", "the player was destroyed before the request was carried out"),
+    );
+  }
+
+  async #destroy(player: AudioPlayer): Promise<undefined> {
+    this.#players.delete(player.playerId);
+    this.#sentTotalOfGone += player.counters.sentTotal;
+    this.#lostTotalOfGone += player.counters.lostTotal;
+    player.close();
+    return undefined;
+  }
+
+  #armCounters(): void {
+    this.#countersTimer = this.#options.clock.after(COUNTERS_INTERVAL_MS, () => {
+      this.#armCounters();
+      this.#sendCounters();
+    });
+  }
+
+  #sendCounters(): void {
+    const positions: PositionReport[] = [];
+    const minutes: FrameMinute[] = [];
+    const epochMs = this.#options.clock.epochMs();
+    let playingCount = 0;
+    let framesSent = this.#sentTotalOfGone;
+    let framesLost = this.#lostTotalOfGone;
+    for (const player of this.#players.values()) {
+      player.checkHealth();
+      if (player.isPlaying) {
+        playingCount += 1;
+        const position = player.position;
+        if (position !== undefined) positions.push(position);
+      }
+      const minute = player.counters.takeMinute(player.playerId, epochMs);
+      if (minute !== undefined) minutes.push(minute);
+      framesSent += player.counters.sentTotal;
+      framesLost += player.counters.lostTotal;
+    }
+    const tick = this.#loop.takeReport();
+    const worker = {
+      playerCount: this.#players.size,
+      playingCount,
+      tickLoad: tick.load,
+      framesSent,
+      framesLost,
+      latenessMsP99: tick.latenessMsP99,
+      latenessMsMax: tick.latenessMsMax,
+    };
+    this.#options.send({ type: "counters", worker, positions });
+    if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
+  }
+}

@@ -1,0 +1,192 @@
+// Reads one track's packets ahead of the sound: opens the input, fills the packet queue in bursts, seeks. Everything that
+// waits for the network happens here, outside the tick; the pipeline only takes what lies in the queue. Audio thread.
+
+import type { PlayableInput } from "../bridge/playable-input.ts";
+import { NodeError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { AudioStream, Demuxer, Packet } from "./demux/demuxer.ts";
+import { OpusRepacketizer } from "./encode/opus-packet.ts";
+import { PacketQueue } from "./packet-queue.ts";
+
+/** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
+const SEEK_PATIENCE_MS = 400;
+const FRAME_MS = 20;
+const SAMPLES_PER_MS = 48;
+
+/** Opens an input up to its first packet; rejects with a NodeError that says why not. */
+export type OpenDemuxer = (input: PlayableInput, signal: AbortSignal) => Promise<Demuxer>;
+
+export interface PacketReaderOptions {
+  readonly input: PlayableInput;
+  readonly startMs: number;
+  readonly open: OpenDemuxer;
+  readonly clock: Clock;
+  /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
+  readonly onProgress: () => void;
+  /** Reading has failed for good; what is queued may still be played. Called at most once. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class PacketReader {
+  readonly queue = new PacketQueue();
+  readonly #options: PacketReaderOptions;
+  readonly #repacketizer = new OpusRepacketizer();
+  readonly #abort = new AbortController();
+  #demuxer: Demuxer | undefined;
+  /** Grows with each demuxer that is given up, so that its late answers are dropped. */
+  #generation = 0;
+  #seekTargetMs: number | undefined;
+  #landedMs: number;
+  #runNumber = 0;
+  #isReading = false;
+  #isAtEnd = false;
+  #hasFailed = false;
+
+  constructor(options: PacketReaderOptions) {
+    this.#options = options;
+    this.#landedMs = Math.max(0, options.startMs);
+    if (this.#landedMs > 0) this.#seekTargetMs = this.#landedMs;
+    this.#start();
+  }
+
+  /** Where the current run of packets is meant to be heard from: packets or samples before it are only pre-roll. */
+  get landedMs(): number {
+    return this.#landedMs;
+  }
+
+  /** Grows with each seek that has landed: what is queued now does not follow what was queued before. */
+  get runNumber(): number {
+    return this.#runNumber;
+  }
+
+  /** The target of a seek that has not landed yet. */
+  get seekTargetMs(): number | undefined {
+    return this.#seekTargetMs;
+  }
+
+  /** No more packets will come (end of track or failure). */
+  get isFinished(): boolean {
+    return (this.#isAtEnd || this.#hasFailed) && this.#seekTargetMs === undefined;
+  }
+
+  /** Reads on when there is room; called by the pipeline after it took packets. */
+  wake(): void {
+    if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
+    if (this.#seekTargetMs === undefined && (this.#isAtEnd || !this.queue.isLow)) return;
+    void this.#read(this.#demuxer, this.#generation);
+  }
+
+  /** Goes elsewhere. The queue keeps the old packets until the new ones are there. A stream that cannot seek ignores it. */
+  seek(positionMs: number): void {
+    if (this.#demuxer?.isSeekable === false || this.#hasFailed) return;
+    const targetMs = Math.max(0, positionMs);
+    this.#seekTargetMs = targetMs;
+    if (!this.#isReading) {
+      this.wake();
+      return;
+    }
+    const generation = this.#generation;
+    this.#options.clock.after(SEEK_PATIENCE_MS, () => {
+      const isStillWaiting = this.#isReading && this.#seekTargetMs === targetMs && this.#generation === generation;
+      if (isStillWaiting && this.#demuxer !== undefined && !this.#abort.signal.aborted) this.#start();
+    });
+  }
+
+  close(): void {
+    this.#abort.abort();
+    this.#generation += 1;
+    this.#demuxer?.close();
+    this.queue.clear();
+  }
+
+  /** Opens the input (again) and goes to the seek target, if any. */
+  #start(): void {
+    this.#demuxer?.close();
+    this.#demuxer = undefined;
+    const generation = ++this.#generation;
+    this.#isReading = true;
+    this.#options.open(this.#options.input, this.#abort.signal).then(
+      (demuxer) => {
+        if (generation !== this.#generation) {
+          demuxer.close();
+          return;
+        }
+        this.#demuxer = demuxer;
+        if (!demuxer.isSeekable) this.#seekTargetMs = undefined;
+        if (!demuxer.isSeekable) this.#landedMs = 0;
+        void this.#read(demuxer, generation);
+      },
+      (error: unknown) => this.#fail(error, generation),
+    );
+  }
+
+  /** One burst: the pending seek, then packets until the queue is full. */
+  async #read(demuxer: Demuxer, generation: number): Promise<void> {
+    this.#isReading = true;
+    let soughtMs: number | undefined;
+    try {
+      while (generation === this.#generation) {
+        const targetMs = this.#seekTargetMs;
+        if (targetMs !== soughtMs && targetMs !== undefined) {
+          await demuxer.seek(targetMs);
+          soughtMs = targetMs;
+          continue;
+        }
+        if (targetMs === undefined && this.queue.isFull) break;
+        const packet = await demuxer.next();
+        if (generation !== this.#generation) return;
+        if (this.#seekTargetMs !== targetMs) continue;
+        if (targetMs !== undefined) this.#land(targetMs);
+        if (packet === undefined) {
+          this.#isAtEnd = true;
+          break;
+        }
+        this.#push(packet, demuxer.stream);
+        // The first packets start the music: tell the pipeline at once, later ones in bursts.
+        if (this.queue.length <= 2) this.#options.onProgress();
+      }
+      this.#isReading = false;
+      this.#options.onProgress();
+    } catch (error) {
+      this.#fail(error, generation);
+    }
+  }
+
+  /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
+  #push(packet: Packet, stream: AudioStream): void {
+    const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
+    const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
+    const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
+    if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {
+      this.queue.push({ packet, stream });
+      return;
+    }
+    groups.forEach((data, index) => {
+      const timestampMs = packet.timestampMs - pendingMs + index * FRAME_MS;
+      const trimEndSamples = index === groups.length - 1 ? packet.trimEndSamples : 0;
+      this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream });
+    });
+  }
+
+  /** The first packet of the new place is here: only now the old ones go, so a slow seek leaves no hole. */
+  #land(positionMs: number): void {
+    this.queue.clear();
+    this.#repacketizer.reset();
+    this.#isAtEnd = false;
+    this.#landedMs = positionMs;
+    this.#runNumber += 1;
+    this.#seekTargetMs = undefined;
+  }
+
+  #fail(error: unknown, generation: number): void {
+    if (generation !== this.#generation || this.#abort.signal.aborted) return;
+    this.#isReading = false;
+    this.#hasFailed = true;
+    this.#seekTargetMs = undefined;
+    this.#demuxer?.close();
+    this.#options.onFailure(
+      error instanceof NodeError ? error : new NodeError("internal", "reading the track failed", { cause: error }),
+    );
+    this.#options.onProgress();
+  }
+}

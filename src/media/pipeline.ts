@@ -1,0 +1,295 @@
+// The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
+// otherwise transcoded. Switches between the two mid-track, follows seeks, knows song time and the end. `produce` runs
+// inside the tick: it never waits. Audio thread.
+
+import type { PlayableInput } from "../bridge/playable-input.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Decoder } from "./decode/decoder.ts";
+import type { AudioStream } from "./demux/demuxer.ts";
+import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
+import { isPassthroughPacket } from "./encode/opus-packet.ts";
+import type { QueuedPacket } from "./packet-queue.ts";
+import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
+import type { SoundChain } from "./sound-chain.ts";
+import { type PacketSupply, Transcoder } from "./transcoder.ts";
+
+const FRAME_MS = 20;
+/** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
+const HISTORY_PACKETS = 4;
+/** Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming. */
+const DECODED_PACKETS_KEPT = 12;
+/** Song times of a packet and of the end of the last frame agree when closer than this. */
+const SAME_MOMENT_MS = 0.5;
+
+/** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
+export interface CodecSupply {
+  createDecoder(stream: AudioStream): Promise<Decoder>;
+  acquireEncoder(): Promise<OpusFrameEncoder>;
+  releaseEncoder(encoder: OpusFrameEncoder): void;
+}
+
+export interface PipelineOptions {
+  readonly input: PlayableInput;
+  readonly startMs: number;
+  readonly endMs: number | undefined;
+  readonly open: OpenDemuxer;
+  readonly codecs: CodecSupply;
+  readonly chain: SoundChain;
+  readonly clock: Clock;
+  /** Something can be produced that could not before, or the end was reached: try `produce` again. */
+  readonly onProgress: () => void;
+  /** The track cannot go on. Buffered sound can still be produced. At most once. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Why `produce` gave nothing. */
+export type DryCause = "input" | "decoder";
+
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #reader: PacketReader;
+  readonly #supply: PacketSupply;
+  #transcoder: Transcoder | undefined;
+  #encoder: OpusFrameEncoder | undefined;
+  #isStartingTranscoder = false;
+  /** Oldest first; while passing through: what was sent, while transcoding: what was decoded. */
+  readonly #recent: QueuedPacket[] = [];
+  #runNumber = 0;
+  #endMs: number | undefined;
+  #positionMs: number;
+  /** A new run of packets has begun: drop what lies before its start. */
+  #isRunFresh = true;
+  #hasFailed = false;
+  /** The failure is one of decoding: what is queued cannot be played either. */
+  #isBroken = false;
+  #isClosed = false;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#positionMs = Math.max(0, options.startMs);
+    this.#endMs = options.endMs !== undefined && options.endMs > this.#positionMs ? options.endMs : undefined;
+    this.#reader = new PacketReader({
+      input: options.input,
+      startMs: options.startMs,
+      open: options.open,
+      clock: options.clock,
+      onProgress: () => this.#options.onProgress(),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#supply = this.#createSupply();
+  }
+
+  /** Song time at the end of the frame produced last. */
+  get positionMs(): number {
+    return this.#positionMs;
+  }
+
+  /** Where a seek under way will land. */
+  get seekTargetMs(): number | undefined {
+    return this.#reader.seekTargetMs;
+  }
+
+  /** Counts the seeks that have landed; `produce` works on the newest run. */
+  get runNumber(): number {
+    return this.#reader.runNumber;
+  }
+
+  /** Where the newest run starts to be heard. */
+  get landedMs(): number {
+    return this.#reader.landedMs;
+  }
+
+  /** True when no frame will come any more. */
+  get isEnded(): boolean {
+    if (this.#reader.seekTargetMs !== undefined) return false;
+    if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
+    if (this.#isBroken) return true;
+    if (this.#transcoder !== undefined) return this.#transcoder.isDrained;
+    return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#isStartingTranscoder;
+  }
+
+  /** What an empty `produce` waits for. */
+  get dryCause(): DryCause {
+    const isDecoding = this.#isStartingTranscoder || (this.#transcoder?.isWaiting ?? false);
+    return isDecoding ? "decoder" : "input";
+  }
+
+  seek(positionMs: number): void {
+    this.#reader.seek(positionMs);
+  }
+
+  /** Takes effect at once; an end at or before the present position is ignored (protocol-v4.md section 2.8). */
+  setEnd(endMs: number | undefined): void {
+    const fromMs = this.#reader.seekTargetMs ?? this.#positionMs;
+    this.#endMs = endMs !== undefined && endMs > fromMs ? endMs : undefined;
+  }
+
+  /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `dryCause` say why). Valid until the next call. */
+  produce(): Uint8Array | undefined {
+    if (this.#isClosed) return undefined;
+    if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+    if (this.isEnded) return undefined;
+    const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
+    this.#reader.wake();
+    return frame;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.close();
+    this.#stopTranscoder();
+  }
+
+  /** A seek has landed: from here on packets belong to another place. */
+  #beginRun(): void {
+    this.#runNumber = this.#reader.runNumber;
+    this.#recent.length = 0;
+    this.#isRunFresh = true;
+    this.#positionMs = this.#reader.landedMs;
+    if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return;
+    this.#transcoder?.jumpTo(this.#alignedStartMs());
+  }
+
+  /** Where the sound of a fresh run starts: exactly there, or for Opus at the nearest packet (at most 10 ms off). */
+  #alignedStartMs(): number {
+    const landedMs = this.#reader.landedMs;
+    const head = this.#reader.queue.peek();
+    if (head === undefined || !isPassable(head)) return landedMs;
+    const offsetMs = landedMs - head.packet.timestampMs;
+    return head.packet.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
+  }
+
+  #passThrough(): Uint8Array | undefined {
+    const queue = this.#reader.queue;
+    if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
+    const head = queue.peek();
+    if (head === undefined) return undefined;
+    const canPass = isPassable(head);
+    if (!canPass || !this.#options.chain.isNeutral) {
+      this.#startTranscoder(head.stream);
+      // Until the decoder is there, music that can go on as it is goes on.
+      if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
+      if (!canPass || this.#isRunFresh) return undefined;
+    }
+    queue.shift();
+    this.#isRunFresh = false;
+    this.#remember(head, HISTORY_PACKETS);
+    this.#positionMs = Math.max(0, head.packet.timestampMs + FRAME_MS);
+    return head.packet.data;
+  }
+
+  /** Drops the packets of a fresh run that only warm a decoder up; keeps them as history in case one is needed. */
+  #skipPreRoll(): void {
+    const queue = this.#reader.queue;
+    const startMs = this.#alignedStartMs();
+    for (let head = queue.peek(); head !== undefined && isPassable(head); head = queue.peek()) {
+      if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
+      queue.shift();
+      this.#remember(head, HISTORY_PACKETS);
+    }
+  }
+
+  #transcode(transcoder: Transcoder): Uint8Array | undefined {
+    if (this.#options.chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
+    const frame = transcoder.encode(this.#supply);
+    if (frame === undefined) return undefined;
+    this.#isRunFresh = false;
+    this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
+    return frame;
+  }
+
+  /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
+  #resumePassingThrough(transcoder: Transcoder): boolean {
+    const nextMs = transcoder.encodedUntilMs;
+    const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
+    const entry = this.#recent[index];
+    if (entry === undefined || !isPassable(entry)) return false;
+    this.#reader.queue.unshift(this.#recent.splice(index));
+    this.#stopTranscoder();
+    return true;
+  }
+
+  /** Gets decoder and encoder; the first call starts that, a later one finds the transcoder in place. */
+  #startTranscoder(stream: AudioStream): void {
+    if (this.#isStartingTranscoder) return;
+    this.#isStartingTranscoder = true;
+    const { codecs, chain } = this.#options;
+    const whenDecoder = codecs.createDecoder(stream);
+    const whenEncoder = codecs.acquireEncoder();
+    Promise.all([whenDecoder, whenEncoder]).then(
+      ([decoder, encoder]) => {
+        this.#isStartingTranscoder = false;
+        if (this.#isClosed || this.#hasFailed) {
+          decoder.close();
+          codecs.releaseEncoder(encoder);
+          return;
+        }
+        this.#encoder = encoder;
+        const onFailure = (error: unknown) => this.#break(error);
+        const createDecoder = (next: AudioStream) => codecs.createDecoder(next);
+        this.#transcoder = new Transcoder({ chain, encoder, decoder, stream, createDecoder, onFailure });
+        if (this.#recent.length > 0 && !this.#isRunFresh) this.#transcoder.startAfter(this.#recent);
+        else this.#startTranscoderFresh(this.#transcoder);
+        this.#options.onProgress();
+      },
+      (error: unknown) => {
+        this.#isStartingTranscoder = false;
+        whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
+        whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
+        this.#break(error);
+      },
+    );
+  }
+
+  /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
+  #startTranscoderFresh(transcoder: Transcoder): void {
+    this.#reader.queue.unshift(this.#recent.splice(0));
+    transcoder.startAt(this.#alignedStartMs());
+  }
+
+  #stopTranscoder(): void {
+    this.#transcoder?.close();
+    this.#transcoder = undefined;
+    if (this.#encoder !== undefined) this.#options.codecs.releaseEncoder(this.#encoder);
+    this.#encoder = undefined;
+  }
+
+  #createSupply(): PacketSupply {
+    const reader = this.#reader;
+    const remember = (entry: QueuedPacket) => this.#remember(entry, DECODED_PACKETS_KEPT);
+    const isStale = () => reader.runNumber !== this.#runNumber;
+    return {
+      take() {
+        if (isStale()) return undefined;
+        const entry = reader.queue.shift();
+        if (entry !== undefined) remember(entry);
+        return entry;
+      },
+      get isFinished() {
+        return !isStale() && reader.isFinished && reader.queue.length === 0;
+      },
+    };
+  }
+
+  #remember(entry: QueuedPacket, limit: number): void {
+    this.#recent.push(entry);
+    while (this.#recent.length > limit) this.#recent.shift();
+  }
+
+  #break(error: unknown): void {
+    this.#isBroken = true;
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#hasFailed || this.#isClosed) return;
+    this.#hasFailed = true;
+    this.#options.onFailure(error);
+    this.#options.onProgress();
+  }
+}
+
+function isPassable(entry: QueuedPacket): boolean {
+  return entry.stream.codec === "opus" && entry.stream.channelCount <= 2 && isPassthroughPacket(entry.packet.data);
+}

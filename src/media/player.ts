@@ -1,0 +1,425 @@
+// One player as the audio thread knows it: its track's pipeline, its voice connection, and what happens at each of its
+// deadlines. What was asked for lives on the main thread (control/players/); this is what is happening.
+
+import type {
+  FilterSettings,
+  PlayCommand,
+  PlayerId,
+  SeekCommand,
+  SeekId,
+  TrackId,
+  VoiceCredentials,
+  VoiceId,
+} from "../bridge/commands.ts";
+import type { PositionReport, WorkerEvent } from "../bridge/events.ts";
+import { toWireError } from "../bridge/wire-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { FrameCounters } from "./frame-counters.ts";
+import { Pipeline, type PipelineOptions } from "./pipeline.ts";
+import { SoundChain } from "./sound-chain.ts";
+import { FRAME_MS, type Tickable, type TickLoop } from "./tick-loop.ts";
+
+/** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
+const SILENCE_FRAMES = 5;
+/** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
+const CLEANUP_MS = 60_000;
+
+/** What a player needs from its voice connection (voice/voice-connection.ts). */
+export interface Voice {
+  connect(credentials: VoiceCredentials): Promise<void>;
+  /** "send" the due frame, "hold" the clock, "discard" the frame but let time run, or there is no voice at all. */
+  readonly gate: "send" | "hold" | "discard" | "down";
+  sendFrame(opus: Uint8Array): boolean;
+  sendSilence(): boolean;
+  stopSpeaking(): void;
+  skipFrames(count: number): void;
+  close(): void;
+}
+
+export interface VoiceState {
+  readonly isConnected: boolean;
+  readonly isReady: boolean;
+  readonly pingMs: number;
+}
+
+export interface VoiceClose {
+  readonly code: number;
+  readonly reason: string;
+  readonly isByRemote: boolean;
+}
+
+/** What all players of a worker share. */
+export interface PlayerSurroundings {
+  readonly clock: Clock;
+  readonly loop: TickLoop;
+  readonly open: PipelineOptions["open"];
+  readonly codecs: PipelineOptions["codecs"];
+  readonly trackStuckThresholdMs: number;
+  readonly send: (event: Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>) => void;
+}
+
+interface PlayingTrack {
+  readonly trackId: TrackId;
+  readonly pipeline: Pipeline;
+  seekId: SeekId;
+  /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
+  sentRun: number;
+  /** Some of its sound has gone out (or would have, had somebody been there to hear it). */
+  hasSounded: boolean;
+  hasFailed: boolean;
+  isStuckReported: boolean;
+}
+
+export class AudioPlayer implements Tickable {
+  readonly playerId: PlayerId;
+  readonly counters: FrameCounters;
+  readonly #surroundings: PlayerSurroundings;
+  readonly #voice: Voice;
+  readonly #chain = new SoundChain();
+  #voiceId: VoiceId = 0;
+  #track: PlayingTrack | undefined;
+  /** The track that was replaced: it sounds on until the new one can. */
+  #leaving: Pipeline | undefined;
+  #isPaused = false;
+  /** The frame for the next deadline and where in the song it ends. */
+  #slot: Uint8Array | undefined;
+  #slotEndMs = 0;
+  #slotTrack: PlayingTrack | undefined;
+  #silenceFramesLeft = 0;
+  #slotRun = 0;
+  #lastSentDeadlineMs: number | undefined;
+  #lastFrameMs: number;
+  #sentUntilMs = 0;
+  #reportedRate = 0;
+  #isClosed = false;
+
+  constructor(playerId: PlayerId, surroundings: PlayerSurroundings, createVoice: (player: AudioPlayer) => Voice) {
+    this.playerId = playerId;
+    this.#surroundings = surroundings;
+    this.counters = new FrameCounters(surroundings.clock.epochMs());
+    this.#lastFrameMs = surroundings.clock.now();
+    this.#voice = createVoice(this);
+  }
+
+  get isPlaying(): boolean {
+    return this.#track !== undefined && !this.#isPaused;
+  }
+
+  // Commands
+
+  play(command: PlayCommand): void {
+    this.#leaving ??= this.#track?.pipeline;
+    if (this.#leaving !== this.#track?.pipeline) this.#track?.pipeline.close();
+    this.#isPaused = command.isPaused;
+    const { open, codecs, clock } = this.#surroundings;
+    const track: PlayingTrack = {
+      trackId: command.trackId,
+      seekId: 0,
+      sentRun: 0,
+      hasSounded: false,
+      hasFailed: false,
+      isStuckReported: false,
+      pipeline: new Pipeline({
+        input: command.input,
+        startMs: command.startMs,
+        endMs: command.endMs,
+        open,
+        codecs,
+        chain: this.#chain,
+        clock,
+        onProgress: () => this.#onProgress(track),
+        onFailure: (error) => this.#onFailure(track, error),
+      }),
+    };
+    this.#track = track;
+    this.#sentUntilMs = command.startMs;
+    this.#lastFrameMs = clock.now();
+    if (command.isPaused) this.#dropLeaving();
+    this.#reportedRate = 0;
+    this.#attend();
+  }
+
+  stop(): void {
+    this.#dropLeaving();
+    this.#track?.pipeline.close();
+    this.#track = undefined;
+    this.#clearSlot();
+    this.#goSilent();
+  }
+
+  pause(isPaused: boolean): void {
+    if (this.#isPaused === isPaused) return;
+    this.#isPaused = isPaused;
+    this.#lastFrameMs = this.#surroundings.clock.now();
+    if (isPaused) {
+      this.#dropLeaving();
+      this.#goSilent();
+    } else {
+      this.#attend();
+    }
+  }
+
+  seek(command: SeekCommand): void {
+    const track = this.#track;
+    if (track?.trackId !== command.trackId) return;
+    track.seekId = command.seekId;
+    track.pipeline.seek(command.positionMs);
+    if (this.#isPaused) this.#clearSlot();
+    this.#reportedRate = 0;
+    this.#sendPosition();
+  }
+
+  setEnd(trackId: TrackId, endMs: number | undefined): void {
+    if (this.#track?.trackId === trackId) this.#track.pipeline.setEnd(endMs);
+  }
+
+  setVolume(volume: number): void {
+    this.#chain.setVolume(volume);
+  }
+
+  setFilters(filters: FilterSettings): void {
+    this.#chain.setFilters(filters);
+  }
+
+  /** Resolves when the gateway's WebSocket is open. */
+  async connectVoice(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
+    this.#voiceId = voiceId;
+    await this.#voice.connect(credentials);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#surroundings.loop.remove(this);
+    this.#leaving?.close();
+    this.#track?.pipeline.close();
+    this.#voice.close();
+  }
+
+  // What the voice connection tells
+
+  onVoiceState(state: VoiceState): void {
+    if (this.#isClosed) return;
+    this.#surroundings.send({ type: "voiceState", playerId: this.playerId, voiceId: this.#voiceId, ...state });
+    this.#attend();
+  }
+
+  onVoiceClosed(close: VoiceClose): void {
+    // Closes of our own making (move, destroy) are known on the main thread.
+    if (this.#isClosed || (close.code === 1000 && !close.isByRemote)) return;
+    this.#surroundings.send({ type: "voiceClosed", playerId: this.playerId, voiceId: this.#voiceId, ...close });
+  }
+
+  // The tick
+
+  send(deadlineMs: number): void {
+    if (this.isPlaying) this.#sendSound(deadlineMs);
+    else this.#sendSilence(deadlineMs);
+  }
+
+  prepare(): void {
+    if (this.#isClosed || this.#slot !== undefined) return;
+    if (this.#track !== undefined && this.#fillSlot(this.#track.pipeline, this.#track)) {
+      this.#dropLeaving();
+      return;
+    }
+    if (this.#leaving !== undefined && !this.#fillSlot(this.#leaving, undefined) && this.#leaving.isEnded) {
+      this.#dropLeaving();
+    }
+    this.#endIfOver();
+  }
+
+  onDeadlinesDropped(frames: number): void {
+    if (this.isPlaying) this.counters.addLost("loopLate", frames);
+  }
+
+  /** Called twice a second: stuck and abandoned tracks. */
+  checkHealth(): void {
+    const track = this.#track;
+    if (track === undefined || this.#isClosed) return;
+    const idleMs = this.#surroundings.clock.now() - this.#lastFrameMs;
+    if (this.#voice.gate === "down") {
+      if (idleMs >= CLEANUP_MS) this.#end("cleanup");
+      return;
+    }
+    if (this.#isPaused || this.#slot !== undefined) this.#lastFrameMs = this.#surroundings.clock.now();
+    else if (idleMs >= this.#surroundings.trackStuckThresholdMs && !track.isStuckReported) {
+      track.isStuckReported = true;
+      const thresholdMs = this.#surroundings.trackStuckThresholdMs;
+      this.#surroundings.send({ type: "trackStuck", playerId: this.playerId, trackId: track.trackId, thresholdMs });
+    }
+  }
+
+  /** Where the track is; undefined without one. */
+  get position(): PositionReport | undefined {
+    const track = this.#track;
+    if (track === undefined) return undefined;
+    return {
+      playerId: this.playerId,
+      trackId: track.trackId,
+      seekId: track.seekId,
+      positionMs: this.#positionIn(track),
+      epochMs: this.#surroundings.clock.epochMs(),
+      rate: this.#reportedRate,
+    };
+  }
+
+  #positionIn(track: PlayingTrack): number {
+    const { pipeline } = track;
+    const hasJumped = pipeline.runNumber !== track.sentRun;
+    return pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : this.#sentUntilMs);
+  }
+
+  #sendSound(deadlineMs: number): void {
+    const gate = this.#voice.gate;
+    const slot = this.#slot;
+    if (gate === "hold" || gate === "down") {
+      if (slot !== undefined) this.counters.addLost("voiceNotReady", 1);
+      this.#report(0);
+      if (gate === "down") this.#surroundings.loop.remove(this);
+      return;
+    }
+    if (slot === undefined) {
+      this.#sendNothing(deadlineMs);
+      return;
+    }
+    this.#silenceFramesLeft = SILENCE_FRAMES;
+    if (gate === "send") this.#skipGapBefore(deadlineMs);
+    if (gate === "send" && this.#voice.sendFrame(slot)) this.counters.addSent();
+    else this.counters.addLost("voiceNotReady", 1);
+    this.#lastFrameMs = this.#surroundings.clock.now();
+    this.#advance();
+    this.#clearSlot();
+  }
+
+  /** Song time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
+  #advance(): void {
+    const track = this.#slotTrack;
+    if (track === undefined || track !== this.#track) return;
+    track.hasSounded = true;
+    const { pipeline } = track;
+    if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== this.#slotRun) return;
+    this.#sentUntilMs = this.#slotEndMs;
+    track.sentRun = this.#slotRun;
+    this.#report(1);
+  }
+
+  /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
+  #sendNothing(deadlineMs: number): void {
+    const track = this.#track;
+    if (track?.hasSounded) {
+      this.counters.addLost(track.pipeline.dryCause === "decoder" ? "decoderLate" : "inputDry", 1);
+    }
+    this.#report(0);
+    this.#sendSilenceFrame(deadlineMs);
+  }
+
+  #sendSilence(deadlineMs: number): void {
+    this.#report(0);
+    this.#sendSilenceFrame(deadlineMs);
+    if (this.#silenceFramesLeft === 0) this.#surroundings.loop.remove(this);
+  }
+
+  #sendSilenceFrame(deadlineMs: number): void {
+    if (this.#silenceFramesLeft === 0) return;
+    this.#silenceFramesLeft -= 1;
+    if (this.#voice.gate === "send") {
+      this.#skipGapBefore(deadlineMs);
+      this.#voice.sendSilence();
+    }
+    if (this.#silenceFramesLeft === 0) this.#voice.stopSpeaking();
+  }
+
+  #fillSlot(pipeline: Pipeline, track: PlayingTrack | undefined): boolean {
+    const frame = pipeline.produce();
+    if (frame === undefined) return false;
+    this.#slot = frame;
+    this.#slotEndMs = pipeline.positionMs;
+    this.#slotTrack = track;
+    this.#slotRun = pipeline.runNumber;
+    return true;
+  }
+
+  #clearSlot(): void {
+    this.#slot = undefined;
+    this.#slotTrack = undefined;
+  }
+
+  /** RTP time goes on while nothing is sent (pause, dry input, dropped deadlines). */
+  #skipGapBefore(deadlineMs: number): void {
+    if (this.#lastSentDeadlineMs !== undefined) {
+      const gapFrames = Math.round((deadlineMs - this.#lastSentDeadlineMs) / FRAME_MS) - 1;
+      if (gapFrames > 0) this.#voice.skipFrames(gapFrames);
+    }
+    this.#lastSentDeadlineMs = deadlineMs;
+  }
+
+  // Changes of state
+
+  #onProgress(track: PlayingTrack): void {
+    if (this.#isClosed || this.#track !== track) return;
+    this.prepare();
+  }
+
+  #onFailure(track: PlayingTrack, error: unknown): void {
+    if (this.#isClosed || this.#track !== track) return;
+    track.hasFailed = true;
+    this.#dropLeaving();
+    const { playerId } = this;
+    this.#surroundings.send({ type: "trackException", playerId, trackId: track.trackId, error: toWireError(error) });
+  }
+
+  /** Everything has been sent: the track is over. */
+  #endIfOver(): void {
+    const track = this.#track;
+    if (track === undefined || this.#slot !== undefined || !track.pipeline.isEnded) return;
+    if (this.#isPaused && !track.hasFailed) return;
+    this.#end(track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
+  }
+
+  #end(reason: "finished" | "loadFailed" | "cleanup"): void {
+    const track = this.#track;
+    if (track === undefined) return;
+    this.#track = undefined;
+    track.pipeline.close();
+    this.#dropLeaving();
+    this.#clearSlot();
+    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    this.#surroundings.send({ type: "trackEnded", playerId: this.playerId, trackId: track.trackId, reason });
+    this.#goSilent();
+  }
+
+  #dropLeaving(): void {
+    this.#leaving?.close();
+    this.#leaving = undefined;
+  }
+
+  /** Sound is wanted: be there at the next deadline. */
+  #attend(): void {
+    if (this.#isClosed || !this.isPlaying) return;
+    if (this.#voice.gate === "down") {
+      this.prepare();
+      return;
+    }
+    this.counters.onPlaying(this.#surroundings.clock.epochMs());
+    this.#surroundings.loop.add(this);
+  }
+
+  /** No more sound: the loop serves the silence frames and then parks the player. */
+  #goSilent(): void {
+    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    this.#report(0);
+  }
+
+  /** Tells the main thread when time starts or stops running; in between it computes the position itself. */
+  #report(rate: number): void {
+    if (this.#reportedRate === rate) return;
+    this.#reportedRate = rate;
+    this.#sendPosition();
+  }
+
+  #sendPosition(): void {
+    const report = this.position;
+    if (report !== undefined) this.#surroundings.send({ type: "position", report });
+  }
+}

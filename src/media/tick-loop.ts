@@ -1,0 +1,193 @@
+// The heartbeat of an audio worker: one timer serves all its players, every 20 ms each, and is the only place that knows
+// the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run. Players are
+// spread over ten phases of 2 ms, so packets leave evenly. Deadlines are absolute: each is 20 ms after the one before it,
+// never after "now". Audio thread; nothing here awaits or allocates per tick.
+
+import type { Clock, Timer } from "../lib/clock.ts";
+import { Histogram } from "../lib/histogram.ts";
+
+export const FRAME_MS = 20;
+const PHASE_COUNT = 10;
+const PHASE_MS = FRAME_MS / PHASE_COUNT;
+/**
+ * How many frames behind its deadline a phase may be and still send them all, back to back. Beyond that (60 ms) the
+ * schedule is moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
+ */
+export const CATCH_UP_FRAMES_MAX = 3;
+/** How long one run may hold the thread before sockets get their turn. */
+const RUN_MS_MAX = 4;
+
+/** What the loop drives: one player. */
+export interface Tickable {
+  /** The frame's moment has come: send what `prepare` left. */
+  send(deadlineMs: number): void;
+  /** Makes the frame for the next deadline. Called after `send`, some milliseconds before that deadline. */
+  prepare(): void;
+  /** The loop came more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
+  onDeadlinesDropped(frames: number): void;
+}
+
+interface Phase {
+  readonly members: Tickable[];
+  deadlineMs: number;
+}
+
+/** What a period of ticking cost and how exact it was. */
+export interface TickReport {
+  /** Share of the period spent in `send` and `prepare`, 0 to 1. */
+  readonly load: number;
+  readonly latenessMsP50: number;
+  readonly latenessMsP99: number;
+  readonly latenessMsMax: number;
+}
+
+export class TickLoop {
+  readonly #clock: Clock;
+  readonly #phases: Phase[];
+  /** Players that have sent and wait for `prepare`; each stands in it at most once. */
+  readonly #unprepared: Tickable[] = [];
+  readonly #phaseOf = new Map<Tickable, Phase>();
+  readonly #lateness = new Histogram({ widthMs: 0.25, buckets: 400 });
+  #timer: Timer | undefined;
+  #isRunning = false;
+  #busyMs = 0;
+  #reportedAtMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#reportedAtMs = clock.now();
+    this.#phases = Array.from({ length: PHASE_COUNT }, () => ({ members: [], deadlineMs: 0 }));
+  }
+
+  /** Starts serving a player: `prepare` at once, then `send` at the next deadline of the emptiest phase. */
+  add(player: Tickable): void {
+    if (this.#phaseOf.has(player)) return;
+    const phase = this.#emptiestPhase();
+    if (phase.members.length === 0) phase.deadlineMs = this.#nextDeadlineOf(phase);
+    phase.members.push(player);
+    this.#phaseOf.set(player, phase);
+    this.#unprepared.push(player);
+    if (!this.#isRunning) this.#arm(0);
+  }
+
+  /** Stops serving a player; it costs nothing from now on. */
+  remove(player: Tickable): void {
+    const phase = this.#phaseOf.get(player);
+    if (phase === undefined) return;
+    this.#phaseOf.delete(player);
+    const index = phase.members.indexOf(player);
+    phase.members[index] = phase.members[phase.members.length - 1]!;
+    phase.members.pop();
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#phaseOf.clear();
+    for (const phase of this.#phases) phase.members.length = 0;
+  }
+
+  /** The figures since the last call. */
+  takeReport(): TickReport {
+    const now = this.#clock.now();
+    const report = {
+      load: Math.min(1, this.#busyMs / Math.max(1, now - this.#reportedAtMs)),
+      latenessMsP50: this.#lateness.quantile(0.5),
+      latenessMsP99: this.#lateness.quantile(0.99),
+      latenessMsMax: this.#lateness.max,
+    };
+    this.#busyMs = 0;
+    this.#reportedAtMs = now;
+    this.#lateness.clear();
+    return report;
+  }
+
+  /** Sends have priority over preparing: a slow encoder delays its own player, not the packets of the others. */
+  #run(): void {
+    this.#timer = undefined;
+    this.#isRunning = true;
+    const startedMs = this.#clock.now();
+    let nowMs = startedMs;
+    let delayMs = 0;
+    while (nowMs - startedMs < RUN_MS_MAX) {
+      const phase = this.#earliestPhase();
+      if (phase !== undefined && phase.deadlineMs <= nowMs) {
+        this.#servePhase(phase, nowMs);
+      } else {
+        const player = this.#unprepared.shift();
+        if (player === undefined) {
+          delayMs = phase === undefined ? Number.POSITIVE_INFINITY : phase.deadlineMs - nowMs;
+          break;
+        }
+        if (this.#phaseOf.has(player)) player.prepare();
+      }
+      nowMs = this.#clock.now();
+    }
+    this.#busyMs += nowMs - startedMs;
+    this.#isRunning = false;
+    if (delayMs !== Number.POSITIVE_INFINITY) this.#arm(delayMs);
+  }
+
+  #servePhase(phase: Phase, nowMs: number): void {
+    const lateMs = nowMs - phase.deadlineMs;
+    const missedFrames = Math.floor(lateMs / FRAME_MS);
+    const isBeyondCatchUp = missedFrames > CATCH_UP_FRAMES_MAX;
+    if (isBeyondCatchUp) phase.deadlineMs += missedFrames * FRAME_MS;
+    // Backwards: a player may leave the phase while it is served, and the last one then takes its place.
+    for (let index = phase.members.length - 1; index >= 0; index--) {
+      const player = phase.members[index];
+      if (player === undefined) continue;
+      if (isBeyondCatchUp) player.onDeadlinesDropped(missedFrames);
+      this.#lateness.add(lateMs);
+      player.send(phase.deadlineMs);
+      if (this.#phaseOf.has(player)) this.#unprepared.push(player);
+    }
+    phase.deadlineMs += FRAME_MS;
+    // A second deadline that has passed as well finds its frames unprepared: make them now, late is better than lost.
+    if (phase.deadlineMs <= nowMs) this.#prepareAll();
+  }
+
+  #prepareAll(): void {
+    for (let player = this.#unprepared.shift(); player !== undefined; player = this.#unprepared.shift()) {
+      if (this.#phaseOf.has(player)) player.prepare();
+    }
+  }
+
+  #arm(delayMs: number): void {
+    this.#timer?.cancel();
+    // Timers count in whole milliseconds and fire late, never early: aim at the millisecond before the deadline's.
+    this.#timer = this.#clock.after(Math.max(0, Math.floor(delayMs)), () => this.#run());
+  }
+
+  #earliestPhase(): Phase | undefined {
+    let earliest: Phase | undefined;
+    for (const phase of this.#phases) {
+      if (phase.members.length > 0 && (earliest === undefined || phase.deadlineMs < earliest.deadlineMs)) {
+        earliest = phase;
+      }
+    }
+    return earliest;
+  }
+
+  /** The phase with the fewest players; of equals the one whose deadline comes first, for a quick start. */
+  #emptiestPhase(): Phase {
+    let best = this.#phases[0]!;
+    let bestDeadlineMs = Number.POSITIVE_INFINITY;
+    for (const phase of this.#phases) {
+      const deadlineMs = phase.members.length === 0 ? this.#nextDeadlineOf(phase) : phase.deadlineMs;
+      const isEmptier = phase.members.length < best.members.length;
+      const isSooner = phase.members.length === best.members.length && deadlineMs < bestDeadlineMs;
+      if (isEmptier || isSooner) {
+        best = phase;
+        bestDeadlineMs = deadlineMs;
+      }
+    }
+    return best;
+  }
+
+  /** The next moment on the phase's own 20 ms grid that leaves a few milliseconds to prepare a frame. */
+  #nextDeadlineOf(phase: Phase): number {
+    const offsetMs = this.#phases.indexOf(phase) * PHASE_MS;
+    const earliestMs = this.#clock.now() + PHASE_MS;
+    return Math.ceil((earliestMs - offsetMs) / FRAME_MS) * FRAME_MS + offsetMs;
+  }
+}

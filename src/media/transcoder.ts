@@ -1,0 +1,298 @@
+// Decoding, shaping and encoding of one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a few
+// frames at most. Keeps the encoder's delay out of the sound: the encoder is always fed 312 samples (6.5 ms) ahead, so a
+// frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not heard.
+// Audio thread.
+
+import { StereoFifo } from "../lib/stereo-fifo.ts";
+import type { Decoder, PcmBlock } from "./decode/decoder.ts";
+import { StereoConverter } from "./decode/stereo-converter.ts";
+import type { AudioStream } from "./demux/demuxer.ts";
+import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
+import type { QueuedPacket } from "./packet-queue.ts";
+import type { SoundChain } from "./sound-chain.ts";
+
+export const FRAME_SAMPLES = 960;
+const SAMPLES_PER_MS = 48;
+/** libopus' look-ahead at 48 kHz with the AUDIO application (OPUS_GET_LOOKAHEAD). */
+const ENCODER_DELAY_SAMPLES = 312;
+const ENCODER_DELAY_MS = ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
+/** The part of the priming frame that lies before the first sample to be heard. */
+const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
+/** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
+const SEEK_FADE_SAMPLES = 240;
+/** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
+const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
+const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
+/** Room for the target, one long packet (FLAC: up to 65535 samples at any rate, typically 4096) and the priming. */
+const FIFO_SAMPLES = 1 << 17;
+/** Times of packets may wander by this much against the decoded samples before they are believed again. */
+const DRIFT_MS_MAX = 60;
+
+/** Where packets come from and whether more will come. */
+export interface PacketSupply {
+  take(): QueuedPacket | undefined;
+  readonly isFinished: boolean;
+}
+
+/** Decoders are made elsewhere, asynchronously; see `TranscoderOptions.createDecoder`. */
+export interface TranscoderOptions {
+  readonly chain: SoundChain;
+  readonly encoder: OpusFrameEncoder;
+  readonly decoder: Decoder;
+  readonly stream: AudioStream;
+  readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class Transcoder {
+  readonly #options: TranscoderOptions;
+  readonly #converter = new StereoConverter();
+  readonly #fifo = new StereoFifo(FIFO_SAMPLES);
+  readonly #left = new Float32Array(FRAME_SAMPLES);
+  readonly #right = new Float32Array(FRAME_SAMPLES);
+  #decoder: Decoder;
+  #stream: AudioStream;
+  /** A decode or a change of decoder that has not answered yet. */
+  #isWaiting = false;
+  #isAsync = false;
+  #isFlushed = false;
+  #isClosed = false;
+  /** Song time of the first sample in the fifo. */
+  #headMs = 0;
+  /** Decoded sound before this song time is dropped. */
+  #dropBeforeMs = 0;
+  /** Song time of the next decoded sample; undefined after a jump, until a packet tells. */
+  #nextMs: number | undefined;
+  #isPrimed = false;
+  /** The end of the old sound after a jump, until it has been mixed into the new. */
+  #fade: { left: Float32Array; right: Float32Array; doneSamples: number } | undefined;
+  #run = 0;
+
+  constructor(options: TranscoderOptions) {
+    this.#options = options;
+    this.#decoder = options.decoder;
+    this.#stream = options.stream;
+  }
+
+  /** Song time at the end of what has been encoded, as the listener hears it. */
+  get encodedUntilMs(): number {
+    return this.#headMs - ENCODER_DELAY_MS;
+  }
+
+  /** True while a decoder works on a packet: an empty `encode` is then the decoder's fault, not the input's. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** Starts at a song time with nothing before it (a new track, or no history). */
+  startAt(positionMs: number): void {
+    this.#dropBeforeMs = positionMs;
+    this.#headMs = positionMs - PRIMING_SAMPLES / SAMPLES_PER_MS;
+    this.#left.fill(0);
+    this.#fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+  }
+
+  /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
+  startAfter(history: readonly QueuedPacket[]): void {
+    this.#dropBeforeMs = Number.NEGATIVE_INFINITY;
+    this.#headMs = history[0]?.packet.timestampMs ?? 0;
+    for (const entry of history) {
+      const block = this.#decoder.decode(entry.packet.data);
+      // Only Opus is passed through, and its decoder answers at once.
+      if (block instanceof Promise) throw new Error("the Opus decoder must be synchronous");
+      this.#append(block, entry);
+    }
+    const spareSamples = this.#fifo.lengthSamples - PRIMING_SAMPLES;
+    if (spareSamples > 0) this.#discard(spareSamples);
+  }
+
+  /** Jumps: what is decoded from the next packet on is heard from `positionMs`. A short cross-fade hides the seam. */
+  jumpTo(positionMs: number): void {
+    this.#run += 1;
+    const fadeSamples = Math.min(SEEK_FADE_SAMPLES, this.#fifo.lengthSamples);
+    if (fadeSamples > 0) {
+      const left = new Float32Array(fadeSamples);
+      const right = new Float32Array(fadeSamples);
+      this.#fifo.readInto(left, right, fadeSamples);
+      this.#fade = { left, right, doneSamples: 0 };
+    }
+    this.#fifo.clear();
+    this.#converter.reset();
+    void Promise.resolve(this.#decoder.reset()).catch(this.#options.onFailure);
+    this.#isFlushed = false;
+    this.#nextMs = undefined;
+    this.#dropBeforeMs = positionMs + ENCODER_DELAY_MS;
+    this.#headMs = this.#dropBeforeMs;
+  }
+
+  /** The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all. */
+  encode(supply: PacketSupply): Uint8Array | undefined {
+    this.#fill(supply);
+    if (!this.#isPrimed) {
+      if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return undefined;
+      this.#prime();
+      this.#fill(supply);
+    }
+    const lengthSamples = Math.min(FRAME_SAMPLES, this.#fifo.lengthSamples);
+    if (lengthSamples < FRAME_SAMPLES && !(this.#isFlushed && lengthSamples > 0)) return undefined;
+    this.#readFrame(lengthSamples);
+    this.#options.chain.process(this.#left, this.#right, FRAME_SAMPLES);
+    return this.#options.encoder.encode(this.#left, this.#right);
+  }
+
+  /** True when every packet has been decoded and every sample encoded. */
+  get isDrained(): boolean {
+    return this.#isFlushed && this.#fifo.lengthSamples === 0;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#run += 1;
+    this.#decoder.close();
+  }
+
+  #fill(supply: PacketSupply): void {
+    const targetSamples = this.#isAsync ? TARGET_SAMPLES_ASYNC : TARGET_SAMPLES_SYNC;
+    while (!this.#isWaiting && !this.#isFlushed && this.#fifo.lengthSamples < targetSamples) {
+      const entry = supply.take();
+      if (entry === undefined) {
+        if (supply.isFinished) this.#flush();
+        return;
+      }
+      if (entry.stream !== this.#stream) this.#changeDecoder(entry, supply);
+      else this.#decode(entry, supply);
+    }
+  }
+
+  #decode(entry: QueuedPacket, supply: PacketSupply): void {
+    const block = this.#tryDecode(entry.packet.data);
+    if (!(block instanceof Promise)) {
+      if (block !== undefined) this.#append(block, entry);
+      return;
+    }
+    this.#isAsync = true;
+    this.#await(block, supply, (pcm) => this.#append(pcm, entry));
+  }
+
+  /** A decoder throws only when it cannot go on at all. */
+  #tryDecode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> | undefined {
+    try {
+      return this.#decoder.decode(packet);
+    } catch (error) {
+      this.#options.onFailure(error);
+      return undefined;
+    }
+  }
+
+  /** Chained files: the next packet belongs to another stream. */
+  #changeDecoder(entry: QueuedPacket, supply: PacketSupply): void {
+    this.#stream = entry.stream;
+    this.#nextMs = undefined;
+    this.#await(this.#options.createDecoder(entry.stream), supply, (decoder) => {
+      this.#decoder.close();
+      this.#decoder = decoder;
+      this.#decode(entry, supply);
+    });
+  }
+
+  #flush(): void {
+    this.#isFlushed = true;
+    const block = this.#decoder.flush();
+    const finish = (pcm: PcmBlock) => {
+      this.#append(pcm, undefined);
+      this.#converter.flush(this.#fifo);
+      // What the encoder still holds back comes out with as many samples more.
+      const silence = new Float32Array(ENCODER_DELAY_SAMPLES);
+      this.#fifo.append(silence, silence, 0, ENCODER_DELAY_SAMPLES);
+    };
+    if (!(block instanceof Promise)) {
+      finish(block);
+      return;
+    }
+    this.#isFlushed = false;
+    this.#await(block, undefined, (pcm) => {
+      this.#isFlushed = true;
+      finish(pcm);
+    });
+  }
+
+  /** Waits for a decoder without holding the tick; answers that belong to a time before a jump are dropped. */
+  #await<T>(promise: Promise<T>, supply: PacketSupply | undefined, accept: (value: T) => void): void {
+    const run = this.#run;
+    this.#isWaiting = true;
+    promise.then(
+      (value) => {
+        this.#isWaiting = false;
+        if (this.#isClosed) return;
+        if (run === this.#run) accept(value);
+        if (supply !== undefined) this.#fill(supply);
+      },
+      (error: unknown) => {
+        this.#isWaiting = false;
+        if (!this.#isClosed) this.#options.onFailure(error);
+      },
+    );
+  }
+
+  /** Converts a block and puts it into the fifo, without what lies before the start and behind the end. */
+  #append(block: PcmBlock, entry: QueuedPacket | undefined): void {
+    let lengthSamples = block.lengthSamples;
+    if (entry !== undefined) {
+      lengthSamples = Math.max(0, lengthSamples - entry.packet.trimEndSamples);
+      const isOff = this.#nextMs === undefined || Math.abs(this.#nextMs - entry.packet.timestampMs) > DRIFT_MS_MAX;
+      if (isOff && lengthSamples > 0) this.#nextMs = entry.packet.timestampMs;
+    }
+    if (lengthSamples === 0 || this.#nextMs === undefined) return;
+    const startMs = this.#nextMs;
+    this.#nextMs = startMs + (lengthSamples / block.sampleRateHz) * 1000;
+    const skipMs = this.#dropBeforeMs - startMs;
+    const skipSamples = skipMs > 0 ? Math.min(lengthSamples, Math.round((skipMs / 1000) * block.sampleRateHz)) : 0;
+    if (skipSamples === lengthSamples) return;
+    const isWhole = skipSamples === 0 && lengthSamples === block.lengthSamples;
+    const before = this.#fifo.lengthSamples;
+    this.#converter.push(isWhole ? block : slice(block, skipSamples, lengthSamples), this.#fifo);
+    if (this.#fade !== undefined) this.#crossFade(before);
+  }
+
+  /** Mixes the end of the old sound into the first new samples after a jump. */
+  #crossFade(fromSample: number): void {
+    const fade = this.#fade;
+    if (fade === undefined) return;
+    const total = fade.left.length;
+    const end = Math.min(total, fade.doneSamples + this.#fifo.lengthSamples - fromSample);
+    this.#fifo.mixAt(fromSample, fade.left, fade.right, fade.doneSamples, end - fade.doneSamples);
+    fade.doneSamples = end;
+    if (end === total) this.#fade = undefined;
+  }
+
+  /** Encodes one frame that nobody hears, so that the encoder knows what came before the first one that is sent. */
+  #prime(): void {
+    this.#isPrimed = true;
+    this.#readFrame(Math.min(FRAME_SAMPLES, this.#fifo.lengthSamples));
+    const newLeft = this.#left.subarray(PRIMING_SAMPLES);
+    const newRight = this.#right.subarray(PRIMING_SAMPLES);
+    this.#options.chain.process(newLeft, newRight, ENCODER_DELAY_SAMPLES);
+    this.#options.encoder.encode(this.#left, this.#right);
+  }
+
+  #readFrame(lengthSamples: number): void {
+    this.#fifo.readInto(this.#left, this.#right, lengthSamples);
+    this.#left.fill(0, lengthSamples);
+    this.#right.fill(0, lengthSamples);
+    this.#headMs += lengthSamples / SAMPLES_PER_MS;
+  }
+
+  #discard(lengthSamples: number): void {
+    for (let left = lengthSamples; left > 0; left -= FRAME_SAMPLES) {
+      this.#readFrame(Math.min(left, FRAME_SAMPLES));
+    }
+  }
+}
+
+function slice(block: PcmBlock, fromSample: number, toSample: number): PcmBlock {
+  return {
+    channels: block.channels.map((channel) => channel.subarray(fromSample, toSample)),
+    lengthSamples: toSample - fromSample,
+    sampleRateHz: block.sampleRateHz,
+  };
+}
