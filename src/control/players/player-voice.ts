@@ -1,0 +1,149 @@
+// The voice side of one player: asks its worker to connect, waits for the outcome as long as an update may wait, follows
+// what becomes of the connection, and connects again when the worker had to change. Main thread.
+
+import type { VoiceCredentials } from "../../bridge/commands.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type { VoiceStateJson } from "../api/player-json.ts";
+import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
+import { areSameCredentials, connectionOf, type OpeningResult, type VoiceState, voiceToJson } from "./voice-state.ts";
+
+/** The worker itself bounds how long it tries; this is for one that never says. */
+const OPENING_MS_MAX = 120_000;
+/** The WebSocket close code for a connection that ended without one. */
+const ABNORMAL_CLOSURE = 1006;
+const NORMAL_CLOSURE = 1000;
+const FAILURE_MESSAGE = "Failed to connect to voice server";
+
+interface PlayerVoiceOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly connectTimeoutMs: number;
+  /** The client has to be told that the connection is closed. */
+  readonly onClosed: (code: number, reason: string, isByRemote: boolean) => void;
+  readonly onReady: () => void;
+}
+
+export class PlayerVoice {
+  readonly #options: PlayerVoiceOptions;
+  #state: VoiceState = { kind: "none" };
+  #voiceCount = 0;
+  /** True while an update waits for the connection: a failure is then its answer and no event. */
+  #isAwaited = false;
+
+  constructor(options: PlayerVoiceOptions) {
+    this.#options = options;
+  }
+
+  get connection(): { readonly connected: boolean; readonly ping: number } {
+    return connectionOf(this.#state);
+  }
+
+  toJson(): VoiceStateJson {
+    return voiceToJson(this.#state);
+  }
+
+  /**
+   * Connects with `credentials`, unless a connection with the same ones is open. Resolves when it is open or still being
+   * tried after the time an update may wait; rejects with `voice-connect-failed`.
+   */
+  async connect(credentials: VoiceCredentials, handle: WorkerHandle | undefined): Promise<void> {
+    const isSame = this.#state.kind !== "none" && areSameCredentials(this.#state.credentials, credentials);
+    if (isSame && this.#state.kind === "open") return;
+    if (!(isSame && this.#state.kind === "connecting")) this.#replace(credentials, handle);
+    if (this.#state.kind !== "connecting") return;
+    this.#isAwaited = true;
+    const result = await this.#atMost(this.#state.opening, this.#options.connectTimeoutMs);
+    this.#isAwaited = false;
+    if (result === "failed") throw new NodeError("voice-connect-failed", FAILURE_MESSAGE);
+  }
+
+  /** The player is being destroyed: tells the client of an open connection that it is closed. */
+  close(): void {
+    this.#leave({ kind: "none" });
+  }
+
+  onWorkerAssigned(handle: WorkerHandle): void {
+    if (this.#state.kind === "waiting") this.#open(this.#state.credentials, handle);
+  }
+
+  /** Silent towards the client: the connection comes back by itself. */
+  onWorkerLost(): void {
+    if (this.#state.kind === "connecting" || this.#state.kind === "open") {
+      this.#state = { kind: "waiting", credentials: this.#state.credentials };
+    }
+  }
+
+  onWorkerEvent(event: Extract<PlayerEvent, { type: "voiceState" | "voiceClosed" }>): void {
+    const state = this.#state;
+    if ((state.kind !== "open" && state.kind !== "connecting") || state.voiceId !== event.voiceId) return;
+    const { credentials, voiceId } = state;
+    if (event.type === "voiceClosed") {
+      // While connecting, the reply to the request tells of the failure.
+      if (state.kind !== "open") return;
+      this.#state = { kind: "closed", credentials, pingMs: state.pingMs };
+      this.#options.onClosed(event.code, event.reason, event.isByRemote);
+    } else if (state.kind === "open" || event.isConnected) {
+      const { isConnected, isReady, pingMs } = event;
+      const wasReady = state.kind === "open" && state.isReady;
+      this.#state = { kind: "open", credentials, voiceId, isConnected, isReady, pingMs };
+      if (isReady && !wasReady) this.#options.onReady();
+    }
+  }
+
+  #replace(credentials: VoiceCredentials, handle: WorkerHandle | undefined): void {
+    this.#leave({ kind: "waiting", credentials });
+    if (handle !== undefined) this.#open(credentials, handle);
+  }
+
+  /** An open connection that is given up on this side counts as closed normally, at once. */
+  #leave(next: VoiceState): void {
+    const wasOpen = this.#state.kind === "open";
+    this.#state = next;
+    if (wasOpen) this.#options.onClosed(NORMAL_CLOSURE, "", false);
+  }
+
+  #open(credentials: VoiceCredentials, handle: WorkerHandle): void {
+    const voiceId = ++this.#voiceCount;
+    const request = handle.request({ type: "connectVoice", voiceId, credentials }, { timeoutMs: OPENING_MS_MAX });
+    const opening = request.then(
+      () => this.#onOpened(voiceId),
+      (error: unknown) => this.#onFailed(voiceId, error),
+    );
+    this.#state = { kind: "connecting", credentials, voiceId, opening };
+  }
+
+  #onOpened(voiceId: number): OpeningResult {
+    const state = this.#state;
+    if (state.kind === "connecting" && state.voiceId === voiceId) {
+      const { credentials } = state;
+      this.#state = { kind: "open", credentials, voiceId, isConnected: true, isReady: false, pingMs: 0 };
+    }
+    return "open";
+  }
+
+  #onFailed(voiceId: number, error: unknown): OpeningResult {
+    if (error instanceof NodeError && error.code === "worker-lost") return "lost";
+    const state = this.#state;
+    if (state.kind !== "connecting" || state.voiceId !== voiceId) return "failed";
+    this.#options.logger.warn("the voice connection could not be opened", { error });
+    if (this.#isAwaited) {
+      this.#state = { kind: "none" };
+    } else {
+      this.#state = { kind: "closed", credentials: state.credentials, pingMs: -1 };
+      this.#options.onClosed(ABNORMAL_CLOSURE, FAILURE_MESSAGE, true);
+    }
+    return "failed";
+  }
+
+  #atMost(opening: Promise<OpeningResult>, limitMs: number): Promise<OpeningResult | undefined> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(limitMs, () => resolve(undefined));
+      void opening.then((result) => {
+        timer.cancel();
+        resolve(result);
+      });
+    });
+  }
+}

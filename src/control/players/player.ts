@@ -1,0 +1,345 @@
+// What a client wants for one guild: the track and where it is, pause, volume, filters and voice, enough to create the
+// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends the
+// client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
+
+import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { FrameMinute } from "../../bridge/events.ts";
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type { PlayerJson, PlayerStateJson } from "../api/player-json.ts";
+import type { PlayerUpdate, TrackChange } from "../api/player-update.ts";
+import type { EventMessage, EventSink, TrackEndReasonJson } from "../sessions/outgoing-message.ts";
+import type { CreatePlayerOptions, SessionPlayer } from "../sessions/session-player.ts";
+import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
+import type { Track } from "../sources/track.ts";
+import type { PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
+import { PlayerVoice } from "./player-voice.ts";
+import { PlayingTrack, type TrackState } from "./track-state.ts";
+import { UpdateQueue } from "./update-queue.ts";
+import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
+
+const VOLUME_DEFAULT = 100;
+/** How long DELETE waits for the worker to have closed the voice connection. */
+const DESTROY_TIMEOUT_MS = 1000;
+/** The worker reports a minute once it is over; the one asked for is the last or the one before. */
+const FRAME_MINUTES_KEPT = 2;
+
+/** What a player needs of the WorkerPool. */
+export interface WorkerProvider {
+  attach(tenant: WorkerTenant): void;
+  detach(tenant: WorkerTenant): void;
+}
+
+/** What a player needs of the TrackLoader. */
+export interface TrackProvider {
+  load(identifier: string, options: { signal: AbortSignal }): Promise<LoadResult>;
+  /** Throws a NodeError for tracks that this node cannot play. */
+  playableInput(track: Track): PlayableInput;
+}
+
+export interface PlayerOptions extends CreatePlayerOptions {
+  readonly workers: WorkerProvider;
+  readonly tracks: TrackProvider;
+  readonly updateTimer: UpdateTimer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long an update waits for the voice connection before it is answered all the same. */
+  readonly voiceConnectTimeoutMs: number;
+}
+
+export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
+  readonly guildId: string;
+  readonly #options: PlayerOptions;
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #voice: PlayerVoice;
+  readonly #updates = new UpdateQueue();
+  readonly #destruction = new AbortController();
+  #destroyed: Promise<void> | undefined;
+  #handle: WorkerHandle | undefined;
+  #state: TrackState = { kind: "idle" };
+  #trackCount = 0;
+  #volume = VOLUME_DEFAULT;
+  #filters: PlayerJson["filters"] = {};
+  #isPaused = false;
+  #frameMinutes: FrameMinute[] = [];
+
+  constructor(options: PlayerOptions) {
+    this.guildId = options.guildId;
+    this.#options = options;
+    this.#sink = options.sink;
+    this.#clock = options.clock;
+    this.#voice = new PlayerVoice({
+      clock: options.clock,
+      logger: options.logger,
+      connectTimeoutMs: options.voiceConnectTimeoutMs,
+      onClosed: (code, reason, isByRemote) => this.#onVoiceClosed(code, reason, isByRemote),
+      onReady: () => this.sendPlayerUpdate(),
+    });
+    options.workers.attach(this);
+  }
+
+  get isPlaying(): boolean {
+    return this.#state.kind === "loaded" && !this.#isPaused;
+  }
+
+  update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void> {
+    return this.#updates.run(() => this.#apply(update, options.isReplacing));
+  }
+
+  toJson(): PlayerJson {
+    const state = this.#stateJson();
+    return {
+      guildId: this.guildId,
+      track: this.#state.kind === "loaded" ? this.#state.playing.toJson(state.time) : null,
+      volume: this.#volume,
+      paused: this.#isPaused,
+      state,
+      voice: this.#voice.toJson(),
+      filters: this.#filters,
+    };
+  }
+
+  frameMinute(minute: number): FrameMinute | undefined {
+    return this.#frameMinutes.find((entry) => entry.minute === minute);
+  }
+
+  sendPlayerUpdate(): void {
+    this.#sink.send({ op: "playerUpdate", state: this.#stateJson(), guildId: this.guildId });
+  }
+
+  /** TrackEnd (stopped), WebSocketClosed (1000) and a last playerUpdate, each only where there is something to end. */
+  destroy(): Promise<void> {
+    this.#destroyed ??= this.#destroy();
+    return this.#destroyed;
+  }
+
+  onWorkerAssigned(handle: WorkerHandle): void {
+    const { guildId, userId } = this.#options;
+    this.#handle = handle;
+    handle.send({ type: "createPlayer", guildId, userId, volume: this.#volume, filters: this.#filters });
+    this.#voice.onWorkerAssigned(handle);
+    if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
+  }
+
+  onWorkerLost(): void {
+    this.#handle = undefined;
+    this.#voice.onWorkerLost();
+    if (this.#state.kind !== "loaded" || this.#state.playing.onWorkerLost(this.#clock.epochMs())) return;
+    const message = "the track stopped the audio worker three times in a row and was given up";
+    this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
+  }
+
+  onWorkerEvent(event: PlayerEvent): void {
+    if (event.type === "frameMinute")
+      this.#frameMinutes = [event.minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_KEPT);
+    else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
+    else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
+  }
+
+  /** The steps and their order are those of protocol-v4.md section 2.7, from step 4 on. */
+  async #apply(update: PlayerUpdate, isReplacing: boolean): Promise<void> {
+    if (update.voice !== undefined) await this.#connectVoice(update.voice);
+    if (update.trackChange === undefined) {
+      if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
+      if (update.userData !== undefined && this.#state.kind === "loaded")
+        this.#state.playing.userData = update.userData;
+    }
+    if (update.volume !== undefined) this.#setVolume(update.volume);
+    if (update.trackChange === undefined) {
+      if (update.positionMs !== undefined) this.#seek(update.positionMs);
+      if (update.endTimeMs !== undefined) this.#setEndTime(update.endTimeMs ?? undefined);
+    }
+    if (update.filters !== undefined) this.#setFilters(update.filters);
+    if (update.trackChange !== undefined && (isReplacing || this.#state.kind === "idle")) {
+      await this.#changeTrack(update.trackChange, update);
+    }
+  }
+
+  async #connectVoice(credentials: VoiceCredentials): Promise<void> {
+    await this.#voice.connect(credentials, this.#handle);
+    this.#refuseDestroyed();
+  }
+
+  async #changeTrack(change: TrackChange, update: PlayerUpdate): Promise<void> {
+    this.#setPaused(update.isPaused ?? false);
+    if (change.kind === "stop") {
+      this.#send({ type: "stop" });
+      this.#end("stopped");
+      return;
+    }
+    const track = change.kind === "play" ? change.track : await this.#load(change.identifier);
+    this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
+      startMs: update.positionMs ?? Number(track.info.position),
+      endMs: update.endTimeMs ?? undefined,
+    });
+  }
+
+  async #load(identifier: string): Promise<Track> {
+    const result = await this.#options.tracks.load(identifier, { signal: this.#destruction.signal });
+    this.#refuseDestroyed();
+    switch (result.kind) {
+      case "track":
+        return result.track;
+      case "empty":
+        throw new NodeError("load-no-matches", "No matches found for identifier");
+      case "playlist":
+      case "search":
+        throw new NodeError("load-not-a-track", "Cannot play a playlist or search result");
+      case "error":
+        // The published server stops after the first sentence; the reason is what people need.
+        throw new NodeError("load-failed", `Something went wrong while looking up the track: ${result.error.message}`);
+    }
+  }
+
+  #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
+    this.#end("replaced");
+    const playing = new PlayingTrack({ trackId: ++this.#trackCount, track, ...times });
+    this.#state = { kind: "loaded", playing };
+    this.#options.updateTimer.start(this);
+    this.#sendEvent({ type: "TrackStartEvent", track: this.#trackJson(playing) });
+    // Two updates, as clients are used to: the first of the regular ones, and the one that follows every play.
+    this.sendPlayerUpdate();
+    this.sendPlayerUpdate();
+    this.#startOnWorker(playing);
+  }
+
+  #startOnWorker(playing: PlayingTrack): void {
+    if (this.#handle === undefined) return;
+    try {
+      const input = this.#options.tracks.playableInput(playing.track);
+      const options = { isPaused: this.#isPaused, epochMs: this.#clock.epochMs() };
+      this.#handle.send(playing.playCommand(input, options));
+    } catch (error) {
+      // After the answer, as a failure in the worker would come.
+      this.#clock.after(0, () => {
+        if (this.#state.kind === "loaded" && this.#state.playing === playing) this.#fail(toWireError(error));
+      });
+    }
+  }
+
+  /** The track cannot go on, for a reason on this side. */
+  #fail(error: WireError): void {
+    if (this.#state.kind === "idle") return;
+    const { playing } = this.#state;
+    this.#sendEvent({
+      type: "TrackExceptionEvent",
+      track: this.#trackJson(playing),
+      exception: exceptionToJson(error),
+    });
+    this.#end(playing.hasSounded ? "finished" : "loadFailed");
+  }
+
+  #end(reason: TrackEndReasonJson): void {
+    if (this.#state.kind === "idle") return;
+    const track = this.#trackJson(this.#state.playing);
+    this.#state = { kind: "idle" };
+    this.#options.updateTimer.stop(this);
+    this.#sendEvent({ type: "TrackEndEvent", track, reason });
+  }
+
+  #setPaused(isPaused: boolean): void {
+    if (isPaused === this.#isPaused) return;
+    if (this.#state.kind === "loaded") this.#state.playing.hold(this.#clock.epochMs());
+    this.#isPaused = isPaused;
+    this.#send({ type: "pause", isPaused });
+  }
+
+  #setVolume(volume: number): void {
+    this.#volume = volume;
+    this.#send({ type: "setVolume", volume });
+  }
+
+  #setFilters(filters: PlayerJson["filters"]): void {
+    this.#filters = filters;
+    this.#send({ type: "setFilters", filters });
+    this.sendPlayerUpdate();
+  }
+
+  #seek(positionMs: number): void {
+    if (this.#state.kind === "idle") return;
+    const { playing } = this.#state;
+    if (playing.seek(positionMs)) {
+      this.#send({ type: "seek", trackId: playing.trackId, seekId: playing.seekId, positionMs });
+    }
+    this.sendPlayerUpdate();
+  }
+
+  #setEndTime(endMs: number | undefined): void {
+    if (this.#state.kind === "idle") return;
+    const { playing } = this.#state;
+    playing.setEnd(endMs, playing.positionMs(this.#clock.epochMs()));
+    this.#send({ type: "setEndTime", trackId: playing.trackId, endMs: playing.workerEndMs });
+  }
+
+  #onTrackEvent(
+    playing: PlayingTrack,
+    event: Exclude<PlayerEvent, { type: "frameMinute" | "voiceState" | "voiceClosed" }>,
+  ): void {
+    if (event.type === "position") {
+      playing.report(this.#isPaused ? { ...event.report, rate: 0 } : event.report);
+    } else if (event.trackId !== playing.trackId) {
+      // Of a track that has been replaced or stopped meanwhile: its end has been told.
+    } else if (event.type === "trackEnded") {
+      this.#end(event.reason);
+    } else if (event.type === "trackException") {
+      const exception = exceptionToJson(event.error);
+      this.#sendEvent({ type: "TrackExceptionEvent", track: this.#trackJson(playing), exception });
+    } else {
+      this.#sendEvent({ type: "TrackStuckEvent", track: this.#trackJson(playing), thresholdMs: event.thresholdMs });
+      this.sendPlayerUpdate();
+    }
+  }
+
+  #onVoiceClosed(code: number, reason: string, isByRemote: boolean): void {
+    this.#sendEvent({ type: "WebSocketClosedEvent", code, reason, byRemote: isByRemote });
+    this.sendPlayerUpdate();
+  }
+
+  async #destroy(): Promise<void> {
+    const reason = new NodeError("player-destroyed", "the player was destroyed while the update was waiting");
+    this.#updates.close(reason);
+    this.#destruction.abort(reason);
+    const handle = this.#handle;
+    this.#handle = undefined;
+    this.#options.workers.detach(this);
+    this.#end("stopped");
+    this.#voice.close();
+    try {
+      await handle?.request({ type: "destroyPlayer" }, { timeoutMs: DESTROY_TIMEOUT_MS });
+    } catch (error) {
+      this.#options.logger.warn("a worker did not confirm the end of a player", { guildId: this.guildId, error });
+    }
+  }
+
+  #refuseDestroyed(): void {
+    this.#destruction.signal.throwIfAborted();
+  }
+
+  #send(command: PlayerNotice): void {
+    this.#handle?.send(command);
+  }
+
+  #sendEvent(event: EventContent): void {
+    this.#sink.send({ op: "event", guildId: this.guildId, ...event });
+  }
+
+  #trackJson(playing: PlayingTrack): ReturnType<PlayingTrack["toJson"]> {
+    return playing.toJson(this.#clock.epochMs());
+  }
+
+  #stateJson(): PlayerStateJson {
+    const time = this.#clock.epochMs();
+    const position = this.#state.kind === "loaded" ? this.#state.playing.positionMs(time) : 0;
+    return { time, position, ...this.#voice.connection };
+  }
+}
+
+type EventContent = EventMessage extends infer Event
+  ? Event extends EventMessage
+    ? Omit<Event, "op" | "guildId">
+    : never
+  : never;

@@ -1,0 +1,116 @@
+// One playing of one track as the control side knows it: all that is needed to start it again elsewhere, and where it is.
+// Main thread; the worker holds what is really happening.
+
+import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
+import type { PositionReport } from "../../bridge/events.ts";
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Track, type TrackJson, trackAtPosition, trackToJson } from "../sources/track.ts";
+import { PositionClock } from "./position-clock.ts";
+
+/** Losses of a worker in a row, each soon after the track started there, after which the track is taken to be the cause. */
+const WORKER_LOSSES_MAX = 3;
+/** A track that ran this long on a worker is not what made it stop. */
+const HARMLESS_AFTER_MS = 10_000;
+
+export type TrackState = { readonly kind: "idle" } | { readonly kind: "loaded"; readonly playing: PlayingTrack };
+
+export class PlayingTrack {
+  readonly trackId: TrackId;
+  readonly #clock: PositionClock;
+  #track: Track;
+  #endMs: number | undefined;
+  #seekId: SeekId = 0;
+  /** Added to what the worker reports: a stream that was started again counts from 0 there. */
+  #offsetMs = 0;
+  #hasSounded = false;
+  #startedEpochMs = 0;
+  #workerLossCount = 0;
+
+  constructor(options: {
+    trackId: TrackId;
+    track: Track;
+    startMs: number;
+    endMs: number | undefined;
+  }) {
+    const { info } = options.track;
+    const startMs = info.isStream ? 0 : Math.max(0, options.startMs);
+    this.trackId = options.trackId;
+    this.#track = options.track;
+    this.#clock = new PositionClock(startMs, info.isStream ? Number.POSITIVE_INFINITY : Number(info.length));
+    this.setEnd(options.endMs, startMs);
+  }
+
+  get track(): Track {
+    return this.#track;
+  }
+
+  get seekId(): SeekId {
+    return this.#seekId;
+  }
+
+  /** The end time as its worker counts. */
+  get workerEndMs(): number | undefined {
+    return this.#endMs === undefined ? undefined : this.#endMs - this.#offsetMs;
+  }
+
+  /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
+  get hasSounded(): boolean {
+    return this.#hasSounded;
+  }
+
+  set userData(userData: JsonObject) {
+    this.#track = { ...this.#track, userData };
+  }
+
+  positionMs(epochMs: number): number {
+    return this.#clock.at(epochMs);
+  }
+
+  /** Takes over a report unless it is of another playing or from before the last seek. */
+  report(report: PositionReport): void {
+    if (report.trackId !== this.trackId || report.seekId !== this.#seekId) return;
+    if (report.rate > 0) this.#hasSounded = true;
+    this.#clock.report({ ...report, positionMs: report.positionMs + this.#offsetMs });
+  }
+
+  /** Stands still at the position of `epochMs` until the worker reports again. */
+  hold(epochMs: number): void {
+    this.#clock.holdAt(this.#clock.at(epochMs));
+  }
+
+  /** Moves to `positionMs`; false for streams, which ignore seeks. */
+  seek(positionMs: number): boolean {
+    if (this.#track.info.isStream) return false;
+    this.#seekId++;
+    this.#clock.holdAt(positionMs);
+    return true;
+  }
+
+  /** An end time that is not ahead of `positionMs` is ignored: the track then plays to its own end. */
+  setEnd(endMs: number | undefined, positionMs: number): void {
+    this.#endMs = endMs !== undefined && endMs > positionMs ? endMs : undefined;
+  }
+
+  /** The command that starts it on a worker, from where it is. */
+  playCommand(input: PlayableInput, options: { isPaused: boolean; epochMs: number }): Omit<PlayCommand, "playerId"> {
+    const positionMs = this.positionMs(options.epochMs);
+    this.#seekId = 0;
+    this.#startedEpochMs = options.epochMs;
+    this.#offsetMs = this.#track.info.isStream ? positionMs : 0;
+    const startMs = positionMs - this.#offsetMs;
+    return { type: "play", trackId: this.trackId, input, startMs, endMs: this.workerEndMs, isPaused: options.isPaused };
+  }
+
+  /** Its worker is gone. Returns false when this happened so often that the track must be what stops the workers. */
+  onWorkerLost(epochMs: number): boolean {
+    this.hold(epochMs);
+    const isSuspect = epochMs - this.#startedEpochMs < HARMLESS_AFTER_MS;
+    this.#workerLossCount = isSuspect ? this.#workerLossCount + 1 : 1;
+    return this.#workerLossCount < WORKER_LOSSES_MAX;
+  }
+
+  toJson(epochMs: number): TrackJson {
+    return trackToJson(trackAtPosition(this.#track, this.positionMs(epochMs)));
+  }
+}

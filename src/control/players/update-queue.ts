@@ -1,0 +1,32 @@
+// Runs the updates of one player one after the other, in the order they came. Main thread.
+
+import { NodeError } from "../../errors.ts";
+
+/** Updates that may wait for one player; one more is refused with `player-busy`. */
+const WAITING_MAX = 100;
+
+export class UpdateQueue {
+  #last: Promise<unknown> = Promise.resolve();
+  #waitingCount = 0;
+  #closedBy: NodeError | undefined;
+
+  /** Runs `job` after those before it, also when one of them failed. Rejects as `job` does, or with `player-busy`. */
+  run<T>(job: () => Promise<T>): Promise<T> {
+    if (this.#waitingCount >= WAITING_MAX) {
+      return Promise.reject(new NodeError("player-busy", `${WAITING_MAX} updates of this player are waiting already`));
+    }
+    this.#waitingCount++;
+    const result = this.#last.then(() => {
+      this.#waitingCount--;
+      if (this.#closedBy !== undefined) throw this.#closedBy;
+      return job();
+    });
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Rejects what has not begun with `reason`. What runs goes on. */
+  close(reason: NodeError): void {
+    this.#closedBy ??= reason;
+  }
+}

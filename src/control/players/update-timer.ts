@@ -1,0 +1,62 @@
+// Says when the regular playerUpdate of each player is due: every interval from the start of its track. One timer serves
+// all players; as the interval is the same for all, they are due in the order they were entered. Main thread.
+
+import type { Clock, Timer } from "../../lib/clock.ts";
+
+/** Players that are due this much later are served with the one that is due now. */
+const TOGETHER_MS = 10;
+
+export interface UpdateTarget {
+  sendPlayerUpdate(): void;
+}
+
+export class UpdateTimer {
+  readonly #clock: Clock;
+  readonly #intervalMs: number;
+  readonly #dueMs = new Map<UpdateTarget, number>();
+  #timer: Timer | undefined;
+
+  constructor(options: { clock: Clock; intervalMs: number }) {
+    this.#clock = options.clock;
+    this.#intervalMs = options.intervalMs;
+  }
+
+  /** The first update is due one interval from now. Starting again counts from now again. */
+  start(target: UpdateTarget): void {
+    this.#dueMs.delete(target);
+    this.#dueMs.set(target, this.#clock.now() + this.#intervalMs);
+    if (this.#timer === undefined) this.#arm();
+  }
+
+  stop(target: UpdateTarget): void {
+    this.#dueMs.delete(target);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#dueMs.clear();
+  }
+
+  #arm(): void {
+    const [first] = this.#dueMs.values();
+    this.#timer = undefined;
+    if (first === undefined) return;
+    this.#timer = this.#clock.after(Math.max(0, first - this.#clock.now()), () => this.#serve());
+  }
+
+  #serve(): void {
+    const nowMs = this.#clock.now();
+    const untilMs = nowMs + TOGETHER_MS;
+    for (const [target, dueMs] of [...this.#dueMs]) {
+      if (dueMs > untilMs) break;
+      if (this.#dueMs.get(target) !== dueMs) continue;
+      this.#dueMs.delete(target);
+      // From the moment it was due, not from now, so that the interval does not drift; what a stall skipped is skipped.
+      const nextMs = dueMs + this.#intervalMs;
+      this.#dueMs.set(target, nextMs > untilMs ? nextMs : nowMs + this.#intervalMs);
+      target.sendPlayerUpdate();
+    }
+    this.#arm();
+  }
+}

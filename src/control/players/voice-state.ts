@@ -1,0 +1,46 @@
+// What a player knows of its voice connection. Main thread; the worker holds the connection itself.
+
+import type { VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
+import type { VoiceStateJson } from "../api/player-json.ts";
+
+/** How an attempt to connect came out; `lost`: its worker died, the player tries again on another by itself. */
+export type OpeningResult = "open" | "failed" | "lost";
+
+export type VoiceState =
+  | { readonly kind: "none" }
+  /** To be connected as soon as the player has a worker. */
+  | { readonly kind: "waiting"; readonly credentials: VoiceCredentials }
+  | {
+      readonly kind: "connecting";
+      readonly credentials: VoiceCredentials;
+      readonly voiceId: VoiceId;
+      readonly opening: Promise<OpeningResult>;
+    }
+  | {
+      readonly kind: "open";
+      readonly credentials: VoiceCredentials;
+      readonly voiceId: VoiceId;
+      /** False while the worker reconnects by itself. */
+      readonly isConnected: boolean;
+      readonly isReady: boolean;
+      readonly pingMs: number;
+    }
+  | { readonly kind: "closed"; readonly credentials: VoiceCredentials; readonly pingMs: number };
+
+/** The `connected` and `ping` of the protocol's PlayerState. */
+export function connectionOf(state: VoiceState): { readonly connected: boolean; readonly ping: number } {
+  if (state.kind === "open") return { connected: state.isConnected, ping: state.pingMs };
+  // A connection that was closed keeps its last ping, as clients are used to.
+  return { connected: false, ping: state.kind === "closed" ? state.pingMs : -1 };
+}
+
+/** The protocol's VoiceState. */
+export function voiceToJson(state: VoiceState): VoiceStateJson {
+  if (state.kind === "none") return { token: "", endpoint: "", sessionId: "", channelId: null };
+  const { token, endpoint, sessionId, channelId } = state.credentials;
+  return { token, endpoint, sessionId, channelId: channelId ?? null };
+}
+
+export function areSameCredentials(a: VoiceCredentials, b: VoiceCredentials): boolean {
+  return a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId;
+}

@@ -1,0 +1,41 @@
+// The http source: any URL of a sound file, stream or playlist file. It takes what no other source wanted and so comes
+// last. Main thread; the worker looks at the URL, through its outbound guard.
+
+import type { PlayableInput } from "../../../bridge/playable-input.ts";
+import { NodeError } from "../../../errors.ts";
+import { answerOfProbe, containerOf } from "../probed-track.ts";
+import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
+import type { Track } from "../track.ts";
+
+const ICY_SCHEME = "icy://";
+
+export class HttpSource implements Source {
+  readonly name = "http";
+  readonly #probe: Prober;
+
+  constructor(probe: Prober) {
+    this.#probe = probe;
+  }
+
+  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+    const url = urlOf(identifier);
+    if (url === undefined) return undefined;
+    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal });
+    // A server must not be able to name files of this machine.
+    if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
+    return answerOfProbe(result, { sourceName: this.name, identifier: url, title });
+  }
+
+  playableInput(track: Track): PlayableInput {
+    const url = urlOf(track.info.identifier);
+    if (url === undefined) throw new NodeError("source-unavailable", "an http track does not name an http URL");
+    return { kind: "http", url, container: containerOf(track) };
+  }
+}
+
+/** The URL that an identifier is, `icy://` turned into `http://`. Schemes are lower case, as in the published server. */
+function urlOf(identifier: string): string | undefined {
+  if (identifier.startsWith(ICY_SCHEME)) return urlOf(`http://${identifier.slice(ICY_SCHEME.length)}`);
+  if (!identifier.startsWith("http://") && !identifier.startsWith("https://")) return undefined;
+  return URL.canParse(identifier) ? identifier : undefined;
+}

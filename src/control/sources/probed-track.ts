@@ -1,0 +1,52 @@
+// Makes a track of what a worker found when it looked at a file or URL: shared by the http and the local source. Main
+// thread.
+
+import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { SourceAnswer } from "./source.ts";
+import { createTrack, type Track } from "./track.ts";
+import { UNKNOWN_LENGTH_MS } from "./track-info.ts";
+
+const UNKNOWN_TITLE = "Unknown title";
+const UNKNOWN_AUTHOR = "Unknown artist";
+
+interface Origin {
+  readonly sourceName: string;
+  readonly identifier: string;
+  /** What the playlist that led here calls the track. */
+  readonly title: string | undefined;
+}
+
+export function answerOfProbe(result: ProbeResult, origin: Origin): SourceAnswer {
+  if (result.kind === "empty") return { kind: "empty" };
+  if (result.kind === "track") return { kind: "track", track: createProbedTrack(result, origin) };
+  return { kind: "reference", identifier: identifierOf(result.input), title: result.title ?? origin.title };
+}
+
+/** The container that a track of http or local was found to have, a hint for the worker. */
+export function containerOf(track: Track): string | undefined {
+  return track.details.kind === "probe" ? track.details.probeInfo : undefined;
+}
+
+function createProbedTrack(result: Extract<ProbeResult, { kind: "track" }>, origin: Origin): Track {
+  const isStream = result.lengthMs === undefined;
+  return createTrack(
+    {
+      identifier: origin.identifier,
+      isSeekable: !isStream && result.isSeekable,
+      author: result.author ?? UNKNOWN_AUTHOR,
+      length: result.lengthMs === undefined ? UNKNOWN_LENGTH_MS : Math.floor(result.lengthMs),
+      isStream,
+      position: 0,
+      title: result.title ?? origin.title ?? UNKNOWN_TITLE,
+      uri: origin.identifier,
+      sourceName: origin.sourceName,
+      artworkUrl: result.artworkUrl ?? null,
+      isrc: result.isrc ?? null,
+    },
+    { kind: "probe", probeInfo: result.container },
+  );
+}
+
+function identifierOf(input: PlayableInput): string {
+  return input.kind === "http" ? input.url : input.path;
+}

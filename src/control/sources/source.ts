@@ -1,0 +1,34 @@
+// What a source is: it finds tracks under identifiers and knows how their sound is fetched. One folder per source; the
+// list is builtin.ts. Main thread.
+
+import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { Playlist } from "./load-result.ts";
+import type { Track } from "./track.ts";
+
+/** What a source can answer. `reference`: the sound is elsewhere, ask all sources again for that identifier. */
+export type SourceAnswer =
+  | { readonly kind: "track"; readonly track: Track }
+  | { readonly kind: "playlist"; readonly playlist: Playlist }
+  | { readonly kind: "search"; readonly tracks: readonly Track[] }
+  | { readonly kind: "empty" }
+  | { readonly kind: "reference"; readonly identifier: string; readonly title: string | undefined };
+
+export interface SourceRequest {
+  readonly identifier: string;
+  /** What the playlist that led here calls the track: its title unless its own tags have one. */
+  readonly title: string | undefined;
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface Source {
+  /** As in a track's `sourceName` and in `/v4/info`. */
+  readonly name: string;
+  /** Undefined: not an identifier of this source, the next one is asked. Rejects with a NodeError. */
+  load(request: SourceRequest): Promise<SourceAnswer | undefined>;
+  /** How the sound of one of its tracks is fetched. Throws a NodeError for a track that cannot be its own. */
+  playableInput(track: Track): PlayableInput;
+}
+
+/** Looks at an input on an audio worker. */
+export type Prober = (input: PlayableInput, options: { signal: AbortSignal }) => Promise<ProbeResult>;

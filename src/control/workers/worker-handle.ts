@@ -1,0 +1,53 @@
+// What one player holds of the worker it lives on: a number there and a way to command it. Main thread. A handle dies
+// with its worker; the pool then gives the player's owner another one.
+
+import type { CommandChannel, UnnumberedRequest, WorkerNotice, WorkerReplies } from "../../bridge/channel.ts";
+import type { PlayerId } from "../../bridge/commands.ts";
+import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
+
+type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
+
+/** Commands for one player, the player's number left out. */
+export type PlayerNotice = WithoutPlayerId<WorkerNotice>;
+export type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
+
+/** Events that concern one player. A `position` may come from a report of its own or from the worker's regular one. */
+export type PlayerEvent =
+  | Extract<WorkerEvent, { readonly playerId: PlayerId }>
+  | Extract<WorkerEvent, { readonly type: "position" }>
+  | { readonly type: "frameMinute"; readonly minute: FrameMinute };
+
+/** A player as the pool sees it. */
+export interface WorkerTenant {
+  /** The player has a worker: create it there from all that was asked for. Called again after a worker was lost. */
+  onWorkerAssigned(handle: WorkerHandle): void;
+  /** Its worker is gone, and all that it was doing with it. */
+  onWorkerLost(): void;
+  onWorkerEvent(event: PlayerEvent): void;
+}
+
+export class WorkerHandle {
+  readonly playerId: PlayerId;
+  /** Which worker, counted from 0: for logs. */
+  readonly workerIndex: number;
+  readonly #channel: CommandChannel;
+
+  constructor(options: { playerId: PlayerId; workerIndex: number; channel: CommandChannel }) {
+    this.playerId = options.playerId;
+    this.workerIndex = options.workerIndex;
+    this.#channel = options.channel;
+  }
+
+  send(command: PlayerNotice): void {
+    // Putting back the number that PlayerNotice leaves out gives the command again; the compiler cannot follow that.
+    this.#channel.send({ ...command, playerId: this.playerId } as WorkerNotice);
+  }
+
+  /** As CommandChannel.request: rejects with the worker's error, `worker-timeout`, `worker-busy` or `worker-lost`. */
+  request<R extends PlayerRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
+    // As above.
+    return this.#channel.request({ ...command, playerId: this.playerId } as UnnumberedRequest, options) as Promise<
+      WorkerReplies[R["type"]]
+    >;
+  }
+}
