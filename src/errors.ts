@@ -23,6 +23,8 @@ export const ERROR_FAULTS = {
   "input-redirects": "remote",
   "input-unreachable": "remote",
   "input-url-invalid": "caller",
+  "config-invalid": "environment",
+  "config-unreadable": "environment",
   internal: "ourselves",
   "load-busy": "environment",
   "load-failed": "caller",

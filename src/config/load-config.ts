@@ -1,0 +1,109 @@
+// Builds the NodeConfig from file, environment and command line, in that order of growing weight, or stops with the
+// whole list of what is wrong. Main thread, once at start.
+
+import { readFileSync, realpathSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { NodeError } from "../errors.ts";
+import { type Random, systemRandom } from "../lib/random.ts";
+import { assembleNodeConfig } from "./assemble-config.ts";
+import { findConfigFile } from "./find-file.ts";
+import type { NodeConfig } from "./node-config.ts";
+import type { Variables } from "./placeholders.ts";
+import { readArguments } from "./read-arguments.ts";
+import { readEnvironment } from "./read-environment.ts";
+import { readConfigFile } from "./read-file.ts";
+import { SettingTable } from "./setting-table.ts";
+import type { ConfigProblem } from "./written-setting.ts";
+
+export interface LoadConfigOptions {
+  /** `--key=value` and `--config FILE`. */
+  readonly args: readonly string[];
+  readonly env: Variables;
+  readonly cwd: string;
+  /** The text of a file, undefined when there is none. */
+  readonly readFile?: (path: string) => string | undefined;
+  readonly realPath?: (path: string) => string | undefined;
+  /** Makes the password when none is configured. */
+  readonly random?: Random;
+  readonly coreCount?: number;
+}
+
+export interface LoadedConfig {
+  readonly config: NodeConfig;
+  /** Name of the file that was read, or undefined. */
+  readonly fileName: string | undefined;
+  /** Things the operator should change. */
+  readonly warnings: readonly string[];
+  /** Things the operator may want to know. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads, checks, completes and freezes the configuration.
+ * @throws NodeError "config-invalid" naming every mistake with its place, "config-unreadable"
+ */
+export function loadConfig(options: LoadConfigOptions): LoadedConfig {
+  const { args, env, cwd, readFile = readTextFile, realPath = realFolder } = options;
+  const table = new SettingTable();
+  const fromArguments = readArguments(args);
+  table.problems.push(...fromArguments.problems);
+  const askedFor = fromArguments.filePath ?? env.SPRING_CONFIG_LOCATION;
+  const file = findConfigFile({ askedFor, cwd, readFile });
+  if (file !== undefined) {
+    const reading = readConfigFile(file.text, { fileName: file.name, variables: env });
+    table.problems.push(...reading.problems);
+    table.addFile(reading.settings);
+    for (const name of file.ignoredNames) table.warnings.push(`${name} is not read, because ${file.name} is there`);
+  }
+  table.addVariables(readEnvironment(env));
+  table.addArguments(fromArguments.settings);
+
+  const read = table.readAll();
+  if (table.problems.length > 0) throw invalid(table);
+  const config = assembleNodeConfig(read, {
+    cwd,
+    realPath,
+    random: options.random ?? systemRandom,
+    coreCount: options.coreCount ?? availableParallelism(),
+    warn: (message) => table.warnings.push(message),
+  });
+  return { config: deepFreeze(config), fileName: file?.name, warnings: table.warnings, notes: table.notes };
+}
+
+function invalid(table: SettingTable): NodeError {
+  const lines = table.problems.toSorted(byLine).map(({ place, message }) => `  ${place}: ${message}`);
+  const count = lines.length === 1 ? "a mistake" : `${lines.length} mistakes`;
+  return new NodeError("config-invalid", `the configuration has ${count}:\n${lines.join("\n")}`);
+}
+
+/** Mistakes in a file in the order of their lines, others behind. */
+function byLine(a: ConfigProblem, b: ConfigProblem): number {
+  const [lineA, lineB] = [a, b].map(({ place }) => Number(/:(\d+):\d+$/.exec(place)?.[1] ?? Number.MAX_SAFE_INTEGER));
+  return lineA! - lineB!;
+}
+
+function readTextFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new NodeError("config-unreadable", `could not read ${path}: ${String(code)}`, { cause: error });
+  }
+}
+
+function realFolder(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    // Not there, or not ours to see: the caller leaves it out and says so.
+    return undefined;
+  }
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) {
+    if (typeof member === "object" && member !== null && !Object.isFrozen(member)) deepFreeze(member);
+  }
+  return Object.freeze(value);
+}

@@ -1,0 +1,54 @@
+// `${NAME:default}` in a file, as Spring knows it: the environment variable NAME, or else the default, which may hold
+// further placeholders. `\${` stands for itself. Main thread, at start.
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A default in a default in a default … ends here. */
+const DEPTH_MAX = 8;
+
+export interface ResolvedText {
+  readonly text: string;
+  /** A variable that is not set and has no default. */
+  readonly missing: string | undefined;
+}
+
+/** Replaces every placeholder. Text that only looks like the start of one stays as it is. */
+export function resolvePlaceholders(text: string, variables: Variables, depth = 0): ResolvedText {
+  let result = "";
+  let position = 0;
+  while (position < text.length) {
+    const start = text.indexOf("${", position);
+    if (start < 0 || depth >= DEPTH_MAX) break;
+    if (text[start - 1] === "\\") {
+      result += `${text.slice(position, start - 1)}\${`;
+      position = start + 2;
+      continue;
+    }
+    const end = closingBrace(text, start + 2);
+    if (end < 0) break;
+    const resolved = resolveOne(text.slice(start + 2, end), variables, depth);
+    if (resolved.missing !== undefined) return resolved;
+    result += text.slice(position, start) + resolved.text;
+    position = end + 1;
+  }
+  return { text: result + text.slice(position), missing: undefined };
+}
+
+function resolveOne(inner: string, variables: Variables, depth: number): ResolvedText {
+  const colon = inner.indexOf(":");
+  const name = colon < 0 ? inner : inner.slice(0, colon);
+  const value = variables[name];
+  if (value !== undefined) return { text: value, missing: undefined };
+  if (colon < 0) return { text: "", missing: name };
+  return resolvePlaceholders(inner.slice(colon + 1), variables, depth + 1);
+}
+
+function closingBrace(text: string, from: number): number {
+  let depth = 1;
+  for (let index = from; index < text.length; index++) {
+    if (text[index] === "}") depth--;
+    else if (text.startsWith("${", index)) depth++;
+    if (depth === 0) return index;
+  }
+  return -1;
+}

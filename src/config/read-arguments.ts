@@ -1,0 +1,36 @@
+// The command line's part of the configuration: `--server.port=1` for any key, `--config FILE` for the file, and Spring's
+// name for the latter. Main thread, at start.
+
+import { pathNames } from "./read-file.ts";
+import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
+
+export interface ArgumentReading {
+  readonly settings: readonly WrittenSetting[];
+  /** The file asked for, or undefined. */
+  readonly filePath: string | undefined;
+  readonly problems: readonly ConfigProblem[];
+}
+
+export function readArguments(args: readonly string[]): ArgumentReading {
+  const settings: WrittenSetting[] = [];
+  const problems: ConfigProblem[] = [];
+  let filePath: string | undefined;
+  for (let index = 0; index < args.length; index++) {
+    const argument = args[index]!;
+    const [, name = "", value] = /^--([^=]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    if (name === "config" || name === "spring.config.location") {
+      filePath = value ?? args[++index];
+      if (filePath === undefined) problems.push({ place: argument, message: "expected the path of a file after it" });
+    } else if (name.includes(".") && value !== undefined) {
+      settings.push({ names: pathNames(name), text: value, place: `--${name}` });
+    } else {
+      problems.push({ place: shorten(argument), message: "expected --key=value, such as --server.port=2333" });
+    }
+  }
+  return { settings, filePath, problems };
+}
+
+function shorten(argument: string): string {
+  const [name = ""] = argument.split("=", 1);
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}

@@ -1,0 +1,27 @@
+// `lavalink`: the keys beside `lavalink.server`, all about Java plugins, which cannot run here.
+
+import { textKey, treeKey } from "../key.ts";
+import { defineSection } from "../section.ts";
+
+const NO_JAVA = "Java plugins cannot run in Tonearm";
+
+export const lavalinkSection = defineSection("lavalink", {
+  plugins: treeKey({ meaning: "Java plugins to download and load.", noEffect: NO_JAVA, isMissed: true }),
+  pluginsDir: textKey({ meaning: "Folder of the plugins.", defaultValue: "./plugins", noEffect: NO_JAVA }),
+  defaultPluginRepository: textKey({
+    meaning: "Where plugins are downloaded from.",
+    defaultValue: "https://maven.lavalink.dev/releases",
+    noEffect: NO_JAVA,
+  }),
+  defaultPluginSnapshotRepository: textKey({
+    meaning: "Where snapshots of plugins are downloaded from.",
+    defaultValue: "https://maven.lavalink.dev/snapshots",
+    noEffect: NO_JAVA,
+  }),
+});
+
+/** Sections at the top of a Lavalink file that are not ours to check. */
+export const foreignSections = defineSection("", {
+  plugins: treeKey({ meaning: "Settings of Java plugins.", noEffect: NO_JAVA, isMissed: true }),
+  spring: treeKey({ meaning: "Settings of the Java framework.", noEffect: "there is no Spring in Tonearm" }),
+});

@@ -1,0 +1,107 @@
+// How one configured text becomes a value: number, flag, name from a list, address block. File, environment and command
+// line all go through these, so a value means the same wherever it is written. Main thread, at start.
+
+import { isIP } from "node:net";
+import { Secret } from "./secret.ts";
+
+/** A value that was understood; with `warning` when it had to be bent. */
+export interface Parsed<T> {
+  readonly value: T;
+  readonly warning?: string;
+}
+
+export interface ValueType<T> {
+  /** Completes "expected …" in an error message. */
+  readonly expected: string;
+  /** Undefined when the text is not such a value. */
+  parse(text: string): Parsed<T> | undefined;
+  /** The text that would parse to `value`, for messages and the example file; undefined for secrets. */
+  format(value: T): string | undefined;
+}
+
+export interface IntegerOptions {
+  readonly min: number;
+  readonly max: number;
+  /** A number outside the range becomes this one, with a warning. Without it such a number is an error. */
+  readonly outsideValue?: number;
+}
+
+/** A whole number in a range, both ends included. */
+export function integerType(options: IntegerOptions): ValueType<number> {
+  const { min, max, outsideValue } = options;
+  return {
+    expected: `a whole number from ${min} to ${max}`,
+    parse(text) {
+      if (!/^[+-]?\d{1,15}$/.test(text.trim())) return undefined;
+      const value = Number(text);
+      if (value >= min && value <= max) return { value };
+      if (outsideValue === undefined) return undefined;
+      return { value: outsideValue, warning: `is outside ${min} to ${max}, using ${outsideValue}` };
+    },
+    format: String,
+  };
+}
+
+const FLAG_WORDS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  "1": true,
+  false: false,
+  no: false,
+  off: false,
+  "0": false,
+};
+
+export const flagType: ValueType<boolean> = {
+  expected: "true or false",
+  parse(text) {
+    const word = text.trim().toLowerCase();
+    return Object.hasOwn(FLAG_WORDS, word) ? { value: FLAG_WORDS[word] === true } : undefined;
+  },
+  format: String,
+};
+
+export const textType: ValueType<string> = {
+  expected: "a text",
+  parse: (text) => ({ value: text }),
+  format: (value) => value,
+};
+
+/** A text that is never shown. An empty one is none. */
+export const secretType: ValueType<Secret | undefined> = {
+  expected: "a text",
+  parse: (text) => ({ value: text === "" ? undefined : new Secret(text) }),
+  format: () => undefined,
+};
+
+/** One of a few names, in any mix of upper and lower case. */
+export function choiceType<T extends string>(names: readonly T[]): ValueType<T> {
+  return {
+    expected: `one of ${names.join(", ")}`,
+    parse(text) {
+      const wanted = text.trim().toLowerCase();
+      const value = names.find((name) => name.toLowerCase() === wanted);
+      return value === undefined ? undefined : { value };
+    },
+    format: (value) => value,
+  };
+}
+
+export const addressType: ValueType<string> = {
+  expected: "an IP address such as 192.0.2.7 or 2001:db8::7",
+  parse: (text) => (isIP(text.trim()) === 0 ? undefined : { value: text.trim() }),
+  format: (value) => value,
+};
+
+export const addressBlockType: ValueType<string> = {
+  expected: "an address block such as 10.0.0.0/8 or 2001:db8::/48, or a single IP address",
+  parse(text) {
+    const [address = "", prefix, ...rest] = text.trim().split("/");
+    const bits = isIP(address) === 4 ? 32 : 128;
+    if (isIP(address) === 0 || rest.length > 0) return undefined;
+    if (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)) return undefined;
+    return { value: text.trim() };
+  },
+  format: (value) => value,
+};

@@ -1,0 +1,25 @@
+// The part of the configuration that an audio worker is told when it starts. Main thread.
+
+import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import type { NodeConfig } from "./node-config.ts";
+
+/** `userAgent` is what media servers are told. The result holds the proxy's password as plain text: never log it. */
+export function toWorkerSettings(config: NodeConfig, options: { readonly userAgent: string }): WorkerSettings {
+  return {
+    networkAllow: config.network.allow,
+    // A source that is off must not be reachable by an encoded track either.
+    localRoots: config.sources.local ? config.local.roots : [],
+    opusComplexity: config.opus.complexity,
+    opusBitrateBps: config.opus.bitrateBps,
+    trackStuckThresholdMs: config.players.trackStuckThresholdMs,
+    readAheadMs: config.buffer.readAheadMs,
+    readAheadBytesMax: config.buffer.readAheadBytesMax,
+    http: {
+      connectTimeoutMs: config.http.connectTimeoutMs,
+      socketTimeoutMs: config.http.socketTimeoutMs,
+      userAgent: options.userAgent,
+      proxyUrl: config.http.proxyUrl?.reveal(),
+    },
+    voice: config.voice,
+  };
+}
