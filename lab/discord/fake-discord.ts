@@ -1,0 +1,280 @@
+// The fake Discord (design.md section 8): voice gateway v8, UDP, DAVE, listeners, scripted faults, for any v4 node.
+// This file is its whole front; everything runs in one thread of whoever starts it.
+//
+//     const discord = await FakeDiscord.start();
+//     const voice = discord.issueVoice({ guildId: "1", userId: "2", channelId: "3" }); // goes into PATCH player
+//     // … the node connects to ws://<voice.endpoint>/?v=8 and plays …
+//     await discord.until(() => discord.channel("3").listener.heardCount >= 50, "50 frames");
+//     discord.assertClean(); // throws with everything a real Discord would have refused
+//     await discord.close();
+
+import { ArrivalStatistics, type ArrivalSummary } from "./arrival-statistics.ts";
+import { FaultScript } from "./faults.ts";
+import type { ConnectionRecord } from "./gateway-connection.ts";
+import { GatewayServer, type TlsOptions } from "./gateway-server.ts";
+import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
+import { UdpServer } from "./udp-server.ts";
+import { type Violation, type ViolationKind, ViolationLog } from "./violations.ts";
+import { VoiceChannel } from "./voice-channel.ts";
+import { type IssuedVoice, type SessionHost, VoiceSession } from "./voice-session.ts";
+import { Waiters } from "./waiters.ts";
+
+export interface FakeDiscordOptions {
+  /** Milliseconds, default 13750 as in production. */
+  readonly heartbeatIntervalMs?: number;
+  /** Encryption modes in Ready; default both, AES first. */
+  readonly modes?: readonly TransportMode[];
+  /** Number of the first numbered gateway message of each session, 0 to 65535, default 1. */
+  readonly firstSeq?: number;
+  /** Default 1111; each Identify gets the next. */
+  readonly firstSsrc?: number;
+  /** UDP sockets to spread the players over, default 1. */
+  readonly udpSocketCount?: number;
+  /** How long a session waits for a Resume, default 60 000 ms. */
+  readonly resumeWindowMs?: number;
+  /** False: listeners count frames and call `onFrame`, but keep none. Default true. */
+  readonly keepFrames?: boolean;
+  /** Decrypt each n-th packet of a stream only; the others are checked by header and timed. Default 1. */
+  readonly decryptEvery?: number;
+  /** Serve `wss://` instead of `ws://`. */
+  readonly tls?: TlsOptions;
+}
+
+export interface ChannelOptions {
+  /** Version the channel demands: 1, or 0 for a stage channel. Default 1. */
+  readonly daveVersion?: number;
+  /** User ids of the listeners there, default one: `DEFAULT_LISTENER_ID`. */
+  readonly listenerIds?: readonly string[];
+}
+
+export interface IssueVoiceOptions extends ChannelOptions {
+  readonly guildId: string;
+  readonly userId: string;
+  /** A channel not known yet is made, with the `ChannelOptions` given here. */
+  readonly channelId: string;
+}
+
+export interface MoveVoiceOptions extends ChannelOptions {
+  readonly guildId: string;
+  /** Another channel (channel move), or left out: the same (voice server change). */
+  readonly channelId?: string;
+  /** When the old WebSocket is closed. Default `now`, before the new credentials are handed out. */
+  readonly closeOld?: "now" | "afterIdentify" | "never";
+  /** Default 4014. */
+  readonly closeCode?: 4014 | 4022;
+}
+
+/** Counters of one stream; plain data. */
+export interface StreamStats extends ArrivalSummary {
+  readonly guildId: string;
+  readonly ssrc: number;
+  readonly frames: number;
+  readonly soundFrames: number;
+  readonly lostPackets: number;
+  readonly skippedFrames: number;
+}
+
+export interface FakeDiscordStats {
+  readonly streams: readonly StreamStats[];
+  /** All streams together. */
+  readonly total: Omit<StreamStats, "guildId" | "ssrc">;
+  readonly violationCount: number;
+}
+
+export const DEFAULT_LISTENER_ID = "800000000000000001";
+const UNTIL_TIMEOUT_MS = 10_000;
+
+export class FakeDiscord {
+  /** Faults of every connection; those of one session are at `session(…).faults`. */
+  readonly faults = new FaultScript();
+  readonly #violations: ViolationLog;
+  readonly #waiters = new Waiters();
+  readonly #options: FakeDiscordOptions;
+  readonly #udp: UdpServer;
+  #gateway: GatewayServer | undefined;
+  readonly #channels = new Map<string, VoiceChannel>();
+  readonly #sessionsByToken = new Map<string, VoiceSession>();
+  /** The newest session of each guild. */
+  readonly #sessionsByGuild = new Map<string, VoiceSession>();
+  #nextSsrc: number;
+  #nextVoice = 1;
+
+  private constructor(options: FakeDiscordOptions, udp: UdpServer, violations: ViolationLog) {
+    this.#options = options;
+    this.#udp = udp;
+    this.#violations = violations;
+    this.#nextSsrc = options.firstSsrc ?? 1111;
+  }
+
+  /** Starts the voice gateway (TCP) and UDP on free ports of 127.0.0.1. */
+  static async start(options: FakeDiscordOptions = {}): Promise<FakeDiscord> {
+    const violations = new ViolationLog();
+    const udp = await UdpServer.open(options.udpSocketCount ?? 1, violations);
+    const discord = new FakeDiscord(options, udp, violations);
+    discord.#gateway = await GatewayServer.open(discord.#createHost(), options.tls);
+    return discord;
+  }
+
+  /** `127.0.0.1:PORT` of the voice gateway. */
+  get endpoint(): string {
+    return this.#openGateway.endpoint;
+  }
+
+  /** Every WebSocket so far, with how it was bound and how it ended. */
+  get connections(): readonly ConnectionRecord[] {
+    return this.#openGateway.connections;
+  }
+
+  /** HTTP upgrades asked for, refused and hanging ones included. */
+  get upgradeCount(): number {
+    return this.#openGateway.upgradeCount;
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#violations.list;
+  }
+
+  /** Credentials for a bot that joins a channel, as the main gateway would hand them out. */
+  issueVoice(options: IssueVoiceOptions): IssuedVoice {
+    const channel = this.#channels.get(options.channelId) ?? this.createChannel(options);
+    const number = this.#nextVoice++;
+    const session = new VoiceSession(this.#createHost(), channel, {
+      guildId: options.guildId,
+      userId: options.userId,
+      sessionId: `session-${number}`,
+      token: `token-${number}`,
+    });
+    this.#sessionsByToken.set(session.token, session);
+    this.#sessionsByGuild.set(session.guildId, session);
+    return {
+      token: session.token,
+      endpoint: this.endpoint,
+      sessionId: session.sessionId,
+      channelId: channel.channelId,
+    };
+  }
+
+  /** New credentials for a bot that was moved or whose voice server changed; the old ones stop working. */
+  moveVoice(options: MoveVoiceOptions): IssuedVoice {
+    const old = this.session(options.guildId);
+    const code = options.closeCode ?? 4014;
+    const closeOld = options.closeOld ?? "now";
+    if (closeOld === "now") old.close(code, "Disconnected.");
+    old.retire();
+    const channelId = options.channelId ?? old.channel.channelId;
+    const voice = this.issueVoice({ ...options, userId: old.userId, channelId });
+    if (closeOld === "afterIdentify") {
+      const moved = this.session(voice);
+      this.#waiters
+        .until(() => moved.isIdentified, "Identify after a move", 2 ** 31 - 1)
+        .then(
+          () => old.close(code, "Disconnected."),
+          () => undefined, // closed before the bot came: nothing left to close
+        );
+    }
+    return voice;
+  }
+
+  /** Makes a channel ahead of `issueVoice`. */
+  createChannel(options: ChannelOptions & { readonly guildId: string; readonly channelId: string }): VoiceChannel {
+    const channel = new VoiceChannel({
+      guildId: options.guildId,
+      channelId: options.channelId,
+      daveVersion: options.daveVersion ?? 1,
+      keepFrames: this.#options.keepFrames ?? true,
+    });
+    this.#channels.set(options.channelId, channel);
+    for (const userId of options.listenerIds ?? [DEFAULT_LISTENER_ID]) void channel.addListener(userId);
+    return channel;
+  }
+
+  channel(channelId: string): VoiceChannel {
+    const channel = this.#channels.get(channelId);
+    if (channel === undefined) throw new Error(`fake Discord: no channel ${channelId}`);
+    return channel;
+  }
+
+  /** The session of these credentials, or the newest of a guild. */
+  session(voice: IssuedVoice | string): VoiceSession {
+    const session =
+      typeof voice === "string" ? this.#sessionsByGuild.get(voice) : this.#sessionsByToken.get(voice.token);
+    if (session === undefined) throw new Error("fake Discord: no voice was issued for that");
+    return session;
+  }
+
+  /** Resolves once `condition` holds (looked at after every message, frame and transition); rejects naming `what`. */
+  until(condition: () => boolean, what: string, timeoutMs = UNTIL_TIMEOUT_MS): Promise<void> {
+    return this.#waiters.until(condition, what, timeoutMs);
+  }
+
+  /** Throws listing everything a real Discord would have refused so far, except the kinds named. */
+  assertClean(options: { readonly except?: readonly ViolationKind[] } = {}): void {
+    for (const session of this.#sessionsByToken.values()) session.settle();
+    this.#violations.assertNone(options.except ?? []);
+  }
+
+  clearViolations(): void {
+    this.#violations.clear();
+  }
+
+  /** Counters and lateness of every stream so far; plain data. */
+  stats(): FakeDiscordStats {
+    const arrivals = new ArrivalStatistics();
+    const streams: StreamStats[] = [];
+    for (const session of this.#sessionsByToken.values()) {
+      for (const receiver of session.receivers) {
+        arrivals.merge(receiver.arrivals);
+        streams.push({ guildId: session.guildId, ...receiver.counters(), ...receiver.arrivals.summary() });
+      }
+    }
+    const sum = (pick: (stream: StreamStats) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
+    const total = {
+      frames: sum((stream) => stream.frames),
+      soundFrames: sum((stream) => stream.soundFrames),
+      lostPackets: sum((stream) => stream.lostPackets),
+      skippedFrames: sum((stream) => stream.skippedFrames),
+      ...arrivals.summary(),
+    };
+    return { streams, total, violationCount: this.#violations.count };
+  }
+
+  /** Forgets the lateness measured so far, for measuring after a warm-up. */
+  clearArrivals(): void {
+    for (const session of this.#sessionsByToken.values()) {
+      for (const receiver of session.receivers) receiver.arrivals.clear();
+    }
+  }
+
+  /** A fault: the UDP ports close, and what is sent there comes back as ICMP "port unreachable". */
+  closeUdp(): void {
+    this.#udp.close();
+  }
+
+  async close(): Promise<void> {
+    this.#waiters.close();
+    this.#udp.close();
+    await this.#gateway?.close();
+  }
+
+  get #openGateway(): GatewayServer {
+    if (this.#gateway === undefined) throw new Error("fake Discord: not started");
+    return this.#gateway;
+  }
+
+  #createHost(): SessionHost {
+    const options = this.#options;
+    return {
+      heartbeatIntervalMs: options.heartbeatIntervalMs ?? 13_750,
+      modes: options.modes ?? TRANSPORT_MODES,
+      firstSeq: options.firstSeq ?? 1,
+      decryptEvery: options.decryptEvery ?? 1,
+      resumeWindowMs: options.resumeWindowMs ?? 60_000,
+      violations: this.#violations,
+      faults: this.faults,
+      udp: this.#udp,
+      findSession: (token) => this.#sessionsByToken.get(token),
+      changed: () => this.#waiters.changed(),
+      nextSsrc: () => this.#nextSsrc++,
+    };
+  }
+}

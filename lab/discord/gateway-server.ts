@@ -1,0 +1,101 @@
+// The listening side of the fake voice gateway: HTTP upgrade to WebSocket on 127.0.0.1, with the faults that strike
+// before a WebSocket exists.
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { type ConnectionRecord, GatewayConnection, type GatewayHost } from "./gateway-connection.ts";
+
+/** Serve `wss://` with this certificate (PEM) instead of `ws://`. */
+export interface TlsOptions {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** Larger than any message of the voice gateway. */
+const MESSAGE_BYTES_MAX = 1024 * 1024;
+const GATEWAY_VERSIONS: readonly (string | null)[] = ["8", "9"];
+
+export class GatewayServer {
+  readonly #host: GatewayHost;
+  readonly #http: Server;
+  readonly #webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_BYTES_MAX,
+  });
+  readonly #sockets = new Set<Duplex>();
+  /** Every WebSocket accepted so far, oldest first. */
+  readonly connections: ConnectionRecord[] = [];
+  #upgradeCount = 0;
+
+  private constructor(host: GatewayHost, tls: TlsOptions | undefined) {
+    this.#host = host;
+    this.#http = tls === undefined ? createServer() : createTlsServer(tls);
+    this.#http.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
+    this.#http.on(tls === undefined ? "connection" : "secureConnection", (socket: Duplex) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async open(host: GatewayHost, tls: TlsOptions | undefined): Promise<GatewayServer> {
+    const server = new GatewayServer(host, tls);
+    server.#http.listen(0, "127.0.0.1");
+    await once(server.#http, "listening");
+    return server;
+  }
+
+  /** `127.0.0.1:PORT`. */
+  get endpoint(): string {
+    return `127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+  }
+
+  /** Upgrades asked for, refused ones included. */
+  get upgradeCount(): number {
+    return this.#upgradeCount;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#http, "close");
+    this.#http.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#upgradeCount++;
+    socket.on("error", () => undefined); // the client gave up; "close" follows
+    const fault = this.#host.faults.take("upgrade");
+    const version = new URL(request.url ?? "/", "http://gateway").searchParams.get("v");
+    if (fault?.kind === "hang") {
+      this.#host.changed();
+    } else if (fault?.kind === "terminate") {
+      socket.destroy();
+    } else if (fault?.kind === "status") {
+      refuse(socket, fault.status);
+    } else if (!GATEWAY_VERSIONS.includes(version)) {
+      this.#host.violations.add("gateway-version", undefined, `upgrade of ${request.url} asks for version ${version}`);
+      refuse(socket, 400);
+    } else {
+      const delayMs = fault?.kind === "delay" ? fault.delayMs : undefined;
+      if (delayMs === undefined) this.#accept(request, socket, head);
+      else setTimeout(() => this.#accept(request, socket, head), delayMs).unref();
+    }
+  }
+
+  #accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (socket.destroyed) return;
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      this.connections.push(new GatewayConnection(this.#host, webSocket).record);
+      this.#host.changed();
+    });
+  }
+}
+
+function refuse(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}

@@ -1,0 +1,81 @@
+// A human in the voice channel: opens the DAVE encryption of what the bots send and keeps, counts or hands on the Opus
+// frames. Decoding them to sound is not done here (lab/listen).
+
+import type { RtpFrame } from "./rtp-receiver.ts";
+
+/** One Opus frame as a listener got it. */
+export interface HeardFrame {
+  /** User id of the bot that sent it. */
+  readonly userId: string;
+  readonly ssrc: number;
+  readonly sequence: number;
+  readonly timestamp: number;
+  /** `performance.now()` when its datagram was read. */
+  readonly arrivalMs: number;
+  readonly opus: Buffer;
+  readonly isSilence: boolean;
+  /** True: it came DAVE-encrypted and was opened. Silence never is. */
+  readonly daveDecrypted: boolean;
+}
+
+/** What opens DAVE frames for a listener. `undefined`: cannot be opened, and why has been reported. */
+export interface FrameOpener {
+  open(botUserId: string, payload: Buffer): { readonly opus: Buffer; readonly daveDecrypted: boolean } | undefined;
+}
+
+export class Listener {
+  readonly userId: string;
+  /** Everything heard, oldest first; empty with `keepFrames: false`. */
+  readonly heard: HeardFrame[] = [];
+  /** Called with each frame heard, kept or not. */
+  onFrame: ((frame: HeardFrame) => void) | undefined;
+  readonly #keepFrames: boolean;
+  readonly #opener: FrameOpener;
+  #heardCount = 0;
+  #daveCount = 0;
+  #lostCount = 0;
+
+  constructor(options: { readonly userId: string; readonly keepFrames: boolean; readonly opener: FrameOpener }) {
+    this.userId = options.userId;
+    this.#keepFrames = options.keepFrames;
+    this.#opener = options.opener;
+  }
+
+  /** Frames heard, silence included. */
+  get heardCount(): number {
+    return this.#heardCount;
+  }
+
+  /** Frames among them that were DAVE-encrypted. */
+  get daveDecryptedCount(): number {
+    return this.#daveCount;
+  }
+
+  /** Frames that could not be opened, for whatever reason: not yet in the group, or a mistake (then also a violation). */
+  get unheardCount(): number {
+    return this.#lostCount;
+  }
+
+  /** The frames of sound among `heard`, without silence frames. */
+  get heardSound(): readonly HeardFrame[] {
+    return this.heard.filter((frame) => !frame.isSilence);
+  }
+
+  hear(botUserId: string, frame: RtpFrame): void {
+    if (frame.payload === undefined) return;
+    const opened = frame.isSilence
+      ? { opus: frame.payload, daveDecrypted: false }
+      : this.#opener.open(botUserId, frame.payload);
+    if (opened === undefined) {
+      this.#lostCount++;
+      return;
+    }
+    this.#heardCount++;
+    if (opened.daveDecrypted) this.#daveCount++;
+    if (!this.#keepFrames && this.onFrame === undefined) return;
+    const { ssrc, sequence, timestamp, arrivalMs, isSilence } = frame;
+    const heard: HeardFrame = { userId: botUserId, ssrc, sequence, timestamp, arrivalMs, isSilence, ...opened };
+    if (this.#keepFrames) this.heard.push(heard);
+    this.onFrame?.(heard);
+  }
+}

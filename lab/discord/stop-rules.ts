@@ -1,0 +1,108 @@
+// The rules around the edges of sound: op 5 non-zero before and during it, five silence frames and then op 5 zero after
+// it (discord-voice.md sections 1.3 and 2.4). Op 5 travels over TCP and sound over UDP, so each is given a moment to
+// arrive behind the other.
+
+import type { ViolationKind } from "./violations.ts";
+
+/** How far op 5 and the packets around it may overtake each other. */
+const OVERTAKE_MS = 100;
+/** Sound that pauses longer than this has stopped. */
+const STOPPED_AFTER_MS = 500;
+const SILENCE_FRAMES_AT_STOP = 5;
+/** A pause behind silence frames that is longer than two frames separates two stretches. */
+const STRETCH_PAUSE_MS = 40;
+
+type Report = (kind: ViolationKind, detail: string) => void;
+
+export class StopRules {
+  readonly #report: Report;
+  #speaking = 0;
+  #silenceFrames = 0;
+  #lastFrameMs: number | undefined;
+  /** When sound came for the first time although speaking was 0; "reported" once it has become a violation. */
+  #unspoken: number | "reported" | undefined;
+  /** When speaking went to 0 with too few silence frames so far. */
+  #unfinishedStopMs: number | undefined;
+  #isGapJudged = true;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** Last value of op 5. */
+  get speaking(): number {
+    return this.#speaking;
+  }
+
+  /** True while the last packet was sound, or fewer than five silence frames after it. */
+  get #isInSound(): boolean {
+    return this.#lastFrameMs !== undefined && this.#silenceFrames < SILENCE_FRAMES_AT_STOP;
+  }
+
+  /** True when a frame at `nowMs` starts a new stretch of sound: silence frames, then a pause, went before it. */
+  hasStoppedBefore(nowMs: number): boolean {
+    return (
+      this.#lastFrameMs !== undefined &&
+      this.#silenceFrames >= SILENCE_FRAMES_AT_STOP &&
+      nowMs - this.#lastFrameMs > STRETCH_PAUSE_MS
+    );
+  }
+
+  onFrame(isSilence: boolean, nowMs: number): void {
+    this.#judgeGap(nowMs);
+    this.#judgeUnfinishedStop(nowMs);
+    this.#lastFrameMs = nowMs;
+    this.#isGapJudged = false;
+    if (isSilence) {
+      this.#silenceFrames++;
+      if (this.#silenceFrames >= SILENCE_FRAMES_AT_STOP) this.#unfinishedStopMs = undefined;
+      return;
+    }
+    this.#silenceFrames = 0;
+    if (this.#speaking !== 0 || this.#unspoken === "reported") return;
+    this.#unspoken ??= nowMs;
+    if (nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
+  }
+
+  onSpeaking(speaking: number, nowMs: number): void {
+    this.#judgeUnfinishedStop(nowMs);
+    this.#speaking = speaking;
+    if (speaking === 0) {
+      if (this.#isInSound) this.#unfinishedStopMs = nowMs;
+      return;
+    }
+    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
+    this.#unspoken = undefined;
+  }
+
+  /** Judges what is still open. `isReachable`: the client had a WebSocket on which it could say op 5. */
+  settle(nowMs: number, isReachable: boolean): void {
+    if (typeof this.#unspoken === "number") this.#reportUnspoken();
+    if (this.#unfinishedStopMs !== undefined) this.#judgeUnfinishedStop(Number.POSITIVE_INFINITY);
+    if (isReachable) this.#judgeGap(nowMs);
+  }
+
+  #reportUnspoken(): void {
+    this.#unspoken = "reported";
+    this.#report("speaking-missing", "sound without a non-zero op 5 before it");
+  }
+
+  #judgeUnfinishedStop(nowMs: number): void {
+    if (this.#unfinishedStopMs === undefined || nowMs - this.#unfinishedStopMs <= OVERTAKE_MS) return;
+    this.#unfinishedStopMs = undefined;
+    this.#report("silence-missing", `op 5 went to 0 after ${this.#silenceFrames} silence frames instead of 5`);
+  }
+
+  #judgeGap(nowMs: number): void {
+    if (this.#isGapJudged || this.#lastFrameMs === undefined) return;
+    const gapMs = nowMs - this.#lastFrameMs;
+    if (gapMs <= STOPPED_AFTER_MS) return;
+    this.#isGapJudged = true;
+    const after = `nothing for ${Math.round(gapMs)} ms`;
+    if (this.#isInSound && this.#unfinishedStopMs === undefined) {
+      this.#report("silence-missing", `${after}, after ${this.#silenceFrames} silence frames instead of 5`);
+    } else if (this.#speaking !== 0) {
+      this.#report("speaking-not-cleared", `${after}, but op 5 still says ${this.#speaking}`);
+    }
+  }
+}

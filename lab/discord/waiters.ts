@@ -1,0 +1,38 @@
+// "Wait until this holds": conditions over the state of the fake Discord, looked at again after every message, frame and
+// transition. Spares the tests sleeps and polling.
+
+interface Waiter {
+  readonly condition: () => boolean;
+  readonly settle: (error?: Error) => void;
+}
+
+export class Waiters {
+  readonly #waiters = new Set<Waiter>();
+
+  /** Resolves as soon as `condition` holds; rejects after `timeoutMs` naming `what`. */
+  until(condition: () => boolean, what: string, timeoutMs: number): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error) => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const waiter: Waiter = { condition, settle };
+      const timer = setTimeout(() => settle(new Error(`fake Discord: no ${what} within ${timeoutMs} ms`)), timeoutMs);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Something changed: settles every waiter whose condition now holds. */
+  changed(): void {
+    if (this.#waiters.size === 0) return;
+    for (const waiter of [...this.#waiters]) if (waiter.condition()) waiter.settle();
+  }
+
+  /** Rejects everybody who still waits. */
+  close(): void {
+    for (const waiter of [...this.#waiters]) waiter.settle(new Error("fake Discord: closed while waiting"));
+  }
+}

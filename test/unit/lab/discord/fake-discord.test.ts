@@ -1,0 +1,398 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../../../../lab/discord/fake-discord.ts";
+import { TRANSPORT_MODES } from "../../../../lab/discord/transport-crypto.ts";
+import { type ReferenceClientOptions, ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+
+const GUILD = "100000000000000001";
+const BOT = "200000000000000002";
+const CHANNEL = "300000000000000003";
+
+let discord: FakeDiscord;
+let clients: ReferenceVoiceClient[] = [];
+
+async function start(options: FakeDiscordOptions = {}): Promise<void> {
+  await discord?.close();
+  discord = await FakeDiscord.start(options);
+}
+
+function issue(options: Partial<IssueVoiceOptions> = {}) {
+  return discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL, daveVersion: 0, ...options });
+}
+
+function newClient(options: Partial<ReferenceClientOptions> = {}): ReferenceVoiceClient {
+  const client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice: options.voice ?? issue(), ...options });
+  clients.push(client);
+  return client;
+}
+
+async function connect(options: Partial<ReferenceClientOptions> = {}): Promise<ReferenceVoiceClient> {
+  const voice = options.voice ?? issue();
+  const client = await ReferenceVoiceClient.connect({ guildId: GUILD, userId: BOT, voice, ...options });
+  clients.push(client);
+  return client;
+}
+
+/** Sends `count` different frames and waits until the listener has them. */
+async function play(client: ReferenceVoiceClient, count: number): Promise<Buffer[]> {
+  const session = discord.session(client.options.voice);
+  const before = session.frameCount;
+  const frames = Array.from({ length: count }, (_, index) => Buffer.from([0xfc, index, 1, 2, 3]));
+  for (const frame of frames) client.sendOpus(frame);
+  await discord.until(() => session.frameCount >= before + count, `${count} frames`);
+  return frames;
+}
+
+function kinds(): string[] {
+  return discord.violations.map((violation) => violation.kind);
+}
+
+async function closeCodeOf(client: ReferenceVoiceClient): Promise<number | undefined> {
+  await client.until(() => client.closeCode !== undefined);
+  return client.closeCode;
+}
+
+beforeEach(() => start());
+
+afterEach(async () => {
+  for (const client of clients) client.close();
+  clients = [];
+  await discord.close();
+});
+
+describe("an honest client", () => {
+  test.each(TRANSPORT_MODES)("is heard in %s", async (mode) => {
+    const client = await connect({ mode });
+    client.speaking(1);
+    const frames = await play(client, 60);
+    client.stop();
+    await discord.until(() => discord.session(GUILD).speaking === 0, "op 5 zero");
+    const { listener } = discord.channel(CHANNEL);
+    await discord.until(() => listener.heardCount === 65, "silence frames");
+    expect(listener.heardSound.map((frame) => frame.opus)).toEqual(frames);
+    expect(listener.heard.at(-1)).toMatchObject({ isSilence: true, daveDecrypted: false, userId: BOT });
+    discord.assertClean();
+  });
+
+  test("learns its address by IP discovery and may send keepalives", async () => {
+    const client = await connect();
+    const answer = await client.discover();
+    expect(answer.toString("ascii", 8, answer.indexOf(0, 8))).toBe("127.0.0.1");
+    expect(answer.readUInt16BE(72)).toBe((await client.udp()).address().port);
+    client.sendUdp(Buffer.alloc(8));
+    client.sendUdp(Buffer.from("c90000000000000000", "hex"));
+    await discord.until(() => discord.session(GUILD).keepaliveCount === 2, "keepalives");
+    discord.assertClean();
+  });
+
+  test("gets heartbeats acknowledged with its own nonce", async () => {
+    await start({ heartbeatIntervalMs: 20 });
+    const client = await connect();
+    await client.until(() => client.count(6) >= 3);
+    expect(client.last(6)).toEqual({ t: expect.any(Number) });
+    discord.assertClean();
+  });
+
+  test("hears of listeners that are there, come and go", async () => {
+    const client = await connect();
+    expect(client.last(11)).toEqual({ user_ids: ["800000000000000001"] });
+    await discord.channel(CHANNEL).addListener("77");
+    await client.until(() => client.count(11) === 2);
+    await discord.channel(CHANNEL).removeListener("77");
+    await client.until(() => client.has(13));
+    expect(client.last(13)).toEqual({ user_id: "77" });
+  });
+
+  test("numbers its messages across the wrap", async () => {
+    await start({ firstSeq: 65_534 });
+    const client = await connect();
+    await discord.channel(CHANNEL).addListener("77");
+    await client.until(() => client.count(11) === 2);
+    const numbers = client.messages.flatMap((message) => message.seq ?? []);
+    expect(numbers.slice(0, 4)).toEqual([65_534, 65_535, 0, 1]);
+  });
+});
+
+describe("Resume", () => {
+  test("replays what was missed, and sound goes on", async () => {
+    const client = await connect();
+    client.speaking(1);
+    await play(client, 3);
+    const session = discord.session(GUILD);
+    client.drop();
+    await discord.until(() => !session.isConnected, "lost connection");
+    await discord.channel(CHANNEL).addListener("77");
+    await play(client, 3);
+    await client.resume();
+    await client.until(() => client.count(11) === 2);
+    expect(client.messages.find((message) => message.op === 9)).toEqual({ op: 9, d: null });
+    await play(client, 3);
+    expect(session.resumeCount).toBe(1);
+    expect(discord.channel(CHANNEL).listener.heardCount).toBe(9);
+  });
+
+  test("is refused with 4006 for another session, an unknown number, and after a close that forbids it", async () => {
+    const client = await connect();
+    client.drop();
+    await discord.until(() => !discord.session(GUILD).isConnected, "lost connection");
+    await client.resume({ session_id: "other" });
+    expect(await closeCodeOf(client)).toBe(4006);
+    await client.resume({ seq_ack: 999 });
+    expect(await closeCodeOf(client)).toBe(4006);
+    await client.resume();
+    await client.until(() => client.has(9));
+    discord.session(GUILD).close(4009);
+    expect(await closeCodeOf(client)).toBe(4009);
+    await client.resume();
+    expect(await closeCodeOf(client)).toBe(4006);
+  });
+
+  test("replays a message that a cut connection swallowed", async () => {
+    const client = await connect();
+    discord.session(GUILD).faults.add("clientsConnect", { kind: "terminate" });
+    await discord.channel(CHANNEL).addListener("77");
+    expect(await closeCodeOf(client)).toBe(1006);
+    expect(client.count(11)).toBe(1);
+    await client.resume();
+    await client.until(() => client.count(11) === 2);
+    expect(client.last(11)).toEqual({ user_ids: ["77"] });
+  });
+});
+
+describe("what Discord refuses", () => {
+  test("closes with its code", async () => {
+    const voice = issue();
+    const attempts: [ReferenceClientOptions["identify"], number][] = [
+      [{ token: "stolen" }, 4004],
+      [{ session_id: "other" }, 4006],
+      [{ server_id: "9" }, 4011],
+      [{ user_id: 5 }, 4002],
+    ];
+    for (const [identify, code] of attempts) {
+      const client = newClient({ voice, identify: identify ?? {} });
+      await client.open();
+      client.identify();
+      expect(await closeCodeOf(client)).toBe(code);
+    }
+    expect(kinds()).toEqual(["gateway-identify", "gateway-identify", "gateway-identify"]);
+    expect(discord.connections.map((record) => record.closedBy)).toEqual(["server", "server", "server", "server"]);
+  });
+
+  test("a client without DAVE gets 4017 in a channel that demands it", async () => {
+    const client = newClient({ voice: issue({ daveVersion: 1 }), daveVersionMax: 0 });
+    await client.open();
+    client.identify();
+    expect(await closeCodeOf(client)).toBe(4017);
+  });
+
+  test("anything before Identify gets 4003, a second Identify 4005, an unknown opcode 4001, rubbish 4002", async () => {
+    const early = newClient();
+    await early.open();
+    early.speaking(1);
+    expect(await closeCodeOf(early)).toBe(4003);
+    const twice = await connect();
+    twice.identify();
+    expect(await closeCodeOf(twice)).toBe(4005);
+    const unknown = await connect();
+    unknown.send(99, {});
+    expect(await closeCodeOf(unknown)).toBe(4001);
+    const rubbish = await connect();
+    rubbish.sendText("{");
+    expect(await closeCodeOf(rubbish)).toBe(4002);
+  });
+
+  test("an unknown protocol gets 4012, a mode that was not offered 4016", async () => {
+    for (const [select, code] of [
+      [(client: ReferenceVoiceClient) => client.send(1, { protocol: "webrtc" }), 4012],
+      [(client: ReferenceVoiceClient) => client.select({ mode: "xsalsa20_poly1305" }), 4016],
+    ] as const) {
+      const client = newClient();
+      await client.open();
+      client.identify();
+      await client.ready();
+      select(client);
+      expect(await closeCodeOf(client)).toBe(code);
+    }
+  });
+
+  test("a client that stops heartbeating is closed with 4009", async () => {
+    await start({ heartbeatIntervalMs: 10 });
+    const client = await connect();
+    client.mute.add(3);
+    expect(await closeCodeOf(client)).toBe(4009);
+    expect(kinds()).toContain("gateway-heartbeat-missing");
+  });
+
+  test("a heartbeat must acknowledge what was sent and nothing else", async () => {
+    const client = await connect();
+    client.send(3, { t: 1, seq_ack: 9999 });
+    client.send(3, { t: 2 });
+    await client.until(() => client.count(6) === 2);
+    expect(kinds()).toEqual(["gateway-seq-ack", "gateway-seq-ack"]);
+  });
+
+  test("a discovery request with rubbish in it gets no answer", async () => {
+    const client = await connect();
+    const request = client.discoveryRequest();
+    request[20] = 1;
+    client.sendUdp(request);
+    await discord
+      .until(() => kinds().length > 0 || discord.violations.length > 0, "violation", 100)
+      .catch(() => undefined);
+    await client.discover();
+    expect(kinds()).toEqual(["discovery-malformed"]);
+  });
+});
+
+describe("sound that is wrong", () => {
+  test.each([
+    ["a repeated sequence", "rtp-sequence", { sequence: 65_535 }],
+    ["a hole in the sequence", "rtp-lost", { sequence: 5 }],
+    ["an odd timestamp", "rtp-timestamp", { timestamp: 1 }],
+    ["a timestamp that stands still", "rtp-timestamp", { timestamp: 0 }],
+    ["a used nonce", "nonce-reuse", { nonce: 1 }],
+    ["a foreign SSRC", "rtp-unknown-ssrc", { ssrc: 1 }],
+    ["a header extension", "rtp-header", { firstByte: 0x90 }],
+  ])("%s is reported", async (_name, kind, overrides) => {
+    const client = await connect();
+    client.speaking(1);
+    await play(client, 2);
+    client.sendPacket(Buffer.from([0xfc, 1]), overrides);
+    // Behind it on the same socket, so that it has been judged when this is answered.
+    await client.discover();
+    expect(kinds()).toContain(kind);
+    expect(() => discord.assertClean()).toThrow(kind);
+  });
+
+  test("frames left out on purpose are counted, not reported", async () => {
+    const client = await connect();
+    client.speaking(1);
+    await play(client, 1);
+    client.timestamp += 960 * 7;
+    await play(client, 1);
+    expect(discord.session(GUILD).receiver.skippedFrames).toBe(7);
+    expect(kinds()).toEqual([]);
+  });
+
+  test("sound without op 5, and a stop without silence, are reported when settled", async () => {
+    const client = await connect();
+    await play(client, 1);
+    expect(() => discord.assertClean()).toThrow("speaking-missing");
+    discord.clearViolations();
+    client.speaking(1);
+    await play(client, 1);
+    client.speaking(0);
+    await discord.until(
+      () => discord.session(GUILD).received.at(-1)?.op === 5 && discord.session(GUILD).speaking === 0,
+      "op 5",
+    );
+    expect(() => discord.assertClean()).toThrow("silence-missing");
+  });
+
+  test("a packet that does not decrypt is reported", async () => {
+    const client = await connect();
+    client.secretKey = Buffer.alloc(32, 7);
+    client.sendPacket(Buffer.from([1, 2, 3]));
+    await client.discover();
+    expect(kinds()).toContain("transport-undecryptable");
+  });
+});
+
+describe("a move", () => {
+  test("closes the old connection with 4014 and retires its credentials", async () => {
+    const client = await connect();
+    const old = client.options.voice;
+    const moved = discord.moveVoice({ guildId: GUILD, channelId: "400", daveVersion: 0 });
+    expect(await closeCodeOf(client)).toBe(4014);
+    expect(moved).toMatchObject({ endpoint: discord.endpoint, channelId: "400" });
+    const stale = newClient({ voice: old });
+    await stale.open();
+    stale.identify();
+    expect(await closeCodeOf(stale)).toBe(4006);
+    const next = await connect({ voice: moved });
+    next.speaking(1);
+    await play(next, 3);
+    expect(discord.channel("400").listener.heardCount).toBe(3);
+  });
+
+  test("can leave the old connection sounding until the new one identifies", async () => {
+    const client = await connect();
+    client.speaking(1);
+    const moved = discord.moveVoice({ guildId: GUILD, closeOld: "afterIdentify", closeCode: 4022 });
+    await play(client, 3);
+    await connect({ voice: moved });
+    expect(await closeCodeOf(client)).toBe(4022);
+    expect(discord.channel(CHANNEL).listener.heardCount).toBe(3);
+  });
+});
+
+describe("faults", () => {
+  test("an upgrade is refused with a status, dropped, or answered with silence", async () => {
+    const client = newClient();
+    discord.faults.add("upgrade", { kind: "status", status: 521 });
+    await expect(client.open()).rejects.toThrow("521");
+    discord.faults.add("upgrade", { kind: "terminate" });
+    await expect(client.open()).rejects.toThrow();
+    discord.faults.add("upgrade", { kind: "hang" });
+    const hanging = client.open();
+    hanging.catch(() => undefined);
+    await discord.until(() => discord.upgradeCount === 3, "third upgrade");
+    expect(discord.connections).toEqual([]);
+  });
+
+  test.each([
+    ["hello", 8],
+    ["ready", 2],
+    ["sessionDescription", 4],
+  ] as const)("%s withheld never comes, closed with a code or late it does as scripted", async (step, op) => {
+    discord.faults.add(step, { kind: "withhold" }).add(step, { kind: "close", code: 4015 });
+    discord.faults.add(step, { kind: "delay", delayMs: 30 });
+    const silent = newClient();
+    await walkTo(silent, step);
+    silent.send(3, { t: 1, seq_ack: silent.seqAck });
+    await silent.until(() => silent.has(6));
+    expect(silent.has(op)).toBe(false);
+    const closed = newClient();
+    await walkTo(closed, step);
+    expect(await closeCodeOf(closed)).toBe(4015);
+    const late = newClient();
+    await walkTo(late, step);
+    await late.until(() => late.has(op));
+  });
+
+  test("discovery answers are dropped, preceded by a stranger's, or UDP is dead altogether", async () => {
+    const client = await connect();
+    const session = discord.session(GUILD);
+    session.faults.add("discovery", { kind: "withhold" }, 2).add("discovery", { kind: "foreignAnswer" });
+    const before = session.discoveryCount;
+    const udp = await client.udp();
+    let answers = 0;
+    udp.on("message", () => answers++);
+    client.sendUdp(client.discoveryRequest());
+    client.sendUdp(client.discoveryRequest());
+    await discord.until(() => session.discoveryCount === before + 2, "requests");
+    expect((await client.discover()).toString("ascii", 8, 17)).toBe("127.0.0.1");
+    expect(answers).toBe(1); // a connected socket never sees the stranger
+    session.isUdpReachable = false;
+    client.sendPacket(Buffer.from([1]));
+    session.isUdpReachable = true;
+    discord.assertClean();
+  });
+
+  test("heartbeat acknowledgements can be withheld for ever", async () => {
+    await start({ heartbeatIntervalMs: 10 });
+    discord.faults.add("heartbeatAck", { kind: "withhold" }, Number.POSITIVE_INFINITY);
+    const client = await connect();
+    await discord.until(() => discord.session(GUILD).heartbeatCount >= 5, "heartbeats");
+    expect(client.has(6)).toBe(false);
+  });
+});
+
+/** As far as the client gets before `step`. */
+async function walkTo(client: ReferenceVoiceClient, step: "hello" | "ready" | "sessionDescription"): Promise<void> {
+  await client.open();
+  if (step !== "hello") client.identify();
+  if (step === "sessionDescription") {
+    await client.ready();
+    client.select();
+  }
+}
