@@ -1,0 +1,105 @@
+// Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it to.
+
+import { CommandChannel, type Endpoint } from "../../src/bridge/channel.ts";
+import type { WorkerCommand } from "../../src/bridge/commands.ts";
+import type { WireError } from "../../src/bridge/wire-error.ts";
+import type { WorkerProvider } from "../../src/control/players/player.ts";
+import { type PlayerEvent, WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
+import { NodeError } from "../../src/errors.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+
+type WithoutPlayerId<Event> = Event extends { readonly playerId: number } ? Omit<Event, "playerId"> : Event;
+type CommandOf<Type extends WorkerCommand["type"]> = Extract<WorkerCommand, { readonly type: Type }>;
+
+/** For one player at a time. */
+export class FakeWorkers implements WorkerProvider {
+  /** All commands of all workers, in order. */
+  readonly commands: WorkerCommand[] = [];
+  /** False: players stay without a worker until `start`. */
+  isRunning = true;
+  readonly #clock: Clock;
+  #channel: CommandChannel | undefined;
+  #deliver: ((message: unknown) => void) | undefined;
+  #tenant: WorkerTenant | undefined;
+  #playerCount = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get playerId(): number {
+    return this.#playerCount;
+  }
+
+  get hasTenant(): boolean {
+    return this.#tenant !== undefined;
+  }
+
+  attach(tenant: WorkerTenant): void {
+    this.#tenant = tenant;
+    if (this.isRunning) this.start();
+  }
+
+  detach(tenant: WorkerTenant): void {
+    if (this.#tenant === tenant) this.#tenant = undefined;
+  }
+
+  /** Gives the player a new worker. */
+  start(): void {
+    const endpoint: Endpoint = {
+      postMessage: (message) => this.commands.push(message as WorkerCommand),
+      on: (_event, listener) => {
+        this.#deliver = listener;
+      },
+    };
+    this.isRunning = true;
+    this.#channel = new CommandChannel(endpoint, { clock: this.#clock, onEvent: () => undefined });
+    this.#tenant?.onWorkerAssigned(
+      new WorkerHandle({ playerId: ++this.#playerCount, workerIndex: 0, channel: this.#channel }),
+    );
+  }
+
+  /** The worker dies. */
+  lose(): void {
+    this.isRunning = false;
+    this.#channel?.close(new NodeError("worker-lost", "killed by the test"));
+    this.#tenant?.onWorkerLost();
+  }
+
+  /** The worker says something about the player. */
+  say(event: WithoutPlayerId<PlayerEvent>): void {
+    this.#tenant?.onWorkerEvent({ ...event, playerId: this.#playerCount } as PlayerEvent);
+  }
+
+  /** The worker answers the last request of that type. */
+  async reply(type: WorkerCommand["type"], value: unknown = undefined): Promise<void> {
+    this.#deliver?.({ type: "reply", requestId: this.#lastRequestId(type), value });
+    await settle();
+  }
+
+  async replyError(type: WorkerCommand["type"], error: WireError): Promise<void> {
+    this.#deliver?.({ type: "replyError", requestId: this.#lastRequestId(type), error });
+    await settle();
+  }
+
+  all<Type extends WorkerCommand["type"]>(type: Type): CommandOf<Type>[] {
+    return this.commands.filter((command): command is CommandOf<Type> => command.type === type);
+  }
+
+  last<Type extends WorkerCommand["type"]>(type: Type): CommandOf<Type> {
+    const command = this.all(type).at(-1);
+    if (command === undefined) throw new Error(`the worker was never sent ${type}`);
+    return command;
+  }
+
+  #lastRequestId(type: WorkerCommand["type"]): number {
+    const request = this.last(type);
+    if (!("requestId" in request)) throw new Error(`${type} is not answered`);
+    return request.requestId;
+  }
+}
+
+/** Lets everything that waits for promises only run its course. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}

@@ -1,0 +1,25 @@
+// Tracks for tests, complete but for what the test cares about.
+
+import { createTrack, type Track } from "../../src/control/sources/track.ts";
+import type { TrackInfo } from "../../src/control/sources/track-info.ts";
+
+export function buildTrack(info: Partial<TrackInfo> = {}): Track {
+  const identifier = info.identifier ?? "http://media.example/song.mp3";
+  return createTrack(
+    {
+      identifier,
+      isSeekable: true,
+      author: "Test Artist",
+      length: 30_000,
+      isStream: false,
+      position: 0,
+      title: "Test Title",
+      uri: identifier,
+      sourceName: "http",
+      artworkUrl: null,
+      isrc: null,
+      ...info,
+    },
+    { kind: "probe", probeInfo: "mp3" },
+  );
+}

@@ -1,0 +1,707 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { VoiceCredentials } from "../../../../src/bridge/commands.ts";
+import type { PositionReport } from "../../../../src/bridge/events.ts";
+import type { WireError } from "../../../../src/bridge/wire-error.ts";
+import type { PlayerUpdate } from "../../../../src/control/api/player-update.ts";
+import { Player } from "../../../../src/control/players/player.ts";
+import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
+import type { OutgoingMessage } from "../../../../src/control/sessions/outgoing-message.ts";
+import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
+import type { Track } from "../../../../src/control/sources/track.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+const GUILD_ID = "1234567890123456789";
+const CREDENTIALS: VoiceCredentials = { token: "t1", endpoint: "voice.example:443", sessionId: "s", channelId: "9" };
+const BROKEN: WireError = {
+  code: "internal",
+  message: "the file is broken",
+  severity: "suspicious",
+  cause: "Error: broken",
+  causeStackTrace: "Error: broken",
+};
+const NOTHING: PlayerUpdate = {
+  trackChange: undefined,
+  userData: undefined,
+  positionMs: undefined,
+  endTimeMs: undefined,
+  volume: undefined,
+  isPaused: undefined,
+  filters: undefined,
+  voice: undefined,
+};
+
+let clock: FakeClock;
+let workers: FakeWorkers;
+let messages: OutgoingMessage[];
+let loads: Map<string, Promise<LoadResult>>;
+let updateTimer: UpdateTimer;
+let player: Player;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  workers = new FakeWorkers(clock);
+  messages = [];
+  loads = new Map();
+  updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
+  player = createPlayer();
+});
+
+function createPlayer(): Player {
+  return new Player({
+    guildId: GUILD_ID,
+    userId: "42",
+    sessionId: "session",
+    sink: { send: (message) => messages.push(message) },
+    workers,
+    tracks: {
+      load: (identifier, { signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+          void loads.get(identifier)?.then(resolve);
+        }),
+      playableInput: (track: Track) => {
+        const { sourceName, identifier } = track.info;
+        if (sourceName !== "http") throw new NodeError("source-unavailable", `no source ${sourceName}`);
+        return { kind: "http", url: identifier, container: "mp3" };
+      },
+    },
+    updateTimer,
+    clock,
+    logger: silentLogger,
+    voiceConnectTimeoutMs: 5000,
+  });
+}
+
+function update(change: Partial<PlayerUpdate>, isReplacing = true): Promise<void> {
+  return player.update({ ...NOTHING, ...change }, { isReplacing });
+}
+
+function play(track = buildTrack(), more: Partial<PlayerUpdate> = {}): Promise<void> {
+  return update({ trackChange: { kind: "play", track }, ...more });
+}
+
+/** The worker reports that the current track is at `positionMs` now. */
+function report(positionMs: number, more: Partial<PositionReport> = {}): void {
+  const { trackId } = workers.last("play");
+  const base = { playerId: workers.playerId, trackId, seekId: 0, positionMs, epochMs: clock.epochMs(), rate: 1 };
+  workers.say({ type: "position", report: { ...base, ...more } });
+}
+
+/** What the client was sent since the last call, in short. */
+function heard(): string[] {
+  return messages.splice(0).map((message) => {
+    if (message.op === "playerUpdate") {
+      const { position, connected, ping } = message.state;
+      return `update ${position} ${connected ? "connected" : "away"} ${ping}`;
+    }
+    if (message.op !== "event") return message.op;
+    const position = "track" in message ? ` at ${message.track.info.position}` : "";
+    if (message.type === "TrackEndEvent") return `TrackEnd ${message.reason}${position}`;
+    if (message.type === "WebSocketClosedEvent") {
+      return `WebSocketClosed ${message.code} "${message.reason}" ${message.byRemote ? "by remote" : "by us"}`;
+    }
+    if (message.type === "TrackExceptionEvent") return `TrackException "${message.exception.message}"${position}`;
+    return message.type.replace("Event", "") + position;
+  });
+}
+
+async function connect(credentials = CREDENTIALS): Promise<void> {
+  const connected = update({ voice: credentials });
+  await settle();
+  await workers.reply("connectVoice", { isConnected: true });
+  await connected;
+}
+
+function voiceIsReady(more: { isReady?: boolean; pingMs?: number; voiceId?: number } = {}): void {
+  const { voiceId } = workers.last("connectVoice");
+  workers.say({ type: "voiceState", voiceId, isConnected: true, isReady: true, pingMs: 0, ...more });
+}
+
+describe("tracks", () => {
+  test("a first play sends TrackStart, then two updates, and the worker plays", async () => {
+    await play(buildTrack({ title: "First" }), { userData: { who: "me" } });
+    expect(heard()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
+    expect(player.toJson().track).toMatchObject({ info: { title: "First" }, userData: { who: "me" } });
+    const url = "http://media.example/song.mp3";
+    expect(workers.last("play")).toMatchObject({
+      trackId: 1,
+      input: { kind: "http", url },
+      startMs: 0,
+      endMs: undefined,
+      isPaused: false,
+    });
+  });
+
+  test("playing over another ends the old one as replaced, at its position, before the new one starts", async () => {
+    await play();
+    report(7000);
+    heard();
+    await play(buildTrack({ title: "Second" }), { positionMs: 500 });
+    expect(heard()).toEqual([
+      "TrackEnd replaced at 7000",
+      "TrackStart at 500",
+      "update 500 away -1",
+      "update 500 away -1",
+    ]);
+    expect(workers.last("play")).toMatchObject({ trackId: 2, startMs: 500 });
+  });
+
+  test("stopping ends the track as stopped and leaves nothing", async () => {
+    await play();
+    heard();
+    await update({ trackChange: { kind: "stop" } });
+    expect(heard()).toEqual(["TrackEnd stopped at 0"]);
+    expect(player.toJson()).toMatchObject({ track: null, state: { position: 0 } });
+    expect(workers.commands.at(-1)?.type).toBe("stop");
+  });
+
+  test("stopping without a track tells the client nothing", async () => {
+    await update({ trackChange: { kind: "stop" } });
+    expect(heard()).toEqual([]);
+  });
+
+  test.each(["finished", "loadFailed", "cleanup"] as const)(
+    "the worker's end %s reaches the client",
+    async (reason) => {
+      await play();
+      report(3000);
+      heard();
+      workers.say({ type: "trackEnded", trackId: 1, reason });
+      expect(heard()).toEqual([`TrackEnd ${reason} at 3000`]);
+      expect(player.toJson().track).toBeNull();
+    },
+  );
+
+  test("what the worker says of a track that is over is dropped", async () => {
+    await play();
+    await play();
+    heard();
+    workers.say({ type: "trackException", trackId: 1, error: BROKEN });
+    workers.say({ type: "trackStuck", trackId: 1, thresholdMs: 10_000 });
+    workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
+    report(9000, { trackId: 1 });
+    expect(heard()).toEqual([]);
+    expect(player.toJson().state.position).toBe(0);
+  });
+
+  test("an exception comes before the end it leads to", async () => {
+    await play();
+    heard();
+    workers.say({ type: "trackException", trackId: 1, error: BROKEN });
+    workers.say({ type: "trackEnded", trackId: 1, reason: "loadFailed" });
+    expect(heard()).toEqual(['TrackException "the file is broken" at 0', "TrackEnd loadFailed at 0"]);
+  });
+
+  test("a stuck track is told of, with an update, and plays on", async () => {
+    await play();
+    heard();
+    workers.say({ type: "trackStuck", trackId: 1, thresholdMs: 10_000 });
+    expect(heard()).toEqual(["TrackStuck at 0", "update 0 away -1"]);
+    expect(player.isPlaying).toBe(true);
+  });
+
+  test("a track of a source this node does not have starts, fails and ends, after the answer", async () => {
+    await play(buildTrack({ sourceName: "spotify" }));
+    expect(player.toJson().track).not.toBeNull();
+    expect(heard()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
+    clock.advance(0);
+    expect(heard()).toEqual(['TrackException "no source spotify" at 0', "TrackEnd loadFailed at 0"]);
+    expect(workers.all("play")).toEqual([]);
+  });
+
+  test("an encoded track that carries a position starts there, a position in the update goes before it", async () => {
+    await play(buildTrack({ position: 1500 }));
+    expect(workers.last("play").startMs).toBe(1500);
+    await play(buildTrack({ position: 1500 }), { positionMs: 0 });
+    expect(workers.last("play").startMs).toBe(0);
+  });
+
+  test("noReplace keeps a loaded track, paused or not, and ignores all that belongs to the new one", async () => {
+    await play(buildTrack({ title: "Old" }), { isPaused: true });
+    heard();
+    const change = { kind: "play", track: buildTrack({ title: "New" }) } as const;
+    await update(
+      { trackChange: change, isPaused: false, positionMs: 9, endTimeMs: 99, userData: {}, volume: 20 },
+      false,
+    );
+    await update({ trackChange: { kind: "stop" } }, false);
+    expect(heard()).toEqual([]);
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, paused: true, volume: 20 });
+    expect(workers.last("setVolume").volume).toBe(20);
+  });
+
+  test("noReplace plays when nothing is loaded", async () => {
+    await update({ trackChange: { kind: "play", track: buildTrack() } }, false);
+    expect(heard()[0]).toBe("TrackStart at 0");
+  });
+});
+
+describe("loading by identifier", () => {
+  test("a track that is found is played", async () => {
+    loads.set("song", Promise.resolve({ kind: "track", track: buildTrack({ title: "Found" }) }));
+    await update({ trackChange: { kind: "load", identifier: "song" }, positionMs: 100, userData: { a: 1 } });
+    expect(player.toJson().track).toMatchObject({ info: { title: "Found", position: 100 }, userData: { a: 1 } });
+  });
+
+  test.each([
+    ["load-no-matches", "No matches found for identifier", { kind: "empty" }],
+    ["load-not-a-track", "Cannot play a playlist or search result", { kind: "search", tracks: [] }],
+    [
+      "load-failed",
+      "Something went wrong while looking up the track: the file is broken",
+      { kind: "error", error: BROKEN },
+    ],
+  ] as const)("%s is the answer and the old track plays on, unpaused", async (code, message, result) => {
+    await play(buildTrack({ title: "Old" }), { isPaused: true });
+    heard();
+    loads.set("song", Promise.resolve(result));
+    await expect(update({ trackChange: { kind: "load", identifier: "song" }, volume: 7 })).rejects.toMatchObject({
+      code,
+      message,
+    });
+    expect(heard()).toEqual([]);
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, paused: false, volume: 7 });
+  });
+
+  test("updates wait for the one before them", async () => {
+    let found: (result: LoadResult) => void = () => undefined;
+    loads.set("slow", new Promise((resolve) => (found = resolve)));
+    const first = update({ trackChange: { kind: "load", identifier: "slow" } });
+    const second = update({ volume: 50 });
+    await settle();
+    expect(player.toJson().volume).toBe(100);
+    found({ kind: "track", track: buildTrack() });
+    await Promise.all([first, second]);
+    expect(player.toJson().volume).toBe(50);
+  });
+
+  test("no more than 100 updates wait", async () => {
+    void update({ trackChange: { kind: "load", identifier: "never" } }).catch(() => undefined);
+    await settle();
+    const waiting = Array.from({ length: 100 }, () => update({ volume: 1 }));
+    await expect(update({ volume: 2 })).rejects.toMatchObject({ code: "player-busy" });
+    const settled = Promise.allSettled(waiting);
+    void player.destroy();
+    expect((await settled).every(({ status }) => status === "rejected")).toBe(true);
+  });
+
+  test("destroying the player ends a lookup that waits", async () => {
+    const loading = update({ trackChange: { kind: "load", identifier: "never" } });
+    await settle();
+    void player.destroy();
+    await expect(loading).rejects.toMatchObject({ code: "player-destroyed" });
+    expect(heard()).toEqual([]);
+  });
+});
+
+describe("pause, volume, filters, user data", () => {
+  test("pausing stops the clock at once, also against a report from before it", async () => {
+    await play();
+    report(1000);
+    clock.advance(300);
+    await update({ isPaused: true });
+    report(1300);
+    clock.advance(700);
+    expect(player.toJson()).toMatchObject({ paused: true, state: { position: 1300 } });
+    expect(player.isPlaying).toBe(false);
+    expect(workers.last("pause").isPaused).toBe(true);
+  });
+
+  test("an update with a new track that does not mention the pause ends it", async () => {
+    await update({ isPaused: true });
+    expect(player.toJson().paused).toBe(true);
+    await play();
+    expect(player.toJson().paused).toBe(false);
+    expect(workers.last("play").isPaused).toBe(false);
+  });
+
+  test("a new track can start paused", async () => {
+    await play(buildTrack(), { isPaused: true });
+    expect(workers.last("play").isPaused).toBe(true);
+  });
+
+  test("volume and filters stay across tracks, filters send an update even without a track", async () => {
+    await update({ volume: 30, filters: { volume: 0.5 } });
+    expect(heard()).toEqual(["update 0 away -1"]);
+    await play();
+    expect(player.toJson()).toMatchObject({ volume: 30, filters: { volume: 0.5 } });
+    await update({ filters: {} });
+    expect(player.toJson().filters).toEqual({});
+    expect(workers.last("setFilters").filters).toEqual({});
+  });
+
+  test("user data replaces the old one on the current track and is ignored without one", async () => {
+    await update({ userData: { lost: true } });
+    await play(buildTrack(), { userData: { a: 1 } });
+    await update({ userData: { b: 2 } });
+    expect(player.toJson().track?.userData).toEqual({ b: 2 });
+    await play();
+    expect(player.toJson().track?.userData).toEqual({});
+  });
+});
+
+describe("position, seeking and end time", () => {
+  test("the position goes on between reports, at the reported rate, for a second at most", async () => {
+    await play();
+    report(1000, { rate: 1.5 });
+    clock.advance(200);
+    expect(player.toJson().state.position).toBe(1300);
+    clock.advance(10_000);
+    expect(player.toJson().state.position).toBe(2500);
+  });
+
+  test("no position lies behind the end of the track", async () => {
+    await play();
+    report(29_900);
+    clock.advance(900);
+    expect(player.toJson().state.position).toBe(30_000);
+    expect(player.toJson().track?.info.position).toBe(30_000);
+  });
+
+  test("a seek is shown at once and no older report takes it back", async () => {
+    await play();
+    report(1000);
+    heard();
+    await update({ positionMs: 10_000 });
+    expect(heard()).toEqual(["update 10000 away -1"]);
+    report(1020);
+    expect(player.toJson().state.position).toBe(10_000);
+    report(10_020, { seekId: 1 });
+    expect(player.toJson().state.position).toBe(10_020);
+    expect(workers.last("seek")).toMatchObject({ trackId: 1, seekId: 1, positionMs: 10_000 });
+  });
+
+  test("streams ignore seeks and start positions, and the update is sent all the same", async () => {
+    await play(buildTrack({ isStream: true, isSeekable: false, length: 9223372036854775807n }), { positionMs: 5000 });
+    expect(workers.last("play").startMs).toBe(0);
+    report(1380);
+    heard();
+    await update({ positionMs: 10_000 });
+    expect(heard()).toEqual(["update 1380 away -1"]);
+    expect(workers.all("seek")).toEqual([]);
+  });
+
+  test("seeking without a track does nothing", async () => {
+    await update({ positionMs: 10_000, endTimeMs: 20_000 });
+    expect(heard()).toEqual([]);
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
+  });
+
+  test("an end time is set, replaced and taken away", async () => {
+    await play(buildTrack(), { endTimeMs: 5000 });
+    expect(workers.last("play").endMs).toBe(5000);
+    await update({ endTimeMs: 8000 });
+    expect(workers.last("setEndTime")).toMatchObject({ trackId: 1, endMs: 8000 });
+    await update({ endTimeMs: null });
+    expect(workers.last("setEndTime").endMs).toBeUndefined();
+  });
+
+  test("an end time that is not ahead is ignored", async () => {
+    await play(buildTrack(), { positionMs: 5000, endTimeMs: 5000 });
+    expect(workers.last("play").endMs).toBeUndefined();
+    await update({ endTimeMs: 5001 });
+    expect(workers.last("setEndTime").endMs).toBe(5001);
+    report(6000);
+    await update({ endTimeMs: 5500 });
+    expect(workers.last("setEndTime").endMs).toBeUndefined();
+  });
+
+  test("the next track has no end time of its own accord", async () => {
+    await play(buildTrack(), { endTimeMs: 5000 });
+    await play();
+    expect(workers.last("play").endMs).toBeUndefined();
+  });
+});
+
+describe("regular updates", () => {
+  test("come every interval while a track is loaded, also while paused, and stop with it", async () => {
+    await play();
+    heard();
+    clock.advance(4999);
+    expect(heard()).toEqual([]);
+    clock.advance(1);
+    expect(heard()).toEqual(["update 0 away -1"]);
+    await update({ isPaused: true });
+    clock.advance(5000);
+    expect(heard()).toEqual(["update 0 away -1"]);
+    workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
+    heard();
+    clock.advance(60_000);
+    expect(heard()).toEqual([]);
+  });
+});
+
+describe("voice", () => {
+  test("the answer waits for the connection, and an update follows when sound can flow", async () => {
+    const connected = update({ voice: CREDENTIALS, volume: 5 });
+    let isAnswered = false;
+    void connected.then(() => (isAnswered = true));
+    await settle();
+    expect(isAnswered).toBe(false);
+    expect(player.toJson()).toMatchObject({ volume: 100, state: { connected: false, ping: -1 } });
+    await workers.reply("connectVoice", { isConnected: true });
+    await connected;
+    expect(player.toJson()).toMatchObject({ volume: 5, voice: CREDENTIALS, state: { connected: true, ping: 0 } });
+    expect(heard()).toEqual([]);
+    voiceIsReady();
+    voiceIsReady({ pingMs: 31 });
+    expect(heard()).toEqual(["update 0 connected 0"]);
+    expect(player.toJson().state.ping).toBe(31);
+  });
+
+  test("a refused connection fails the update and leaves the player without voice and without an event", async () => {
+    const connected = update({ voice: CREDENTIALS, volume: 5 });
+    await settle();
+    const rejected = expect(connected).rejects.toMatchObject({
+      code: "voice-connect-failed",
+      message: "Failed to connect to voice server",
+    });
+    await workers.replyError("connectVoice", BROKEN);
+    await rejected;
+    const voice = { token: "", endpoint: "", sessionId: "", channelId: null };
+    expect(player.toJson()).toMatchObject({ volume: 100, voice, state: { connected: false, ping: -1 } });
+    expect(heard()).toEqual([]);
+  });
+
+  test("an update that has waited 5 s for voice is answered, the rest of it applied", async () => {
+    const connected = update({ voice: CREDENTIALS, volume: 5 });
+    await settle();
+    clock.advance(5000);
+    await connected;
+    expect(player.toJson()).toMatchObject({ volume: 5, voice: CREDENTIALS, state: { connected: false, ping: -1 } });
+    await workers.reply("connectVoice", { isConnected: true });
+    expect(player.toJson().state.connected).toBe(true);
+  });
+
+  test("a connection that fails after the answer is told of by an event", async () => {
+    const connected = update({ voice: CREDENTIALS });
+    await settle();
+    clock.advance(5000);
+    await connected;
+    await workers.replyError("connectVoice", BROKEN);
+    expect(heard()).toEqual(['WebSocketClosed 1006 "Failed to connect to voice server" by remote', "update 0 away -1"]);
+  });
+
+  test("the same values on an open connection change nothing", async () => {
+    await connect();
+    await update({ voice: { ...CREDENTIALS } });
+    expect(workers.all("connectVoice")).toHaveLength(1);
+    expect(heard()).toEqual([]);
+  });
+
+  test("the same values while connecting wait for the same connection", async () => {
+    const first = update({ voice: CREDENTIALS });
+    await settle();
+    clock.advance(5000);
+    await first;
+    const second = update({ voice: CREDENTIALS });
+    await settle();
+    await workers.reply("connectVoice", { isConnected: true });
+    await second;
+    expect(workers.all("connectVoice")).toHaveLength(1);
+  });
+
+  test.each(["token", "endpoint", "sessionId", "channelId"] as const)(
+    "another %s moves the connection",
+    async (key) => {
+      await connect();
+      voiceIsReady({ pingMs: 20 });
+      await play();
+      report(1380);
+      heard();
+      const moved = update({ voice: { ...CREDENTIALS, [key]: "other" } });
+      await settle();
+      expect(heard()).toEqual(['WebSocketClosed 1000 "" by us', "update 1380 away -1"]);
+      await workers.reply("connectVoice", { isConnected: true });
+      await moved;
+      voiceIsReady();
+      expect(heard()).toEqual(["update 1380 connected 0"]);
+      expect(player.toJson().voice).toMatchObject({ [key]: "other" });
+    },
+  );
+
+  test("what comes of a connection that was given up is dropped", async () => {
+    await connect();
+    const moved = update({ voice: { ...CREDENTIALS, token: "t2" } });
+    await settle();
+    heard();
+    workers.say({ type: "voiceState", voiceId: 1, isConnected: true, isReady: true, pingMs: 12 });
+    workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "moved", isByRemote: true });
+    expect(heard()).toEqual([]);
+    expect(player.toJson().state.connected).toBe(false);
+    await workers.reply("connectVoice", { isConnected: true });
+    await moved;
+  });
+
+  test("a close by Discord is told of, the track stays, and the same values connect again", async () => {
+    await connect();
+    await play();
+    heard();
+    workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "Disconnected.", isByRemote: true });
+    expect(heard()).toEqual(['WebSocketClosed 4014 "Disconnected." by remote', "update 0 away 0"]);
+    expect(player.toJson()).toMatchObject({ voice: CREDENTIALS, track: { info: { title: "Test Title" } } });
+    await connect();
+    expect(workers.all("connectVoice")).toHaveLength(2);
+    expect(heard()).toEqual([]);
+  });
+
+  test("a client that names no channel sees null", async () => {
+    await connect({ ...CREDENTIALS, channelId: undefined });
+    expect(player.toJson().voice.channelId).toBeNull();
+  });
+});
+
+describe("destroying", () => {
+  test("ends the track, then voice, then sends a last update, and waits for the worker", async () => {
+    await connect();
+    await play();
+    report(1380);
+    heard();
+    let isGone = false;
+    const destroyed = player.destroy().then(() => (isGone = true));
+    expect(heard()).toEqual(["TrackEnd stopped at 1380", 'WebSocketClosed 1000 "" by us', "update 0 away -1"]);
+    await settle();
+    expect(isGone).toBe(false);
+    await workers.reply("destroyPlayer");
+    await destroyed;
+    expect(workers.hasTenant).toBe(false);
+  });
+
+  test("says nothing where there is nothing to end, and only once", async () => {
+    const destroyed = player.destroy();
+    await workers.reply("destroyPlayer");
+    await destroyed;
+    await player.destroy();
+    expect(heard()).toEqual([]);
+    expect(workers.all("destroyPlayer")).toHaveLength(1);
+  });
+
+  test("does not wait longer than a second for the worker", async () => {
+    const destroyed = player.destroy();
+    clock.advance(1000);
+    await expect(destroyed).resolves.toBeUndefined();
+  });
+
+  test("updates after it are refused", async () => {
+    void player.destroy();
+    await expect(update({ volume: 1 })).rejects.toMatchObject({ code: "player-destroyed" });
+  });
+});
+
+describe("a worker that dies", () => {
+  test("the player goes on elsewhere where it was, and the client hears no start, end or close", async () => {
+    await connect();
+    voiceIsReady();
+    await play(buildTrack(), { endTimeMs: 20_000 });
+    await update({ volume: 40, filters: { volume: 0.5 } });
+    report(6000);
+    clock.advance(200);
+    heard();
+    workers.commands.length = 0;
+    workers.lose();
+    expect(player.toJson().state).toMatchObject({ position: 6200, connected: false, ping: -1 });
+    clock.advance(400);
+    workers.start();
+    expect(workers.commands).toMatchObject([
+      { type: "createPlayer", playerId: 2, guildId: GUILD_ID, userId: "42", volume: 40, filters: { volume: 0.5 } },
+      { type: "connectVoice", playerId: 2, voiceId: 2, credentials: CREDENTIALS },
+      { type: "play", playerId: 2, trackId: 1, startMs: 6200, endMs: 20_000, isPaused: false },
+    ]);
+    await workers.reply("connectVoice", { isConnected: true });
+    expect(heard()).toEqual([]);
+    voiceIsReady();
+    expect(heard()).toEqual(["update 6200 connected 0"]);
+    report(6300);
+    expect(player.toJson().state.position).toBe(6300);
+  });
+
+  test("a paused player stays paused, and its seeks count anew", async () => {
+    await play();
+    await update({ positionMs: 9000 });
+    await update({ isPaused: true });
+    workers.lose();
+    workers.start();
+    expect(workers.last("play")).toMatchObject({ startMs: 9000, isPaused: true });
+    report(9000, { rate: 0 });
+    await update({ positionMs: 10_000 });
+    expect(workers.last("seek").seekId).toBe(1);
+  });
+
+  test("a stream starts anew but its position goes on", async () => {
+    await play(buildTrack({ isStream: true, isSeekable: false, length: 9223372036854775807n }));
+    report(60_000, { rate: 0 });
+    workers.lose();
+    workers.start();
+    expect(workers.last("play").startMs).toBe(0);
+    report(500);
+    expect(player.toJson().state.position).toBe(60_500);
+  });
+
+  test("what is asked for without a worker is done when there is one", async () => {
+    workers.lose();
+    await play(buildTrack(), { volume: 20, voice: CREDENTIALS, positionMs: 1000 });
+    expect(player.toJson()).toMatchObject({ volume: 20, state: { position: 1000, connected: false } });
+    workers.commands.length = 0;
+    workers.start();
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "connectVoice", "play"]);
+    expect(workers.last("createPlayer").volume).toBe(20);
+  });
+
+  test("an update that waits for voice is answered as still trying", async () => {
+    const connected = update({ voice: CREDENTIALS });
+    await settle();
+    workers.lose();
+    await connected;
+    expect(player.toJson().voice).toEqual(CREDENTIALS);
+    workers.start();
+    expect(workers.last("connectVoice")).toMatchObject({ voiceId: 2, credentials: CREDENTIALS });
+  });
+
+  test("a connection that does not come back is told of", async () => {
+    await connect();
+    workers.lose();
+    workers.start();
+    await workers.replyError("connectVoice", BROKEN);
+    expect(heard()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
+  });
+
+  test("a track whose workers die three times in a row, soon after its start there, is given up", async () => {
+    await play();
+    heard();
+    for (let loss = 0; loss < 2; loss++) {
+      workers.lose();
+      workers.start();
+    }
+    expect(heard()).toEqual([]);
+    workers.lose();
+    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    workers.commands.length = 0;
+    workers.start();
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
+  });
+
+  test("a track that plays long between the deaths of its workers is never given up", async () => {
+    await play();
+    for (let loss = 0; loss < 5; loss++) {
+      clock.advance(10_000);
+      workers.lose();
+      workers.start();
+    }
+    expect(player.toJson().track).not.toBeNull();
+  });
+});
+
+test("the last two frame minutes are kept", () => {
+  const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+  for (const minute of [7, 8, 9]) {
+    const entry = { playerId: 1, minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
+    workers.say({ type: "frameMinute", minute: entry });
+  }
+  expect(player.frameMinute(7)).toBeUndefined();
+  expect(player.frameMinute(8)?.sentFrames).toBe(3000);
+  expect(player.frameMinute(9)?.minute).toBe(9);
+});
