@@ -1,0 +1,32 @@
+// How much damage a decoder swallows: single broken packets are skipped, a stream of nothing else is an error.
+
+import { NodeError } from "../../errors.ts";
+import type { AudioCodec } from "../demux/demuxer.ts";
+import type { PcmBlock } from "./decoder.ts";
+
+/** A second or more of nothing but broken packets: this is not what the container said it was. */
+const DAMAGED_PACKETS_MAX = 50;
+
+/** What a damaged packet decodes to. */
+export const EMPTY_BLOCK: PcmBlock = { channels: [], lengthSamples: 0, sampleRateHz: 48_000 };
+
+export class DamageLimit {
+  readonly #codec: AudioCodec;
+  #run = 0;
+
+  constructor(codec: AudioCodec) {
+    this.#codec = codec;
+  }
+
+  /** To be called for each packet that decoded. */
+  clear(): void {
+    this.#run = 0;
+  }
+
+  /** Counts one broken packet and returns its block; throws NodeError `media-decode-failed` at the 50th in a row. */
+  damaged(cause?: unknown): PcmBlock {
+    if (++this.#run < DAMAGED_PACKETS_MAX) return EMPTY_BLOCK;
+    const message = `decode ${this.#codec}: ${this.#run} packets in a row are damaged; check that the file plays elsewhere`;
+    throw new NodeError("media-decode-failed", message, { cause });
+  }
+}

@@ -1,0 +1,101 @@
+// Any number of channels to stereo, by the coefficients of ITU-R BS.775-3 (annex 4): front 1, centre and surrounds
+// 0.7071, one rear centre 0.5 to each side, low-frequency channel left out. Scaled so that the sum of each side's
+// coefficients is 1: full scale on all channels cannot clip, at the price of 7.7 dB for 5.1. Audio thread.
+
+import type { AudioCodec } from "../demux/demuxer.ts";
+
+type Place = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "FLC" | "FRC";
+
+const MINUS_3_DB = Math.SQRT1_2;
+
+/** What each place gives to left and right. */
+const SHARES: Record<Place, readonly [left: number, right: number]> = {
+  FL: [1, 0],
+  FR: [0, 1],
+  FLC: [1, 0],
+  FRC: [0, 1],
+  FC: [MINUS_3_DB, MINUS_3_DB],
+  LFE: [0, 0],
+  BL: [MINUS_3_DB, 0],
+  BR: [0, MINUS_3_DB],
+  SL: [MINUS_3_DB, 0],
+  SR: [0, MINUS_3_DB],
+  BC: [0.5, 0.5],
+};
+
+/** Orders by channel count from 3 to 8. WAV without a mask and FLAC (RFC 9639 section 9.1.3) agree. */
+const WAVE_ORDERS: readonly (readonly Place[])[] = [
+  ["FL", "FR", "FC"],
+  ["FL", "FR", "BL", "BR"],
+  ["FL", "FR", "FC", "BL", "BR"],
+  ["FL", "FR", "FC", "LFE", "BL", "BR"],
+  ["FL", "FR", "FC", "LFE", "BC", "SL", "SR"],
+  ["FL", "FR", "FC", "LFE", "BL", "BR", "SL", "SR"],
+];
+
+/** Vorbis I specification section 4.3.9; Opus mapping family 1 is the same (RFC 7845 section 5.1.1.2). */
+const VORBIS_ORDERS: readonly (readonly Place[])[] = [
+  ["FL", "FC", "FR"],
+  ["FL", "FR", "BL", "BR"],
+  ["FL", "FC", "FR", "BL", "BR"],
+  ["FL", "FC", "FR", "BL", "BR", "LFE"],
+  ["FL", "FC", "FR", "SL", "SR", "BC", "LFE"],
+  ["FL", "FC", "FR", "SL", "SR", "BL", "BR", "LFE"],
+];
+
+/** AAC and ALAC in the order their decoder (FFmpeg) puts out, which is not the order of the bit stream. */
+const AAC_ORDERS: readonly (readonly Place[])[] = [
+  ["FL", "FR", "FC"],
+  ["FL", "FR", "FC", "BC"],
+  ["FL", "FR", "FC", "BL", "BR"],
+  ["FL", "FR", "FC", "LFE", "BL", "BR"],
+  ["FL", "FR", "FC", "LFE", "BL", "BR", "BC"],
+  ["FL", "FR", "FC", "LFE", "BL", "BR", "FLC", "FRC"],
+];
+
+/** Per channel, what it adds to the left and to the right; both columns add up to 1. */
+export interface MixMatrix {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+}
+
+/** The matrix for `channelCount` channels (3 or more) in the order of `codec`; above 8, pairs of left and right. */
+export function stereoMixMatrix(codec: AudioCodec, channelCount: number): MixMatrix {
+  const orders =
+    codec === "vorbis" || codec === "opus"
+      ? VORBIS_ORDERS
+      : codec === "aac" || codec === "alac"
+        ? AAC_ORDERS
+        : WAVE_ORDERS;
+  const places = orders[channelCount - 3] ?? pairs(channelCount);
+  const left = Float32Array.from(places, (place) => SHARES[place][0]);
+  const right = Float32Array.from(places, (place) => SHARES[place][1]);
+  return { left: scaleToOne(left), right: scaleToOne(right) };
+}
+
+/** Mixes the first `lengthSamples` samples of all channels into `left` and `right`. */
+export function mixToStereo(
+  channels: readonly Float32Array[],
+  lengthSamples: number,
+  { matrix, left, right }: { readonly matrix: MixMatrix; readonly left: Float32Array; readonly right: Float32Array },
+): void {
+  left.fill(0, 0, lengthSamples);
+  right.fill(0, 0, lengthSamples);
+  for (let index = 0; index < channels.length; index++) {
+    const channel = channels[index]!;
+    const toLeft = matrix.left[index]!;
+    const toRight = matrix.right[index]!;
+    if (toLeft !== 0) for (let sample = 0; sample < lengthSamples; sample++) left[sample]! += toLeft * channel[sample]!;
+    if (toRight !== 0)
+      for (let sample = 0; sample < lengthSamples; sample++) right[sample]! += toRight * channel[sample]!;
+  }
+}
+
+function pairs(channelCount: number): readonly Place[] {
+  return Array.from({ length: channelCount }, (_, index) => (index % 2 === 0 ? "FL" : "FR"));
+}
+
+function scaleToOne(shares: Float32Array): Float32Array {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  return shares.map((share) => share / sum);
+}

@@ -1,0 +1,162 @@
+// Opus packets to sound at 48 kHz: mono and stereo as coded, and more channels as several streams in one packet
+// (RFC 7845 mapping family 1), each with a libopus decoder of its own. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { type Libopus, loadLibopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../../lib/libopus.ts";
+import type { AudioStream } from "../demux/demuxer.ts";
+import { buildOpusPacket, OPUS_FRAME_SAMPLES, parseOpusPacket } from "../encode/opus-packet.ts";
+import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
+import type { Decoder, PcmBlock } from "./decoder.ts";
+import { type OpusHead, parseOpusHead } from "./opus-head.ts";
+
+const STEREO_HEAD: OpusHead = {
+  channelCount: 2,
+  preSkipSamples: 0,
+  gainQ8: 0,
+  streamCount: 1,
+  coupledCount: 1,
+  mapping: [0, 1],
+  family: 0,
+};
+
+/** A decoder for the stream; without OpusHead it is taken as stereo. Throws NodeError `media-unsupported-codec`. */
+export async function createOpusDecoder(stream: AudioStream): Promise<Decoder> {
+  const head = stream.description === undefined ? STEREO_HEAD : parseOpusHead(stream.description);
+  if (head === undefined || head.family > 1) {
+    const what = head === undefined ? "its header is damaged" : `channel mapping family ${head.family} is not known`;
+    throw new NodeError("media-unsupported-codec", `set up an Opus decoder: ${what}`);
+  }
+  return new OpusDecoder(await loadLibopus(), head);
+}
+
+class OpusDecoder implements Decoder {
+  readonly #damage = new DamageLimit("opus");
+  readonly #streams: OpusStream[];
+  /** Per output channel where its sound is, among all streams' channels. */
+  readonly #mapping: readonly number[];
+  #silence: Float32Array | undefined;
+  #isClosed = false;
+
+  constructor(opus: Libopus, head: OpusHead) {
+    this.#mapping = head.mapping;
+    this.#streams = Array.from({ length: head.streamCount }, (_, index) => {
+      return new OpusStream(opus, index < head.coupledCount ? 2 : 1, head.gainQ8);
+    });
+  }
+
+  decode(packet: Uint8Array): PcmBlock {
+    if (this.#isClosed) return EMPTY_BLOCK;
+    const [first] = this.#streams;
+    const samples =
+      this.#streams.length === 1 && first !== undefined ? first.decode(packet) : this.#decodeStreams(packet);
+    if (samples <= 0) return this.#damage.damaged();
+    this.#damage.clear();
+    return { channels: this.#mapOutput(), lengthSamples: samples, sampleRateHz: 48_000 };
+  }
+
+  flush(): PcmBlock {
+    return EMPTY_BLOCK;
+  }
+
+  reset(): void {
+    if (!this.#isClosed) for (const stream of this.#streams) stream.reset();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const stream of this.#streams) stream.close();
+  }
+
+  /** All streams' packets lie one behind the other, all but the last self-delimited (RFC 6716 appendix B). */
+  #decodeStreams(packet: Uint8Array): number {
+    let rest = packet;
+    let lengthSamples = -1;
+    for (const [index, stream] of this.#streams.entries()) {
+      const isSelfDelimited = index < this.#streams.length - 1;
+      const parsed = parseOpusPacket(rest, { isSelfDelimited });
+      if (parsed === undefined) return 0;
+      const plain = isSelfDelimited ? buildOpusPacket(parsed.config, parsed.isStereo, parsed.frames) : rest;
+      const samples = stream.decode(plain);
+      if (samples <= 0 || (lengthSamples >= 0 && samples !== lengthSamples)) return 0;
+      lengthSamples = samples;
+      rest = rest.subarray(parsed.sizeBytes);
+    }
+    return lengthSamples;
+  }
+
+  #mapOutput(): readonly Float32Array[] {
+    const [first] = this.#streams;
+    if (this.#streams.length === 1 && first?.channels.length === this.#mapping.length) return first.channels;
+    const decoded = this.#streams.flatMap((stream) => stream.channels);
+    return this.#mapping.map((index) => decoded[index] ?? this.#silentChannel());
+  }
+
+  #silentChannel(): Float32Array {
+    this.#silence ??= new Float32Array(OPUS_PACKET_SAMPLES_MAX);
+    return this.#silence;
+  }
+}
+
+/** One libopus decoder and the sound of its last packet. */
+class OpusStream {
+  readonly #opus: Libopus;
+  readonly #channelCount: 1 | 2;
+  readonly #gainQ8: number;
+  #decoder: number;
+  #channels: Float32Array[];
+
+  constructor(opus: Libopus, channelCount: 1 | 2, gainQ8: number) {
+    this.#opus = opus;
+    this.#channelCount = channelCount;
+    this.#gainQ8 = gainQ8;
+    this.#decoder = opus.createDecoder(channelCount, gainQ8);
+    this.#channels = this.#allocate(OPUS_FRAME_SAMPLES);
+  }
+
+  get channels(): readonly Float32Array[] {
+    return this.#channels;
+  }
+
+  /** Samples decoded into `channels`; 0 or less when the packet is damaged. */
+  decode(packet: Uint8Array): number {
+    if (packet.length === 0 || packet.length > OPUS_PACKET_BYTES_MAX) return 0;
+    const { module, packetPointer, pcmPointer } = this.#opus;
+    module.HEAPU8.set(packet, packetPointer);
+    const samples = module._oc_decode_float(
+      this.#decoder,
+      packetPointer,
+      packet.length,
+      pcmPointer,
+      OPUS_PACKET_SAMPLES_MAX,
+      0,
+    );
+    if (samples > 0) this.#takeApart(samples);
+    return samples;
+  }
+
+  /** About 15 µs: libopus is not let to reset itself, so a new decoder takes its place. */
+  reset(): void {
+    this.close();
+    this.#decoder = this.#opus.createDecoder(this.#channelCount, this.#gainQ8);
+  }
+
+  close(): void {
+    if (this.#decoder !== 0) this.#opus.module._oc_destroy_decoder(this.#decoder);
+    this.#decoder = 0;
+  }
+
+  #takeApart(samples: number): void {
+    if ((this.#channels[0]?.length ?? 0) < samples) this.#channels = this.#allocate(OPUS_PACKET_SAMPLES_MAX);
+    const pcm = this.#opus.module.HEAPF32;
+    const start = this.#opus.pcmPointer >> 2;
+    const count = this.#channelCount;
+    for (const [index, channel] of this.#channels.entries()) {
+      for (let sample = 0, from = start + index; sample < samples; sample++, from += count)
+        channel[sample] = pcm[from]!;
+    }
+  }
+
+  #allocate(samples: number): Float32Array[] {
+    return Array.from({ length: this.#channelCount }, () => new Float32Array(samples));
+  }
+}

@@ -1,0 +1,254 @@
+// The filter tables of the resampler, one per conversion ratio and shared by all streams of the thread, each with the
+// scratch memory its WebAssembly loop works in. Windowed sinc (Kaiser), polyphase. Audio thread.
+
+import { RESAMPLER_KERNEL_BASE64 } from "./resampler-kernel-binary.ts";
+
+/** What the pipeline runs at. */
+export const OUTPUT_RATE_HZ = 48_000;
+
+/** Stopband of the filter. 90 dB are promised; float32 taps and the normalisation of phases take less than 1 dB. */
+const STOPBAND_DB = 93;
+/** Kaiser's formulas: shape for this stopband, and transition width times length. */
+const KAISER_BETA = 0.1102 * (STOPBAND_DB - 8.7);
+const KAISER_WIDTH = (STOPBAND_DB - 7.95) / 14.36;
+/** Above 44.1 kHz the passband needs to reach 20 kHz only: where the transition may begin (its first tenth is flat). */
+const TRANSITION_START_HZ = 19_550;
+/** Below that it begins at this part of the Nyquist frequency: 20 kHz are then flat to 0.06 dB for 44.1 kHz. */
+const TRANSITION_SHARE = 0.1058;
+/** Rows of an interpolated table per sample of the narrower band: linear interpolation is then 106 dB exact. */
+const INTERPOLATED_ROWS = 512;
+/** More phases than this are interpolated. 640 is what 11025 Hz needs. */
+const PHASES_MAX = 640;
+/** Samples per channel and call, in and out. */
+const SCRATCH_SAMPLES = 4096;
+/** Tables kept for reuse by later streams (up to 0.5 MB each); those in use live as long as their stream. */
+const CACHED_KERNELS_MAX = 8;
+
+/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+type WasmModule = { readonly isModule: true };
+declare const WebAssembly: {
+  readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
+  readonly Module: new (binary: Uint8Array) => WasmModule;
+  readonly Instance: new (
+    module: WasmModule,
+    imports: { readonly host: { readonly memory: WasmMemory } },
+  ) => { readonly exports: ResamplerExports };
+  validate(binary: Uint8Array): boolean;
+};
+
+/** The exports of resampler-kernel.wat. */
+interface ResamplerExports {
+  readonly resample: ResampleFunction;
+  readonly resampleInterpolated: ResampleFunction;
+}
+
+type ResampleFunction = (
+  table: number,
+  rowBytes: number,
+  left: number,
+  right: number,
+  outLeft: number,
+  outRight: number,
+  count: number,
+  phase: number,
+  phaseCount: number,
+  stepBytes: number,
+  stepPhase: number,
+  rowsPerPhase: number,
+) => void;
+
+/** One ratio's filter. Stateless between calls: streams of the same rate take turns with its scratch memory. */
+export class ResamplerKernel {
+  /** Output positions within one input sample: a step of one output is `stepPhase / phaseCount` inputs. */
+  readonly phaseCount: number;
+  /** Input samples per `phaseCount` outputs. */
+  readonly phaseStep: number;
+  /** Input samples that one output looks at; half of them lie behind it. */
+  readonly tapCount: number;
+  /** Most input samples a stream may put into the scratch memory on top of `tapCount`, so that the output fits too. */
+  readonly inputSamplesMax: number;
+  readonly inputLeft: Float32Array;
+  readonly inputRight: Float32Array;
+  readonly outputLeft: Float32Array;
+  readonly outputRight: Float32Array;
+  readonly #rowsPerPhase: number;
+  readonly #resample: ResampleFunction;
+
+  /** `isSimd` false forces the plain loop (for tests; it is used by itself where WebAssembly has no SIMD). */
+  constructor(inputRateHz: number, { isSimd = true }: { readonly isSimd?: boolean } = {}) {
+    const divisor = greatestCommonDivisor(inputRateHz, OUTPUT_RATE_HZ);
+    this.phaseCount = OUTPUT_RATE_HZ / divisor;
+    this.phaseStep = inputRateHz / divisor;
+    const filter = designFilter(inputRateHz);
+    this.tapCount = filter.tapCount;
+    const rowCount = this.phaseCount <= PHASES_MAX ? this.phaseCount : filter.interpolatedRowCount;
+    this.#rowsPerPhase = rowCount / this.phaseCount;
+    this.inputSamplesMax = Math.floor(Math.min(1, inputRateHz / OUTPUT_RATE_HZ) * (SCRATCH_SAMPLES - 64));
+
+    // One row more than needed: the upper neighbour of the last one when interpolating.
+    const tableSamples = (rowCount + 1) * this.tapCount;
+    const inputSamples = this.tapCount + SCRATCH_SAMPLES;
+    const sampleCount = tableSamples + 2 * inputSamples + 2 * SCRATCH_SAMPLES;
+    const memory = new WebAssembly.Memory({ initial: Math.ceil((sampleCount * 4) / 65_536) });
+    const floats = new Float32Array(memory.buffer);
+    fillTable(floats, rowCount, filter);
+    const view = (start: number, length: number) => floats.subarray(start, start + length);
+    this.inputLeft = view(tableSamples, inputSamples);
+    this.inputRight = view(tableSamples + inputSamples, inputSamples);
+    this.outputLeft = view(tableSamples + 2 * inputSamples, SCRATCH_SAMPLES);
+    this.outputRight = view(tableSamples + 2 * inputSamples + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
+    const name = this.#rowsPerPhase === 1 ? "resample" : "resampleInterpolated";
+    this.#resample = (isSimd ? instantiateSimd(memory)?.[name] : undefined) ?? plainResample(floats);
+  }
+
+  /** Writes `count` samples to the outputs, the first from the inputs 0 to `tapCount - 1` at position `phase`. */
+  run(phase: number, count: number): void {
+    const stepSamples = Math.floor(this.phaseStep / this.phaseCount);
+    this.#resample(
+      0,
+      this.tapCount * 4,
+      this.inputLeft.byteOffset,
+      this.inputRight.byteOffset,
+      this.outputLeft.byteOffset,
+      this.outputRight.byteOffset,
+      count,
+      phase,
+      this.phaseCount,
+      stepSamples * 4,
+      this.phaseStep - stepSamples * this.phaseCount,
+      this.#rowsPerPhase,
+    );
+  }
+}
+
+// A bounded memo of a pure function: what a rate's filter is never changes.
+const kernels = new Map<number, ResamplerKernel>();
+
+/** The shared filter for one input rate (a whole number of Hz). A new one takes a few milliseconds to compute. */
+export function kernelForRate(inputRateHz: number): ResamplerKernel {
+  const kernel = kernels.get(inputRateHz) ?? new ResamplerKernel(inputRateHz);
+  // Re-inserting moves it to the young end; the oldest goes.
+  kernels.delete(inputRateHz);
+  kernels.set(inputRateHz, kernel);
+  for (const oldest of kernels.keys()) {
+    if (kernels.size <= CACHED_KERNELS_MAX) break;
+    kernels.delete(oldest);
+  }
+  return kernel;
+}
+
+interface Filter {
+  readonly tapCount: number;
+  /** Middle of the transition band, as part of the input rate. */
+  readonly cutoff: number;
+  readonly interpolatedRowCount: number;
+}
+
+/** The stopband begins where the narrower of the two rates ends: nothing folds back into what can be heard. */
+function designFilter(inputRateHz: number): Filter {
+  const stopHz = Math.min(inputRateHz, OUTPUT_RATE_HZ) / 2;
+  const transitionHz = Math.max(TRANSITION_SHARE * stopHz, stopHz - TRANSITION_START_HZ);
+  // A whole number of 32-byte steps of the loop.
+  const tapCount = 8 * Math.ceil((KAISER_WIDTH * inputRateHz) / transitionHz / 8);
+  const cutoff = stopHz / inputRateHz - KAISER_WIDTH / tapCount / 2;
+  return { tapCount, cutoff, interpolatedRowCount: Math.ceil((INTERPOLATED_ROWS * 2 * stopHz) / inputRateHz) };
+}
+
+/** Row r holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1. */
+function fillTable(table: Float32Array, rowCount: number, { tapCount, cutoff }: Filter): void {
+  const scale = 1 / besselI0(KAISER_BETA);
+  const row = new Float64Array(tapCount);
+  for (let index = 0; index <= rowCount; index++) {
+    let sum = 0;
+    for (let tap = 0; tap < tapCount; tap++) {
+      const time = tap - (tapCount / 2 - 1) - index / rowCount;
+      const edge = (2 * time) / tapCount;
+      const window = Math.abs(edge) > 1 ? 0 : besselI0(KAISER_BETA * Math.sqrt(1 - edge * edge)) * scale;
+      const angle = 2 * Math.PI * cutoff * time;
+      const value = window * (angle === 0 ? 1 : Math.sin(angle) / angle);
+      row[tap] = value;
+      sum += value;
+    }
+    // Each phase passes a constant unchanged.
+    for (let tap = 0; tap < tapCount; tap++) table[index * tapCount + tap] = row[tap]! / sum;
+  }
+}
+
+/** Modified Bessel function of the first kind, order 0, by its power series. */
+function besselI0(x: number): number {
+  let sum = 1;
+  let term = 1;
+  for (let k = 1; term > sum * 1e-12; k++) {
+    term *= (x / (2 * k)) ** 2;
+    sum += term;
+  }
+  return sum;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+// Compiled once per thread; undefined where the processor lacks the SIMD instructions.
+let compiled: WasmModule | null | undefined;
+
+function instantiateSimd(memory: WasmMemory): ResamplerExports | undefined {
+  if (compiled === undefined) {
+    const binary = Buffer.from(RESAMPLER_KERNEL_BASE64, "base64");
+    compiled = WebAssembly.validate(binary) ? new WebAssembly.Module(binary) : null;
+  }
+  if (compiled === null) return undefined;
+  return new WebAssembly.Instance(compiled, { host: { memory } }).exports;
+}
+
+/** The same loop in plain JavaScript, ten times slower. */
+function plainResample(floats: Float32Array): ResampleFunction {
+  const dot = (tap: number, input: number, tapCount: number) => {
+    let even = 0;
+    let odd = 0;
+    for (let index = 0; index < tapCount; index += 2) {
+      even += floats[tap + index]! * floats[input + index]!;
+      odd += floats[tap + index + 1]! * floats[input + index + 1]!;
+    }
+    return even + odd;
+  };
+  return (
+    table,
+    rowBytes,
+    left,
+    right,
+    outLeft,
+    outRight,
+    count,
+    phase,
+    phaseCount,
+    stepBytes,
+    stepPhase,
+    rowScale,
+  ) => {
+    const tapCount = rowBytes / 4;
+    let position = phase;
+    let offset = 0;
+    for (let index = 0; index < count; index++) {
+      const row = position * rowScale;
+      const tap = table / 4 + Math.floor(row) * tapCount;
+      const mix = rowScale === 1 ? 0 : row - Math.floor(row);
+      for (const [input, output] of [
+        [left / 4 + offset, outLeft / 4],
+        [right / 4 + offset, outRight / 4],
+      ] as const) {
+        const sum = dot(tap, input, tapCount);
+        floats[output + index] = mix === 0 ? sum : sum + mix * (dot(tap + tapCount, input, tapCount) - sum);
+      }
+      position += stepPhase;
+      offset += stepBytes / 4;
+      if (position >= phaseCount) {
+        position -= phaseCount;
+        offset++;
+      }
+    }
+  };
+}

@@ -1,0 +1,113 @@
+// Any sampling rate to 48 kHz for one stereo stream: band-limited, streaming, exact in length and without delay (the
+// first sample out belongs to the first sample in). The filters are in resampler-kernel.ts. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { kernelForRate, OUTPUT_RATE_HZ, type ResamplerKernel } from "./resampler-kernel.ts";
+
+/** Where the sound goes: a StereoFifo. */
+interface StereoSink {
+  append(left: Float32Array, right: Float32Array, offset: number, lengthSamples: number): void;
+}
+
+const RATE_HZ_MIN = 1000;
+const RATE_HZ_MAX = 768_000;
+
+/** One stream's state: the last input samples, which the coming outputs still look at. */
+export class Resampler {
+  readonly inputRateHz: number;
+  readonly #kernel: ResamplerKernel;
+  readonly #heldLeft: Float32Array;
+  readonly #heldRight: Float32Array;
+  readonly #silence: Float32Array;
+  #heldCount = 0;
+  #phase = 0;
+  #inputCount = 0;
+  #outputCount = 0;
+
+  /** `inputRateHz`: a whole number from 1000 to 768000; anything else throws NodeError `media-unsupported-codec`. */
+  constructor(inputRateHz: number) {
+    if (!Number.isInteger(inputRateHz) || inputRateHz < RATE_HZ_MIN || inputRateHz > RATE_HZ_MAX) {
+      const range = `${RATE_HZ_MIN} to ${RATE_HZ_MAX} Hz`;
+      throw new NodeError("media-unsupported-codec", `play sound at ${inputRateHz} Hz: a rate of ${range} is needed`);
+    }
+    const kernel = kernelForRate(inputRateHz);
+    this.inputRateHz = inputRateHz;
+    this.#kernel = kernel;
+    // Between calls fewer than tapCount samples are held.
+    this.#heldLeft = new Float32Array(kernel.tapCount);
+    this.#heldRight = new Float32Array(kernel.tapCount);
+    this.#silence = new Float32Array(kernel.tapCount / 2);
+    this.reset();
+  }
+
+  /** Takes `lengthSamples` from the start of both arrays (which may be the same) and appends what they complete. */
+  push(left: Float32Array, right: Float32Array, lengthSamples: number, sink: StereoSink): void {
+    this.#inputCount += lengthSamples;
+    this.#feed(left, right, lengthSamples, sink);
+  }
+
+  /** Appends the rest: afterwards output / 48000 equals input / rate, rounded up. Then starts over. */
+  flush(sink: StereoSink): void {
+    if (this.#inputCount > 0) this.#feed(this.#silence, this.#silence, this.#silence.length, sink);
+    this.reset();
+  }
+
+  /** Forgets everything, for a jump in the stream. */
+  reset(): void {
+    // Before the first sample lies silence: the first output is centred on the first input.
+    this.#heldCount = this.#kernel.tapCount / 2 - 1;
+    this.#heldLeft.fill(0);
+    this.#heldRight.fill(0);
+    this.#phase = 0;
+    this.#inputCount = 0;
+    this.#outputCount = 0;
+  }
+
+  #feed(left: Float32Array, right: Float32Array, lengthSamples: number, sink: StereoSink): void {
+    const { inputLeft, inputRight, inputSamplesMax } = this.#kernel;
+    for (let done = 0; done < lengthSamples; ) {
+      const held = this.#heldCount;
+      const count = Math.min(lengthSamples - done, inputSamplesMax);
+      // Whole arrays are copied fast and without a view being made; what lies behind the valid samples is never read.
+      inputLeft.set(this.#heldLeft);
+      inputRight.set(this.#heldRight);
+      if (done === 0 && left.length <= inputSamplesMax && right.length <= inputSamplesMax) {
+        inputLeft.set(left, held);
+        inputRight.set(right, held);
+      } else {
+        for (let index = 0; index < count; index++) {
+          inputLeft[held + index] = left[done + index]!;
+          inputRight[held + index] = right[done + index]!;
+        }
+      }
+      done += count;
+      this.#convert(held + count, sink);
+    }
+  }
+
+  /** Produces every output whose taps lie within the `available` input samples and keeps the rest of those. */
+  #convert(available: number, sink: StereoSink): void {
+    const { phaseCount, phaseStep, tapCount, outputLeft, outputRight, inputLeft, inputRight } = this.#kernel;
+    const room = available - tapCount + 1;
+    const count = room <= 0 ? 0 : Math.floor((room * phaseCount - 1 - this.#phase) / phaseStep) + 1;
+    if (count > 0) {
+      this.#kernel.run(this.#phase, count);
+      const wanted = Math.min(count, this.#outputCountMax() - this.#outputCount);
+      sink.append(outputLeft, outputRight, 0, wanted);
+      this.#outputCount += wanted;
+    }
+    const moved = this.#phase + Math.max(count, 0) * phaseStep;
+    const start = Math.floor(moved / phaseCount);
+    this.#phase = moved % phaseCount;
+    this.#heldCount = available - start;
+    for (let index = start; index < available; index++) {
+      this.#heldLeft[index - start] = inputLeft[index]!;
+      this.#heldRight[index - start] = inputRight[index]!;
+    }
+  }
+
+  /** Outputs whose time lies before the end of the input. */
+  #outputCountMax(): number {
+    return Math.ceil((this.#inputCount * OUTPUT_RATE_HZ) / this.inputRateHz);
+  }
+}

@@ -1,0 +1,126 @@
+// Sound to Opus packets of 20 ms, the last stage of a player that transcodes, and the stock of idle encoders from which
+// players are served. Synchronous, no copies beyond the packet. Audio thread.
+
+import { type Libopus, loadLibopus } from "../../lib/libopus.ts";
+import { OPUS_FRAME_SAMPLES } from "./opus-packet.ts";
+
+export interface OpusEncoderOptions {
+  /** 0 (cheapest) to 10 (best). */
+  readonly complexity: number;
+  /** 500 to 512000. */
+  readonly bitrateBps: number;
+}
+
+/** Delay of the encoder: sound appears in the decoded stream this much later (6.5 ms at 48 kHz). */
+export const OPUS_LOOKAHEAD_SAMPLES = 312;
+
+/** One byte of header and a frame of at most 1275 (RFC 6716 section 3.4). */
+const PACKET_BYTES_MAX = 1276;
+
+/** Encodes one continuous stereo stream at 48 kHz. */
+export class OpusFrameEncoder {
+  readonly #opus: Libopus;
+  readonly #options: OpusEncoderOptions;
+  /** Two, in turn: the pipeline prepares one packet while the one before waits to be sent. */
+  readonly #buffers = [new Uint8Array(PACKET_BYTES_MAX), new Uint8Array(PACKET_BYTES_MAX)] as const;
+  #turn: 0 | 1 = 0;
+  #encoder: number;
+  #isFresh = true;
+
+  constructor(opus: Libopus, options: OpusEncoderOptions) {
+    this.#opus = opus;
+    this.#options = options;
+    this.#encoder = opus.createEncoder(options);
+  }
+
+  static async create(options: OpusEncoderOptions): Promise<OpusFrameEncoder> {
+    return new OpusFrameEncoder(await loadLibopus(), options);
+  }
+
+  /**
+   * Encodes the first 960 samples of both channels. The packet is a view of an internal buffer: it stays valid through
+   * the next call of `encode` and is overwritten by the one after that.
+   */
+  encode(left: Float32Array, right: Float32Array): Uint8Array {
+    const { module, pcmPointer, packetPointer } = this.#opus;
+    const pcm = module.HEAPF32;
+    for (let sample = 0, to = pcmPointer >> 2; sample < OPUS_FRAME_SAMPLES; sample++, to += 2) {
+      pcm[to] = left[sample]!;
+      pcm[to + 1] = right[sample]!;
+    }
+    this.#isFresh = false;
+    const size = module._oc_encode_float(
+      this.#encoder,
+      pcmPointer,
+      OPUS_FRAME_SAMPLES,
+      packetPointer,
+      PACKET_BYTES_MAX,
+    );
+    if (size < 0) throw new Error(`libopus could not encode a frame (${size})`);
+    const buffer = this.#buffers[this.#turn];
+    this.#turn = this.#turn === 0 ? 1 : 0;
+    // The heap may have been replaced by a larger one during the call: take the view anew.
+    const heap = module.HEAPU8;
+    for (let index = 0; index < size; index++) buffer[index] = heap[packetPointer + index]!;
+    return buffer.subarray(0, size);
+  }
+
+  /** Forgets all sound before: the next packet starts a new stream. About 30 µs (libopus is not let to reset itself). */
+  reset(): void {
+    if (this.#isFresh || this.#encoder === 0) return;
+    this.#opus.module._oc_destroy_encoder(this.#encoder);
+    this.#encoder = this.#opus.createEncoder(this.#options);
+    this.#isFresh = true;
+  }
+
+  /** Frees the encoder. May be called more than once; `encode` must not be called afterwards. */
+  close(): void {
+    if (this.#encoder !== 0) this.#opus.module._oc_destroy_encoder(this.#encoder);
+    this.#encoder = 0;
+  }
+}
+
+/** Ready encoders of one setting: a track that starts transcoding in mid-tick takes one without waiting. */
+export class OpusEncoderPool {
+  readonly #opus: Libopus;
+  readonly #options: OpusEncoderOptions;
+  readonly #idleCountMax: number;
+  readonly #idle: OpusFrameEncoder[] = [];
+  #isClosed = false;
+
+  private constructor(opus: Libopus, options: OpusEncoderOptions, idleCountMax: number) {
+    this.#opus = opus;
+    this.#options = options;
+    this.#idleCountMax = idleCountMax;
+  }
+
+  /** `idleCountMax` (default 8, about 50 kB each) bounds what is kept; encoders in use are not bounded here. */
+  static async create(options: OpusEncoderOptions & { readonly idleCountMax?: number }): Promise<OpusEncoderPool> {
+    return new OpusEncoderPool(await loadLibopus(), options, options.idleCountMax ?? 8);
+  }
+
+  get idleCount(): number {
+    return this.#idle.length;
+  }
+
+  /** A fresh encoder, from stock or new (0.1 ms). Give it back with `release`. */
+  acquire(): OpusFrameEncoder {
+    return this.#idle.pop() ?? new OpusFrameEncoder(this.#opus, this.#options);
+  }
+
+  /** Takes an encoder back, reset; frees it when there are enough. Its packets must not be used any more. */
+  release(encoder: OpusFrameEncoder): void {
+    if (this.#isClosed || this.#idle.length >= this.#idleCountMax) {
+      encoder.close();
+      return;
+    }
+    encoder.reset();
+    this.#idle.push(encoder);
+  }
+
+  /** Frees the idle encoders; those in use are freed when they come back. */
+  close(): void {
+    this.#isClosed = true;
+    for (const encoder of this.#idle.splice(0)) encoder.close();
+  }
+}

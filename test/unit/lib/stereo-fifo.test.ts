@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { StereoFifo } from "../../../src/lib/stereo-fifo.ts";
+
+const ramp = (start: number, length: number) => Float32Array.from({ length }, (_, index) => start + index);
+
+test("what goes in comes out in order, across the wrap and while growing", () => {
+  const fifo = new StereoFifo({ capacitySamples: 7, capacitySamplesMax: 1000 });
+  const left = new Float32Array(64);
+  const right = new Float32Array(64);
+  let written = 0;
+  let read = 0;
+  for (let round = 1; round < 200; round++) {
+    const length = (round * 7) % 23;
+    fifo.append(
+      ramp(written - 2, length + 2),
+      ramp(-written + 2, length + 2).map((v, i) => v - 2 * i),
+      2,
+      length,
+    );
+    written += length;
+    const count = fifo.readInto(left, right, (round * 5) % 22);
+    for (let index = 0; index < count; index++, read++) {
+      expect(left[index]).toBe(read);
+      expect(right[index]).toBeCloseTo(-read);
+    }
+    expect(fifo.lengthSamples).toBe(written - read);
+  }
+  expect(read).toBeGreaterThan(1000);
+  expect(fifo.droppedSamples).toBe(0);
+});
+
+test("at the bound the rest is dropped and counted, and what was there stays", () => {
+  const fifo = new StereoFifo({ capacitySamples: 4, capacitySamplesMax: 10 });
+  fifo.append(ramp(0, 8), ramp(0, 8), 0, 8);
+  expect(fifo.writableSamples).toBe(2);
+  fifo.append(ramp(8, 8), ramp(8, 8), 0, 8);
+  expect(fifo.lengthSamples).toBe(10);
+  expect(fifo.droppedSamples).toBe(6);
+  const out = new Float32Array(12);
+  expect(fifo.readInto(out, out, 12)).toBe(10);
+  expect([...out.subarray(0, 10)]).toEqual([...ramp(0, 10)]);
+});
+
+test("discard skips the oldest samples, clear all", () => {
+  const fifo = new StereoFifo({ capacitySamples: 8 });
+  fifo.append(ramp(0, 6), ramp(0, 6), 0, 6);
+  expect(fifo.discard(2)).toBe(2);
+  const out = new Float32Array(1);
+  fifo.readInto(out, out, 1);
+  expect(out[0]).toBe(2);
+  expect(fifo.discard(9)).toBe(3);
+  fifo.append(ramp(0, 6), ramp(0, 6), 0, 6);
+  fifo.clear();
+  expect(fifo.lengthSamples).toBe(0);
+  expect(fifo.readInto(out, out, 1)).toBe(0);
+});
