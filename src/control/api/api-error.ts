@@ -1,0 +1,79 @@
+// Failures of requests: which status and message a client gets for what went wrong, and the error object that carries
+// them (protocol-v4.md sections 1.3 and 1.4). Main thread.
+
+import { STATUS_CODES } from "node:http";
+import { toWireError } from "../../bridge/wire-error.ts";
+import { type ErrorCode, NodeError } from "../../errors.ts";
+
+/** A request that is answered with an error object. `message` is sent as it stands: published texts begin upper-case. */
+export class ApiError extends NodeError {
+  readonly status: number;
+
+  constructor(status: number, message: string, options: { cause?: unknown } = {}) {
+    super("request-refused", message, options);
+    this.status = status;
+  }
+}
+
+/** The one message for everything that cannot be parsed; what exactly, only `trace` tells. */
+export function badRequest(detail: unknown): ApiError {
+  return new ApiError(400, "Bad Request", { cause: detail });
+}
+
+export interface ErrorObject {
+  readonly timestamp: number;
+  readonly status: number;
+  readonly error: string;
+  readonly trace?: string;
+  readonly message: string;
+  readonly path: string;
+}
+
+/** What clients know from the published server, by our code. */
+const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly message?: string }>> = {
+  "load-no-matches": { status: 400, message: "No matches found for identifier" },
+  "load-not-a-track": { status: 400, message: "Cannot play a playlist or search result" },
+  "load-timeout": { status: 400 },
+  "voice-connect-failed": { status: 500, message: "Failed to connect to voice server" },
+  "player-destroyed": { status: 404, message: "Player not found" },
+};
+
+/** Status and message for anything a handler has thrown. */
+export function describeFailure(error: unknown): { status: number; message: string } {
+  if (error instanceof ApiError) return { status: error.status, message: error.message };
+  if (error instanceof NodeError) {
+    const published = PUBLISHED[error.code];
+    return { status: published?.status ?? statusOf(error), message: published?.message ?? error.message };
+  }
+  const status = frameworkStatus(error);
+  if (status === 413) return { status, message: "the request body is larger than this node accepts" };
+  if (status !== undefined) return { status, message: STATUS_CODES[status] ?? "Bad Request" };
+  return { status: 500, message: "an unexpected error inside the node; its log says more" };
+}
+
+export function errorObject(
+  error: unknown,
+  request: { readonly path: string; readonly epochMs: number; readonly isTraced: boolean },
+): ErrorObject {
+  const { status, message } = describeFailure(error);
+  return {
+    timestamp: request.epochMs,
+    status,
+    error: STATUS_CODES[status] ?? "Unknown",
+    ...(request.isTraced ? { trace: toWireError(error).causeStackTrace } : {}),
+    message,
+    path: request.path,
+  };
+}
+
+function statusOf(error: NodeError): number {
+  if (error.fault === "caller") return 400;
+  return error.fault === "environment" ? 503 : 500;
+}
+
+/** The framework's own refusals carry a status below 500. */
+function frameworkStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("statusCode" in error)) return undefined;
+  const { statusCode } = error;
+  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500 ? statusCode : undefined;
+}

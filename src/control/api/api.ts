@@ -1,0 +1,51 @@
+// The node's face to its clients: REST and WebSocket on one port. Main thread; built and closed by node.ts.
+
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import type { ApiContext } from "./api-context.ts";
+import { createPasswordCheck } from "./authentication.ts";
+import { generalRoutes } from "./general-routes.ts";
+import { createRestServer } from "./rest-server.ts";
+import { routePlannerRoutes } from "./route-planner-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { routeUpgrades } from "./upgrade-requests.ts";
+import { WEB_SOCKET_PATH, WebSocketEndpoint } from "./web-socket-endpoint.ts";
+
+export interface ApiOptions extends ApiContext {
+  readonly password: string;
+}
+
+export class Api {
+  readonly #app: FastifyInstance;
+
+  constructor(options: ApiOptions) {
+    const checkPassword = createPasswordCheck(options.password);
+    const endpoint = new WebSocketEndpoint({ ...options, checkPassword });
+    this.#app = createRestServer({
+      context: options,
+      checkPassword,
+      routes: [
+        ...generalRoutes(options),
+        ...sessionRoutes(options),
+        ...routePlannerRoutes(),
+        {
+          method: "ANY",
+          path: WEB_SOCKET_PATH,
+          handle: ({ method, headers }) => endpoint.answerPlainRequest(method, headers),
+        },
+      ],
+    });
+    routeUpgrades(this.#app.server, (...upgrade) => endpoint.upgrade(...upgrade));
+  }
+
+  /** Resolves with the port once requests are served; port 0 takes any free one. */
+  async listen({ host, port }: { host: string; port: number }): Promise<number> {
+    await this.#app.listen({ host, port });
+    return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
+  }
+
+  /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+}

@@ -1,0 +1,93 @@
+// The field types of request bodies, with the leniency of the published parser (protocol-v4.md section 1.5): numbers and
+// booleans may be written as strings, `50.0` is no integer, numbers are no strings. Main thread; they check what
+// `parseJson` returns, and describe themselves for OpenAPI by their `meta`.
+
+import { z } from "zod";
+import {
+  JsonDecimal,
+  type JsonInteger,
+  type JsonObject,
+  type JsonTree,
+  plainJson,
+  toJsonInteger,
+} from "../../lib/json.ts";
+
+const INTEGER_TEXT = /^[+-]?\d{1,20}$/;
+const DECIMAL_TEXT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+const INT32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
+const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
+
+export const int32Field = field("integer", { type: "integer", format: "int32" }, (value) => {
+  const integer = readInteger(value, INT32);
+  return integer === undefined ? undefined : Number(integer);
+});
+
+/** Exact over the whole range: a bigint beyond 2^53. */
+export const int64Field = field("integer", { type: "integer", format: "int64" }, (value): JsonInteger | undefined => {
+  const integer = readInteger(value, INT64);
+  return integer === undefined ? undefined : toJsonInteger(integer);
+});
+
+export const float64Field = field("number", { type: "number", format: "double" }, readDecimal);
+
+/** Rounded to 32 bits and back, so that it is echoed as clients know it: 0.3333333333 becomes 0.33333334. */
+export const float32Field = field("number", { type: "number", format: "float" }, (value) => {
+  const decimal = readDecimal(value);
+  return decimal === undefined ? undefined : roundToFloat32(decimal);
+});
+
+export const booleanField = field("boolean", { type: "boolean" }, (value) => {
+  if (typeof value === "boolean") return value;
+  const text = typeof value === "string" ? value.toLowerCase() : undefined;
+  return text === "true" || text === "false" ? text === "true" : undefined;
+});
+
+export const textField = z.string();
+
+/** Any JSON object, kept as it is. */
+export const objectField = field(
+  "object",
+  { type: "object" },
+  (value): JsonObject | undefined => (isObject(value) ? (plainJson(value) as JsonObject) : undefined), // plainJson turns objects into objects
+);
+
+/** A field whose value `read` finds, or undefined when it is of another type. */
+function field<Value>(name: string, meta: z.core.GlobalMeta, read: (value: JsonTree) => Value | undefined) {
+  return z
+    .custom<JsonTree>((value) => value !== undefined && read(value as JsonTree) !== undefined, `not a ${name}`)
+    .transform((value) => read(value) as Value) // checked just before
+    .meta(meta);
+}
+
+function readInteger(value: JsonTree, range: { min: bigint; max: bigint }): bigint | undefined {
+  let integer: bigint;
+  if (typeof value === "bigint") integer = value;
+  else if (typeof value === "number") integer = BigInt(value);
+  else if (typeof value === "string" && INTEGER_TEXT.test(value)) integer = BigInt(value.replace("+", ""));
+  else return undefined;
+  return integer >= range.min && integer <= range.max ? integer : undefined;
+}
+
+function readDecimal(value: JsonTree): number | undefined {
+  if (value instanceof JsonDecimal) return value.value;
+  if (typeof value === "number" || typeof value === "bigint") return Number(value);
+  if (typeof value !== "string" || !DECIMAL_TEXT.test(value)) return undefined;
+  const decimal = Number(value);
+  return Number.isFinite(decimal) ? decimal : undefined;
+}
+
+/** The shortest decimal that is the same 32-bit float, or undefined where there is none. */
+function roundToFloat32(value: number): number | undefined {
+  const float = Math.fround(value);
+  if (!Number.isFinite(float)) return undefined;
+  for (let digits = 6; digits <= 9; digits++) {
+    const decimal = Number(float.toPrecision(digits));
+    if (Math.fround(decimal) === float) return decimal;
+  }
+  return float;
+}
+
+function isObject(value: JsonTree): value is { [key: string]: JsonTree } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonDecimal);
+}

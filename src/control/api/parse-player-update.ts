@@ -1,0 +1,96 @@
+// From the body of PATCH player to the update a player carries out: the checks of protocol-v4.md section 2.7 step 2 in
+// their order. Main thread. Nothing has changed when one of them fails.
+
+import type { VoiceCredentials } from "../../bridge/commands.ts";
+import { type JsonInteger, toNumber } from "../../lib/json.ts";
+import { decodeTrack } from "../sources/track.ts";
+import { ApiError } from "./api-error.ts";
+import { checkedFilterSettings, disabledFiltersIn } from "./filter-settings.ts";
+import type { PlayerUpdate, TrackChange } from "./player-update.ts";
+import type { PlayerBody, VoiceBody } from "./request-bodies.ts";
+
+const VOLUME_MAX = 1000;
+const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provided in voice state";
+const U64_MAX = 2n ** 64n - 1n;
+
+/** Throws an ApiError or `track-undecodable`. */
+export function parsePlayerUpdate(body: PlayerBody, disabledFilters: ReadonlySet<string>): PlayerUpdate {
+  const { encoded, identifier } = requestedTrack(body);
+  checkFiltersEnabled(body, disabledFilters);
+  const voice = body.voice && checkedVoice(body.voice);
+  if (body.endTime !== undefined && body.endTime !== null && body.endTime <= 0) {
+    throw new ApiError(400, "End time must be greater than 0");
+  }
+  return {
+    filters: body.filters && checkedFilterSettings(body.filters),
+    trackChange: trackChange({ encoded, identifier }),
+    userData: body.track?.userData,
+    positionMs: body.position === undefined ? undefined : Math.max(0, toSafeNumber(body.position)),
+    endTimeMs: body.endTime === undefined || body.endTime === null ? body.endTime : toSafeNumber(body.endTime),
+    volume: body.volume === undefined ? undefined : Math.min(Math.max(body.volume, 0), VOLUME_MAX),
+    isPaused: body.paused,
+    voice,
+  };
+}
+
+interface RequestedTrack {
+  readonly encoded: string | null | undefined;
+  readonly identifier: string | undefined;
+}
+
+/** From the track object or from the deprecated fields, which exclude each other. */
+function requestedTrack(body: PlayerBody): RequestedTrack {
+  const { track, encodedTrack, identifier } = body;
+  if (track !== undefined && (encodedTrack !== undefined || identifier !== undefined)) {
+    throw new ApiError(400, "Cannot specify both track and encodedTrack/identifier");
+  }
+  const requested = track ?? { encoded: encodedTrack, identifier };
+  if (requested.encoded !== undefined && requested.identifier !== undefined) {
+    throw new ApiError(400, "Cannot specify both encodedTrack and identifier");
+  }
+  return { encoded: requested.encoded, identifier: requested.identifier };
+}
+
+function checkFiltersEnabled(body: PlayerBody, disabledFilters: ReadonlySet<string>): void {
+  const disabled = body.filters ? disabledFiltersIn(body.filters, disabledFilters) : [];
+  if (disabled.length === 0) return;
+  throw new ApiError(400, `Following filters are disabled in the config: ${disabled.join(", ")}`);
+}
+
+function checkedVoice(voice: VoiceBody): VoiceCredentials {
+  const { token, endpoint, sessionId, channelId } = voice;
+  if (channelId === null || [token, endpoint, sessionId].some(isBlank) || channelId?.trim() === "")
+    throw new ApiError(400, VOICE_INCOMPLETE);
+  if (channelId !== undefined && !isSnowflake(channelId)) {
+    throw new ApiError(400, "voice.channelId must be the id of a channel, written as a string of digits");
+  }
+  if (!isHost(endpoint)) {
+    throw new ApiError(400, "voice.endpoint must be a host name, with or without a port, as Discord sends it");
+  }
+  return { token, endpoint, sessionId, channelId };
+}
+
+function trackChange({ encoded, identifier }: RequestedTrack): TrackChange | undefined {
+  if (identifier !== undefined) return { kind: "load", identifier };
+  if (encoded === undefined) return undefined;
+  return encoded === null ? { kind: "stop" } : { kind: "play", track: decodeTrack(encoded) };
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+function isSnowflake(text: string): boolean {
+  return /^\d{1,20}$/.test(text) && BigInt(text) <= U64_MAX;
+}
+
+/** `host` or `host:port` and nothing else: it becomes part of an address that the node dials. */
+function isHost(endpoint: string): boolean {
+  if (!/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(endpoint)) return false;
+  return URL.canParse(`wss://${endpoint}/`);
+}
+
+/** Milliseconds beyond 2^53 are as good as 2^53. */
+function toSafeNumber(value: JsonInteger): number {
+  return Math.min(Math.max(toNumber(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}

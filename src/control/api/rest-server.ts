@@ -1,0 +1,220 @@
+// The HTTP server and everything that holds for all its routes: headers, authentication, statuses without a body, error
+// objects (protocol-v4.md section 1). Main thread; the routes themselves are in the files ending in -routes.ts.
+
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { stringifyJson } from "../../lib/json.ts";
+import { accepts } from "./accept.ts";
+import type { ApiContext } from "./api-context.ts";
+import { ApiError, errorObject } from "./api-error.ts";
+import type { Authorization } from "./authentication.ts";
+import { readBody } from "./request-bodies.ts";
+import { allowForOptions, RouteTable } from "./route-table.ts";
+
+export const API_VERSION_HEADER = "Lavalink-Api-Version";
+export const API_VERSION = "4";
+
+const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
+/** Longest a client may take to send a request. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Long enough for any session id; longer segments are unknown paths. */
+const PATH_SEGMENT_LENGTH_MAX = 1024;
+
+/** `ANY` takes every method. */
+type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
+
+export interface RestRequest {
+  readonly method: string;
+  readonly headers: FastifyRequest["headers"];
+  /** The `:name` segments of the path, decoded. */
+  readonly segments: Readonly<Record<string, string>>;
+  /** Query parameters, decoded; repeated ones joined with a comma. */
+  readonly query: ReadonlyMap<string, string>;
+  /** Reads the body, or throws the published 400 or 415. */
+  body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
+}
+
+/** What a handler answers: JSON with 200, nothing with 204, or text of a type. */
+export type RestAnswer =
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "empty"; readonly status: 200 | 204 }
+  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: 200 | 400 | 405 };
+
+export interface RestRoute {
+  readonly method: Method;
+  readonly path: string;
+  /** Open to everyone. Default: behind the password. */
+  readonly isOpen?: boolean;
+  handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
+}
+
+export interface RestServerOptions {
+  readonly context: Pick<ApiContext, "clock" | "logger">;
+  readonly checkPassword: (header: string | undefined) => Authorization;
+  readonly routes: readonly RestRoute[];
+}
+
+/** A server that is not listening yet. */
+export function createRestServer(options: RestServerOptions): FastifyInstance {
+  const table = new RouteTable();
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_SIZE_MAX_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+    routerOptions: {
+      maxParamLength: PATH_SEGMENT_LENGTH_MAX,
+      querystringParser: () => ({}),
+    },
+    rewriteUrl: (request) => withoutPathParameters(request.url ?? "/"),
+    frameworkErrors: (error, request, reply) => sendFailure(error, request, reply, options),
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable)
+        socket.end(
+          `HTTP/1.1 400 Bad Request\r\n${API_VERSION_HEADER}: ${API_VERSION}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+        );
+      else socket.destroy();
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.addHook("onRequest", async (_request, reply) => {
+    reply.header(API_VERSION_HEADER, API_VERSION);
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
+  for (const route of options.routes) addRoute(app, table, { ...options, route });
+  return app;
+}
+
+function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOptions & { route: RestRoute }): void {
+  const { route, checkPassword } = options;
+  for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
+  app.route({
+    method: route.method === "ANY" ? app.supportedMethods : route.method,
+    url: route.path,
+    onRequest: async (request, reply) => {
+      if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
+      return undefined;
+    },
+    handler: async (request, reply) => sendAnswer(await route.handle(restRequest(request)), request, reply),
+  });
+}
+
+/** Sends 401 or 403, both empty, where the password is missing or wrong. */
+function isAuthorized(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  checkPassword: RestServerOptions["checkPassword"],
+): boolean {
+  const authorization = checkPassword(request.headers.authorization);
+  if (authorization === "granted") return true;
+  reply.code(authorization === "missing" ? 401 : 403).send();
+  return false;
+}
+
+function restRequest(request: FastifyRequest): RestRequest {
+  return {
+    segments: request.params as Record<string, string>, // that is what the router makes of `:name` segments
+    query: queryOf(request),
+    method: request.method,
+    headers: request.headers,
+    body: (schema) =>
+      readBody(schema, {
+        contentType: request.headers["content-type"],
+        text: typeof request.body === "string" ? request.body : "",
+      }),
+  };
+}
+
+function sendAnswer(answer: RestAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  switch (answer.kind) {
+    case "empty":
+      return reply.code(answer.status).send();
+    case "text":
+      return reply.code(answer.status).header("Content-Type", answer.contentType).send(answer.text);
+    case "json":
+      if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
+      return reply.header("Content-Type", "application/json").send(stringifyJson(answer.value));
+  }
+}
+
+/** No route for this method and path: OPTIONS, 405 or 404. The latter two need no password. */
+function answerUnrouted(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: RestServerOptions & { table: RouteTable },
+): FastifyReply {
+  const { method } = request;
+  const path = pathOf(withoutPathParameters(request.originalUrl));
+  const methods = options.table.methodsOf(path);
+  if (methods === undefined) {
+    const shown = pathOf(request.originalUrl);
+    return sendFailure(new ApiError(404, `No endpoint ${method} ${shown}.`), request, reply, options);
+  }
+  if (method === "OPTIONS") return answerOptions(request, reply, { ...options, methods });
+  reply.header("Allow", methods.join(", "));
+  return sendFailure(new ApiError(405, `Method '${method}' is not supported.`), request, reply, options);
+}
+
+function answerOptions(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: RestServerOptions & { methods: readonly string[] },
+): FastifyReply {
+  if (request.headers.origin !== undefined && request.headers["access-control-request-method"] !== undefined) {
+    // Browsers of other sites have no business here.
+    const vary = ["Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"];
+    return reply.code(403).header("Vary", vary).send("Invalid CORS request");
+  }
+  if (!isAuthorized(request, reply, options.checkPassword)) return reply;
+  return reply.code(200).header("Allow", allowForOptions(options.methods)).send();
+}
+
+function sendFailure(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { context }: RestServerOptions,
+): FastifyReply {
+  const body = errorObject(error, {
+    path: pathOf(request.originalUrl),
+    epochMs: context.clock.epochMs(),
+    isTraced: isTraced(request),
+  });
+  if (body.status >= 500) {
+    context.logger.error("a request failed", { method: request.method, path: body.path, error });
+  }
+  return reply
+    .code(body.status)
+    .header(API_VERSION_HEADER, API_VERSION)
+    .header("Content-Type", "application/json")
+    .send(stringifyJson(body));
+}
+
+function isTraced(request: FastifyRequest): boolean {
+  const trace = queryOf(request).get("trace");
+  return trace !== undefined && trace.toLowerCase() !== "false";
+}
+
+function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
+  const url = request.originalUrl;
+  const start = url.indexOf("?");
+  const query = new Map<string, string>();
+  if (start < 0) return query;
+  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    const before = query.get(name);
+    query.set(name, before === undefined ? value : `${before},${value}`);
+  }
+  return query;
+}
+
+function pathOf(url: string): string {
+  return url.split(/[?#]/, 1)[0] ?? "/";
+}
+
+/** `/v4/info;a=b` is `/v4/info`. */
+function withoutPathParameters(url: string): string {
+  const path = pathOf(url);
+  return path.includes(";") ? path.replaceAll(/;[^/]*/g, "") + url.slice(path.length) : url;
+}

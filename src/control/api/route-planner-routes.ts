@@ -1,0 +1,25 @@
+// Routes of the route planner, which is not built yet and so always off (protocol-v4.md section 3.8). Main thread.
+
+import { ApiError } from "./api-error.ts";
+import { freeAddressBody } from "./request-bodies.ts";
+import type { RestAnswer, RestRoute } from "./rest-server.ts";
+
+export function routePlannerRoutes(): readonly RestRoute[] {
+  return [
+    { method: "GET", path: "/v4/routeplanner/status", handle: () => ({ kind: "empty", status: 204 }) },
+    {
+      method: "POST",
+      path: "/v4/routeplanner/free/address",
+      handle: (request) => {
+        request.body(freeAddressBody);
+        return refuse();
+      },
+    },
+    { method: "POST", path: "/v4/routeplanner/free/all", handle: refuse },
+  ];
+}
+
+/** The published server answers 500 here; asking for what is switched off is the caller's mistake. */
+function refuse(): RestAnswer {
+  throw new ApiError(400, "Can't access disabled route planner");
+}

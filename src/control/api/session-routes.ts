@@ -1,0 +1,91 @@
+// Routes about sessions and their players (protocol-v4.md sections 2.2 and 2.5 to 2.10). Main thread.
+
+import type { Session } from "../sessions/session.ts";
+import type { ApiContext } from "./api-context.ts";
+import { ApiError, badRequest } from "./api-error.ts";
+import { parsePlayerUpdate } from "./parse-player-update.ts";
+import { playerBody, sessionBody } from "./request-bodies.ts";
+import type { RestAnswer, RestRequest, RestRoute } from "./rest-server.ts";
+
+const SESSION_PATH = "/v4/sessions/:sessionId";
+const PLAYERS_PATH = `${SESSION_PATH}/players`;
+const PLAYER_PATH = `${PLAYERS_PATH}/:guildId`;
+
+const GUILD_ID_MIN = -(2n ** 63n);
+const GUILD_ID_MAX = 2n ** 63n - 1n;
+
+const SWITCHES: ReadonlyMap<string, boolean> = new Map([
+  ...(["true", "on", "yes", "1"] as const).map((text) => [text, true] as const),
+  ...(["false", "off", "no", "0"] as const).map((text) => [text, false] as const),
+]);
+
+export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
+  return [
+    { method: "PATCH", path: SESSION_PATH, handle: (request) => updateSession(context, request) },
+    { method: "GET", path: PLAYERS_PATH, handle: (request) => listPlayers(context, request) },
+    { method: "GET", path: PLAYER_PATH, handle: (request) => getPlayer(context, request) },
+    { method: "PATCH", path: PLAYER_PATH, handle: (request) => updatePlayer(context, request) },
+    { method: "DELETE", path: PLAYER_PATH, handle: (request) => destroyPlayer(context, request) },
+  ];
+}
+
+function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
+  const { resuming, timeout } = request.body(sessionBody);
+  const session = findSession(context, request);
+  session.configure({ resuming, timeout });
+  return { kind: "json", value: { resuming: session.resuming, timeout: session.timeout } };
+}
+
+function listPlayers(context: ApiContext, request: RestRequest): RestAnswer {
+  const session = findSession(context, request);
+  return { kind: "json", value: Array.from(session.players.values(), (player) => player.toJson()) };
+}
+
+function getPlayer(context: ApiContext, request: RestRequest): RestAnswer {
+  const guildId = readGuildId(request);
+  const player = findSession(context, request).players.get(guildId);
+  if (player === undefined) throw new ApiError(404, "Player not found");
+  return { kind: "json", value: player.toJson() };
+}
+
+async function updatePlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
+  const guildId = readGuildId(request);
+  const isReplacing = !readSwitch(request.query.get("noReplace"));
+  const body = request.body(playerBody);
+  const session = findSession(context, request);
+  const update = parsePlayerUpdate(body, context.disabledFilters);
+  const player = await session.getOrCreatePlayer(guildId);
+  await player.update(update, { isReplacing });
+  return { kind: "json", value: player.toJson() };
+}
+
+async function destroyPlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
+  const guildId = readGuildId(request);
+  await findSession(context, request).destroyPlayer(guildId);
+  return { kind: "empty", status: 204 };
+}
+
+/** Only sessions whose client is connected are there for REST. */
+function findSession({ sessions }: ApiContext, { segments }: RestRequest): Session {
+  const session = sessions.connected(segments.sessionId ?? "");
+  if (session === undefined) throw new ApiError(404, "Session not found");
+  return session;
+}
+
+/** Any way of writing a signed 64-bit integer that the published server takes; the player bears it in plain digits. */
+function readGuildId({ segments }: RestRequest): string {
+  const text = (segments.guildId ?? "").replaceAll(/\s/g, "");
+  const [, sign, hex, decimal] = /^([+-]?)(?:(?:0[xX]|#)([0-9a-fA-F]{1,16})|(\d{1,40}))$/.exec(text) ?? [];
+  if (hex === undefined && decimal === undefined) throw badRequest("the guild id is not an integer");
+  const size = BigInt(hex === undefined ? (decimal ?? "") : `0x${hex}`);
+  const guildId = sign === "-" ? -size : size;
+  if (guildId < GUILD_ID_MIN || guildId > GUILD_ID_MAX) throw badRequest("the guild id does not fit 64 bits");
+  return guildId.toString();
+}
+
+function readSwitch(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  const value = SWITCHES.get(text.trim().toLowerCase());
+  if (value === undefined) throw badRequest("noReplace is neither true nor false");
+  return value;
+}

@@ -1,0 +1,61 @@
+// Messages kept for a client that is away, in order and bounded (protocol-v4.md section 4.7; design.md section 7). Main
+// thread; each waiting session has one, and the unsent messages of a dropped socket come back into it.
+//
+// At the bound old history goes, never the present: of each player the newest message of each type stays, and the newest
+// stats. A player has five types of event, so what is left is bounded by the number of players. Whoever resumes gets one
+// playerUpdate per player anyway, and so always learns the state that is true then.
+
+import type { OutgoingMessage } from "./outgoing-message.ts";
+
+/** At either bound the queue is thinned out. */
+export const QUEUE_COUNT_MAX = 2000;
+export const QUEUE_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+
+export interface QueuedMessage {
+  /** Messages with an equal topic supersede each other when the queue is full: the guild and type, or the op. */
+  readonly topic: string;
+  readonly text: string;
+}
+
+export class ResumeQueue {
+  #messages: QueuedMessage[] = [];
+  #sizeBytes = 0;
+  /** Raised when thinning did not help, so that a queue that must be long is not thinned at every message. */
+  #countMax = QUEUE_COUNT_MAX;
+  #sizeMaxBytes = QUEUE_SIZE_MAX_BYTES;
+  #droppedCount = 0;
+
+  /** How many messages had to be dropped so far. */
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  push(message: QueuedMessage): void {
+    this.#messages.push(message);
+    this.#sizeBytes += message.text.length;
+    if (this.#messages.length > this.#countMax || this.#sizeBytes > this.#sizeMaxBytes) this.#thin();
+  }
+
+  /** All messages, oldest first; the queue is empty afterwards. */
+  drain(): readonly QueuedMessage[] {
+    const messages = this.#messages;
+    this.#messages = [];
+    this.#sizeBytes = 0;
+    return messages;
+  }
+
+  #thin(): void {
+    const newest = new Map(this.#messages.map((message) => [message.topic, message]));
+    const kept = this.#messages.filter((message) => newest.get(message.topic) === message);
+    this.#droppedCount += this.#messages.length - kept.length;
+    this.#messages = kept;
+    this.#sizeBytes = kept.reduce((sum, message) => sum + message.text.length, 0);
+    this.#countMax = Math.max(QUEUE_COUNT_MAX, kept.length * 2);
+    this.#sizeMaxBytes = Math.max(QUEUE_SIZE_MAX_BYTES, this.#sizeBytes * 2);
+  }
+}
+
+/** What supersedes what: see `QueuedMessage.topic`. */
+export function topicOf(message: OutgoingMessage): string {
+  return message.op === "event" ? `${message.guildId} ${message.type}` : message.op;
+}

@@ -1,0 +1,267 @@
+// One client: its players, and the socket to it or, while it is away, the messages kept for it (protocol-v4.md section
+// 4.7). Main thread; made by Sessions, filled by players through `send`.
+//
+//   connected --socket lost, resuming--> waiting --timeout--> destroyed
+//       ^  \                                |                    ^
+//       |   `--socket lost, not resuming----|--------------------'
+//       `-------------resume----------------'
+
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
+import type { Logger } from "../../log.ts";
+import type { StatsJson } from "../api/stats-json.ts";
+import { frameStats } from "./frame-stats.ts";
+import type { EventSink, OutgoingMessage } from "./outgoing-message.ts";
+import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
+import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
+
+const STATS_INTERVAL_MS = 60_000;
+const TIMEOUT_DEFAULT_S = 60;
+/** A client that lets this much pile up in its socket is cut off; its events wait for it if it may resume. */
+export const SOCKET_BACKLOG_MAX_BYTES = 8 * 1024 * 1024;
+/** Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these. */
+const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
+
+/** The client's connection, as the session needs it. */
+export interface SessionSocket {
+  /** Calls back once, when the operating system has taken the text or refused it. */
+  send(text: string, onSent: (error?: Error | null) => void): void;
+  /** What was sent and not yet taken by the operating system. */
+  readonly bufferedAmount: number;
+  close(code: number, reason?: string): void;
+  terminate(): void;
+}
+
+export interface SessionOptions {
+  readonly id: string;
+  /** The bot's user id. */
+  readonly userId: string;
+  /** As the client calls itself, or undefined. */
+  readonly clientName: string | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly createPlayer: CreatePlayer;
+  /** The node's stats without frame counts. */
+  readonly readStats: () => StatsJson;
+  readonly onDestroyed: (session: Session) => void;
+}
+
+type State =
+  | { readonly kind: "connected"; readonly socket: SessionSocket; readonly unsent: QueuedMessage[] }
+  | { readonly kind: "waiting"; readonly queue: ResumeQueue; readonly deadlineMs: number; timer: Timer }
+  | { readonly kind: "destroyed" };
+
+export class Session implements EventSink {
+  readonly id: string;
+  readonly userId: string;
+  readonly clientName: string | undefined;
+  readonly #options: SessionOptions;
+  readonly #players = new Map<string, SessionPlayer>();
+  /** Players on their way out: their guild gets a new one only when they are gone. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  #isResuming = false;
+  /** Seconds, as the client set it, so possibly negative or huge. */
+  #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
+  #statsTimer: Timer;
+  #state: State;
+
+  constructor(options: SessionOptions, socket: SessionSocket) {
+    this.id = options.id;
+    this.userId = options.userId;
+    this.clientName = options.clientName;
+    this.#options = options;
+    this.#state = { kind: "connected", socket, unsent: [] };
+    this.#statsTimer = this.#scheduleStats();
+    this.send({ op: "ready", resumed: false, sessionId: this.id });
+    this.#sendStats();
+  }
+
+  get isConnected(): boolean {
+    return this.#state.kind === "connected";
+  }
+
+  get isWaiting(): boolean {
+    return this.#state.kind === "waiting";
+  }
+
+  get resuming(): boolean {
+    return this.#isResuming;
+  }
+
+  get timeout(): JsonInteger {
+    return this.#timeout;
+  }
+
+  get players(): ReadonlyMap<string, SessionPlayer> {
+    return this.#players;
+  }
+
+  configure({ resuming, timeout }: { resuming?: boolean | undefined; timeout?: JsonInteger | undefined }): void {
+    if (resuming !== undefined) this.#isResuming = resuming;
+    if (timeout !== undefined) this.#timeout = timeout;
+  }
+
+  /** The guild's player, made if there is none; waits until one that is being destroyed is gone. */
+  async getOrCreatePlayer(guildId: string): Promise<SessionPlayer> {
+    await this.#leaving.get(guildId);
+    const existing = this.#players.get(guildId);
+    if (existing !== undefined) return existing;
+    if (this.#state.kind === "destroyed") throw new NodeError("player-destroyed", "the session has ended");
+    const player = this.#options.createPlayer({ guildId, userId: this.userId, sessionId: this.id, sink: this });
+    this.#players.set(guildId, player);
+    return player;
+  }
+
+  /** Resolves when the player's last events are out; at once if there is none. */
+  async destroyPlayer(guildId: string): Promise<void> {
+    const player = this.#players.get(guildId);
+    if (player === undefined) return this.#leaving.get(guildId);
+    this.#players.delete(guildId);
+    const leaving = this.#destroyPlayer(player).finally(() => this.#leaving.delete(guildId));
+    this.#leaving.set(guildId, leaving);
+    return leaving;
+  }
+
+  send(message: OutgoingMessage): void {
+    const state = this.#state;
+    if (state.kind === "destroyed") return;
+    if (state.kind === "waiting") {
+      if (message.op !== "playerUpdate") state.queue.push(queued(message));
+      return;
+    }
+    this.#write(state, queued(message));
+    // After the write, so that the message that breaks the bound is among those that are kept.
+    if (state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES) this.#dropSlowClient(state.socket);
+  }
+
+  /** Goes on with a new socket. Only while waiting. First `ready`, then what was kept, then one update per player. */
+  resume(socket: SessionSocket): void {
+    if (this.#state.kind !== "waiting") throw new Error("only a waiting session can be resumed");
+    const { queue, timer } = this.#state;
+    timer.cancel();
+    this.#state = { kind: "connected", socket, unsent: [] };
+    if (queue.droppedCount > 0)
+      this.#logger.warn("messages kept for a client were dropped", { count: queue.droppedCount });
+    this.send({ op: "ready", resumed: true, sessionId: this.id });
+    for (const message of queue.drain()) this.#resend(message);
+    for (const player of this.#players.values()) {
+      this.send({ op: "playerUpdate", guildId: player.guildId, state: player.toJson().state });
+    }
+  }
+
+  /** The socket is gone, for whatever reason. Waits for the client if it may resume, else ends the session. */
+  socketClosed(socket: SessionSocket): void {
+    if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
+    const { unsent } = this.#state;
+    const timeoutMs = Math.max(0, toNumber(this.#timeout)) * 1000;
+    if (!this.#isResuming || timeoutMs === 0) {
+      this.destroy();
+      return;
+    }
+    const queue = new ResumeQueue();
+    for (const message of unsent) if (isKept(message)) queue.push(message);
+    const deadlineMs = this.#options.clock.now() + timeoutMs;
+    this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+  }
+
+  /** Cuts a socket that no longer answers, so that its client can come back on another. */
+  dropSocket(): void {
+    if (this.#state.kind !== "connected") return;
+    const { socket } = this.#state;
+    this.socketClosed(socket);
+    socket.terminate();
+  }
+
+  /** Says goodbye with a close code and ends the session. */
+  close(code: number): void {
+    const state = this.#state;
+    this.destroy();
+    if (state.kind === "connected") state.socket.close(code);
+  }
+
+  /** Ends the session and all its players. */
+  destroy(): void {
+    if (this.#state.kind === "destroyed") return;
+    if (this.#state.kind === "waiting") this.#state.timer.cancel();
+    this.#state = { kind: "destroyed" };
+    this.#statsTimer.cancel();
+    for (const guildId of this.#players.keys()) {
+      // Its own failures are logged in #destroyPlayer.
+      void this.destroyPlayer(guildId);
+    }
+    this.#options.onDestroyed(this);
+  }
+
+  /** Resolves when every player that is being destroyed is gone. */
+  async playersGone(): Promise<void> {
+    await Promise.all(this.#leaving.values());
+  }
+
+  async #destroyPlayer(player: SessionPlayer): Promise<void> {
+    try {
+      await player.destroy();
+    } catch (error) {
+      this.#logger.error("destroying a player failed", { guildId: player.guildId, error });
+    }
+  }
+
+  /** Puts a kept message on the new socket, or back into the queue if that one is lost already. */
+  #resend(message: QueuedMessage): void {
+    if (this.#state.kind === "connected") this.#write(this.#state, message);
+    else if (this.#state.kind === "waiting") this.#state.queue.push(message);
+  }
+
+  /**
+   * Sends, and remembers the message until the operating system has taken it: what it has not taken when the socket
+   * closes was not received whole, so it can be sent again later without ever being doubled.
+   */
+  #write(state: Extract<State, { kind: "connected" }>, message: QueuedMessage): void {
+    state.unsent.push(message);
+    state.socket.send(message.text, (error) => {
+      // Sends complete in order. After an error nothing more is taken; what is left waits for the close event.
+      if (error === undefined || error === null) state.unsent.shift();
+    });
+  }
+
+  #dropSlowClient(socket: SessionSocket): void {
+    this.#logger.warn("a client does not read its messages and is disconnected", {
+      backlogBytes: socket.bufferedAmount,
+    });
+    this.dropSocket();
+  }
+
+  #scheduleStats(): Timer {
+    return this.#options.clock.after(STATS_INTERVAL_MS, () => {
+      this.#statsTimer = this.#scheduleStats();
+      this.#sendStats();
+    });
+  }
+
+  #sendStats(): void {
+    const { clock, readStats } = this.#options;
+    this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.#players.values(), clock.epochMs()) });
+  }
+
+  #waitUntil(deadlineMs: number): Timer {
+    const remainingMs = deadlineMs - this.#options.clock.now();
+    return this.#options.clock.after(Math.min(remainingMs, TIMER_MAX_MS), () => {
+      if (this.#state.kind !== "waiting") return;
+      if (remainingMs <= TIMER_MAX_MS) this.destroy();
+      else this.#state.timer = this.#waitUntil(deadlineMs);
+    });
+  }
+
+  get #logger(): Logger {
+    return this.#options.logger;
+  }
+}
+
+function queued(message: OutgoingMessage): QueuedMessage {
+  return { topic: topicOf(message), text: stringifyJson(message) };
+}
+
+/** Messages about a moment that has passed are not worth keeping; nor is `ready`, which each socket gets anew. */
+function isKept(message: QueuedMessage): boolean {
+  return message.topic !== "playerUpdate" && message.topic !== "ready";
+}

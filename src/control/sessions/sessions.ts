@@ -1,0 +1,95 @@
+// All sessions of the node: who is connected, who is away and may come back (protocol-v4.md section 4.7). Main thread;
+// the WebSocket end point opens and resumes them here, the REST routes find them here.
+
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../log.ts";
+import type { StatsJson } from "../api/stats-json.ts";
+import { Session, type SessionSocket } from "./session.ts";
+import type { CreatePlayer } from "./session-player.ts";
+
+const ID_LENGTH = 16;
+const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
+/** Bytes at and above this would make some letters likelier than others. */
+const ID_BYTE_LIMIT = 256 - (256 % ID_ALPHABET.length);
+
+export interface SessionsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly createPlayer: CreatePlayer;
+  /** Memory, CPU and uptime of the node. */
+  readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu">;
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  #isClosed = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`. */
+  open(socket: SessionSocket, client: { userId: string; clientName: string | undefined }): Session {
+    const id = this.#newId();
+    const session = new Session(
+      {
+        ...client,
+        id,
+        clock: this.#options.clock,
+        logger: this.#options.logger.child({ sessionId: id }),
+        createPlayer: this.#options.createPlayer,
+        readStats: () => this.stats(),
+        onDestroyed: () => this.#sessions.delete(id),
+      },
+      socket,
+    );
+    this.#sessions.set(id, session);
+    if (this.#isClosed) session.close(1001);
+    return session;
+  }
+
+  /** The session as REST sees it: only while its client is connected. */
+  connected(id: string): Session | undefined {
+    const session = this.#sessions.get(id);
+    return session?.isConnected ? session : undefined;
+  }
+
+  /** The session, in whatever state it is. */
+  get(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** The Stats object without frame counts. Sessions whose client is away do not count. */
+  stats(): StatsJson {
+    let players = 0;
+    let playingPlayers = 0;
+    for (const session of this.#sessions.values()) {
+      if (!session.isConnected) continue;
+      players += session.players.size;
+      for (const player of session.players.values()) if (player.isPlaying) playingPlayers++;
+    }
+    const { uptime, memory, cpu } = this.#options.readNodeStats();
+    return { frameStats: null, players, playingPlayers, uptime, memory, cpu };
+  }
+
+  /** Closes every socket with 1001 and ends all sessions; resolves when their players are gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sessions = [...this.#sessions.values()];
+    for (const session of sessions) session.close(1001);
+    await Promise.all(sessions.map((session) => session.playersGone()));
+  }
+
+  #newId(): string {
+    let id = "";
+    while (id.length < ID_LENGTH) {
+      for (const byte of this.#options.random.bytes(ID_LENGTH)) {
+        if (byte < ID_BYTE_LIMIT && id.length < ID_LENGTH) id += ID_ALPHABET[byte % ID_ALPHABET.length];
+      }
+    }
+    return this.#sessions.has(id) ? this.#newId() : id;
+  }
+}

@@ -1,0 +1,217 @@
+// A running API with real sessions and real players, on a free port of loopback, with workers that make no sound. What a
+// test needs to talk to it as a client does: raw requests and WebSockets.
+
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { WebSocket } from "ws";
+import { Api } from "../../src/control/api/api.ts";
+import { createInfo } from "../../src/control/api/info-json.ts";
+import { Player } from "../../src/control/players/player.ts";
+import { UpdateTimer } from "../../src/control/players/update-timer.ts";
+import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
+import { Sessions } from "../../src/control/sessions/sessions.ts";
+import type { LoadResult } from "../../src/control/sources/load-result.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { systemRandom } from "../../src/lib/random.ts";
+import { silentLogger } from "../../src/log.ts";
+import { SilentWorkers } from "./silent-workers.ts";
+
+/** What JSON.parse gives: tests look into answers of every shape. */
+type Parsed = ReturnType<JSON["parse"]>;
+
+export const PASSWORD = "youshallnotpass";
+
+export interface ApiServerOptions {
+  readonly clock?: Clock;
+  readonly disabledFilters?: readonly string[];
+  readonly createPlayer?: CreatePlayer;
+  readonly load?: (identifier: string) => Promise<LoadResult>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** The parsed body; numbers beyond 2^53 lose digits. Undefined when it is no JSON. */
+  readonly json: Parsed;
+}
+
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | object;
+  /** Null sends no Authorization header. */
+  readonly password?: string | null;
+}
+
+export class ApiServer {
+  readonly sessions: Sessions;
+  readonly port: number;
+  readonly #api: Api;
+  readonly #clients: TestClient[] = [];
+
+  private constructor(sessions: Sessions, api: Api, port: number) {
+    this.sessions = sessions;
+    this.#api = api;
+    this.port = port;
+  }
+
+  static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
+    const clock = options.clock ?? systemClock;
+    const load = options.load ?? (() => Promise.resolve({ kind: "empty" as const }));
+    const sessions = new Sessions({
+      clock,
+      random: systemRandom,
+      logger: silentLogger,
+      createPlayer: options.createPlayer ?? silentPlayers(clock, load),
+      readNodeStats: () => ({
+        uptime: 1,
+        memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+        cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
+      }),
+    });
+    const disabledFilters = new Set(options.disabledFilters);
+    const api = new Api({
+      password: PASSWORD,
+      sessions,
+      tracks: { load },
+      clock,
+      logger: silentLogger,
+      disabledFilters,
+      readInfo: () =>
+        createInfo({
+          version: "0.1.0",
+          buildTimeMs: 1,
+          git: { branch: "main", commit: "abcdef0", commitTimeMs: 1 },
+          sourceNames: ["local", "http"],
+          disabledFilters,
+        }),
+    });
+    return new ApiServer(sessions, api, await api.listen({ host: "127.0.0.1", port: 0 }));
+  }
+
+  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { body, password = PASSWORD } = options;
+    const text = typeof body === "object" ? JSON.stringify(body) : body;
+    const headers = {
+      ...(password === null ? {} : { Authorization: password }),
+      ...(typeof body === "object" ? { "Content-Type": "application/json" } : {}),
+      ...(text === undefined ? {} : { "Content-Length": String(Buffer.byteLength(text)) }),
+      ...options.headers,
+    };
+    return new Promise((resolve, reject) => {
+      const request = httpRequest({ host: "127.0.0.1", port: this.port, method, path, headers, agent: false });
+      request.on("error", reject);
+      request.on("response", (response) => {
+        let received = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          received += chunk;
+        });
+        response.on("end", () => {
+          const { statusCode = 0, headers: answered } = response;
+          resolve({ status: statusCode, headers: answered, body: received, json: parseOrUndefined(received) });
+        });
+      });
+      request.end(text);
+    });
+  }
+
+  /** Opens a WebSocket and waits for `ready`, or rejects with the status that was answered instead. */
+  async connect(headers: Readonly<Record<string, string>> = {}): Promise<TestClient> {
+    const client = new TestClient(
+      new WebSocket(`ws://127.0.0.1:${this.port}/v4/websocket`, {
+        headers: { Authorization: PASSWORD, "User-Id": "1", "Client-Name": "test/1", ...headers },
+      }),
+    );
+    this.#clients.push(client);
+    await client.ready;
+    return client;
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.socket.terminate();
+    await this.sessions.close();
+    await this.#api.close();
+  }
+}
+
+export class TestClient {
+  readonly socket: WebSocket;
+  /** Everything received, parsed, oldest first. */
+  readonly messages: Parsed[] = [];
+  readonly ready: Promise<void>;
+  readonly closed: Promise<{ code: number; reason: string }>;
+  handshake: IncomingHttpHeaders = {};
+  #onMessage: () => void = () => undefined;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("upgrade", (response) => {
+      this.handshake = response.headers;
+    });
+    socket.on("message", (data) => {
+      this.messages.push(JSON.parse(String(data)));
+      this.#onMessage();
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on("close", (code, reason) => resolve({ code, reason: String(reason) }));
+    });
+    this.ready = new Promise((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("unexpected-response", (_request, response) => reject(new Error(`answered ${response.statusCode}`)));
+      void this.until((message) => message.op === "ready").then(() => resolve());
+    });
+  }
+
+  get sessionId(): string {
+    return this.messages.find((message) => message.op === "ready").sessionId;
+  }
+
+  /** The messages other than stats. */
+  get events() {
+    return this.messages.filter((message) => message.op !== "stats");
+  }
+
+  /** Resolves with the first message, received or to come, that `matches`. */
+  until(matches: (message: Parsed) => boolean): Promise<Parsed> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const found = this.messages.find(matches);
+        if (found !== undefined) resolve(found);
+      };
+      const before = this.#onMessage;
+      this.#onMessage = () => {
+        before();
+        look();
+      };
+      look();
+    });
+  }
+
+  /** Resolves when the server has read and sent everything up to now. */
+  async flushed(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.socket.once("pong", () => resolve());
+      this.socket.ping();
+    });
+  }
+}
+
+function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadResult>): CreatePlayer {
+  const workers = new SilentWorkers(clock);
+  const updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
+  const tracks = {
+    load,
+    playableInput: () => ({ kind: "http", url: "http://media.example/", container: undefined }) as const,
+  };
+  return (options) =>
+    new Player({ ...options, workers, tracks, updateTimer, clock, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not every answer is JSON
+  }
+}

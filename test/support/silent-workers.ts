@@ -1,0 +1,39 @@
+// Stands in for the WorkerPool where sound does not matter: every player gets a worker that does what it is told, says
+// nothing, and answers every request at once.
+
+import { CommandChannel, type Endpoint } from "../../src/bridge/channel.ts";
+import type { WorkerCommand } from "../../src/bridge/commands.ts";
+import type { WorkerProvider } from "../../src/control/players/player.ts";
+import { WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+
+export class SilentWorkers implements WorkerProvider {
+  readonly #clock: Clock;
+  #playerCount = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  attach(tenant: WorkerTenant): void {
+    const channel = new CommandChannel(silentEndpoint(), { clock: this.#clock, onEvent: () => undefined });
+    tenant.onWorkerAssigned(new WorkerHandle({ playerId: ++this.#playerCount, workerIndex: 0, channel }));
+  }
+
+  detach(): void {}
+}
+
+function silentEndpoint(): Endpoint {
+  let deliver: (message: unknown) => void = () => undefined;
+  return {
+    postMessage: (message) => {
+      const command = message as WorkerCommand;
+      if ("requestId" in command) {
+        queueMicrotask(() => deliver({ type: "reply", requestId: command.requestId, value: undefined }));
+      }
+    },
+    on: (_event, listener) => {
+      deliver = listener;
+    },
+  };
+}
