@@ -1,0 +1,126 @@
+// The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves any
+// more (discord-voice.md section 1.8). Last station before Discord, on the audio thread.
+
+import { createSocket, type Socket } from "node:dgram";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { encodeDiscoveryRequest, type ExternalAddress, parseDiscoveryResponse } from "./ip-discovery.ts";
+
+const DISCOVERY_TRIES_MAX = 6;
+const DISCOVERY_RESEND_MS = 500;
+const KEEP_ALIVE_MS = 5000;
+/**
+ * Every so many packets one asks how its sending went. Asking costs a microsecond a packet, so not all do; half a second
+ * is soon enough to notice a dead network.
+ */
+const PACKETS_PER_CHECK = 25;
+/** Sending has to fail for this long before the session is rebuilt. */
+const FAILING_MS_MAX = 3000;
+
+export interface UdpSocketOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly clock: Clock;
+  /** An error of the network, each time. */
+  readonly onError: (error: Error) => void;
+  /** Nothing has left for FAILING_MS_MAX: once. */
+  readonly onDead: (error: Error) => void;
+}
+
+export class UdpSocket {
+  readonly #options: UdpSocketOptions;
+  readonly #socket: Socket;
+  readonly #keepAlive = Buffer.alloc(8);
+  readonly #checkSent: (error: Error | null) => void;
+  #keepAliveTimer: Timer | undefined;
+  #packetCount = 0;
+  #packetCountAtKeepAlive = 0;
+  #failingSinceMs: number | undefined;
+  #hasFailedSinceCheck = false;
+  #isDead = false;
+  #isClosed = false;
+
+  constructor(options: UdpSocketOptions) {
+    this.#options = options;
+    this.#socket = createSocket("udp4");
+    // Connected sockets report "port unreachable" here, at any time.
+    this.#socket.on("error", (error) => this.#onError(error));
+    this.#checkSent = (error) => {
+      if (error !== null) this.#onError(error);
+      else if (!this.#hasFailedSinceCheck) this.#failingSinceMs = undefined;
+      this.#hasFailedSinceCheck = false;
+    };
+  }
+
+  /** Fixes the peer, so that foreign packets never reach us. Rejects with the system's error. */
+  connect(): Promise<void> {
+    const { port, address } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#socket.connect(port, address, (error?: Error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** Asks for our address as the server sees it, up to 6 times in 3 s. Undefined when no answer came. */
+  async discover(ssrc: number, signal: AbortSignal): Promise<ExternalAddress | undefined> {
+    const request = encodeDiscoveryRequest(ssrc);
+    let timer: Timer | undefined;
+    let settle: (found: ExternalAddress | undefined) => void = () => undefined;
+    const answer = new Promise<ExternalAddress | undefined>((resolve) => {
+      settle = resolve;
+    });
+    const onMessage = (packet: Uint8Array) => {
+      const found = parseDiscoveryResponse(packet);
+      if (found !== undefined) settle(found);
+    };
+    const onAbort = () => settle(undefined);
+    const ask = (triesLeft: number) => {
+      if (triesLeft === 0) return settle(undefined);
+      this.send(request);
+      timer = this.#options.clock.after(DISCOVERY_RESEND_MS, () => ask(triesLeft - 1));
+    };
+    this.#socket.on("message", onMessage);
+    signal.addEventListener("abort", onAbort);
+    ask(signal.aborted ? 0 : DISCOVERY_TRIES_MAX);
+    const found = await answer;
+    timer?.cancel();
+    this.#socket.off("message", onMessage);
+    signal.removeEventListener("abort", onAbort);
+    return found;
+  }
+
+  /** Sends one packet. The system may still read it for a moment when it is busy: do not overwrite it at once. */
+  send(packet: Uint8Array): void {
+    if (this.#isClosed) return;
+    if (this.#packetCount++ % PACKETS_PER_CHECK === 0) this.#socket.send(packet, this.#checkSent);
+    else this.#socket.send(packet);
+  }
+
+  /** From now on sends 8 bytes in every 5 s without sound, which holds the mapping of a NAT. Answers are not expected. */
+  startKeepAlive(): void {
+    this.#keepAliveTimer = this.#options.clock.after(KEEP_ALIVE_MS, () => {
+      if (this.#packetCount === this.#packetCountAtKeepAlive) {
+        this.#keepAlive.writeUInt32LE((this.#keepAlive.readUInt32LE(0) + 1) >>> 0, 0);
+        this.#socket.send(this.#keepAlive, this.#checkSent);
+      }
+      this.#packetCountAtKeepAlive = this.#packetCount;
+      this.startKeepAlive();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#keepAliveTimer?.cancel();
+    this.#socket.close();
+  }
+
+  #onError(error: Error): void {
+    if (this.#isClosed) return;
+    this.#hasFailedSinceCheck = true;
+    this.#options.onError(error);
+    const nowMs = this.#options.clock.now();
+    this.#failingSinceMs ??= nowMs;
+    if (this.#isDead || nowMs - this.#failingSinceMs < FAILING_MS_MAX) return;
+    this.#isDead = true;
+    this.#options.onDead(error);
+  }
+}

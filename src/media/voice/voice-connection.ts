@@ -1,0 +1,431 @@
+// One player's connection to Discord voice over its whole life: dials what the client brought, reconnects within bounds,
+// moves to another server without a gap, and tells the player what to do with its next frame. The player's only door to
+// media/voice; on the audio thread.
+
+import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import { NodeError, rootCause } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../log.ts";
+import { type Attempt, explainClose, type GatewayClose, ReconnectPlan, reactionsTo } from "./close-policy.ts";
+import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
+import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
+import type { VoiceGuard } from "./voice-guard.ts";
+import { type SessionLoss, VoiceSession } from "./voice-session.ts";
+
+/** Waits between the tries to open the gateway for the first time. */
+const DIAL_BACKOFF_MS: readonly number[] = [250, 750];
+/** In a move the old session goes on sounding for so long at most. */
+const MOVE_OVERLAP_MS_MAX = 10_000;
+
+/** The player implements it. */
+export interface VoiceListener {
+  /**
+   * On every change. `isConnected`: the gateway's WebSocket is open. `isReady`: sound can flow. `pingMs`: -1 without a
+   * connection, 0 before the first heartbeat is answered; changes at most once per heartbeat.
+   */
+  onVoiceState(state: VoiceState): void;
+  /** Given up (Discord's code), or replaced or closed by us (1000, "", false). What is retried is not reported. */
+  onVoiceClosed(close: GatewayClose): void;
+}
+
+export interface VoiceState {
+  readonly isConnected: boolean;
+  readonly isReady: boolean;
+  readonly pingMs: number;
+}
+
+/**
+ * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up to
+ * 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
+ */
+export type VoiceGate = "send" | "hold" | "discard" | "down";
+
+export interface VoiceConnectionOptions {
+  readonly guildId: string;
+  readonly userId: string;
+  readonly settings: WorkerSettings["voice"];
+  readonly guard: VoiceGuard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly listener: VoiceListener;
+}
+
+/** One set of credentials and what came of it so far. */
+interface Target {
+  readonly credentials: VoiceCredentials;
+  readonly url: string;
+  readonly plan: ReconnectPlan;
+  /** The gateway was open once: from then on the client believes in this connection, and its end is reported. */
+  hasOpened: boolean;
+  dialFailures: number;
+  isXchachaForced: boolean;
+  /** A new session for want of a DAVE group is tried once. */
+  hasBeenRebuiltForDave: boolean;
+}
+
+type State =
+  | { readonly kind: "down" }
+  | {
+      readonly kind: "active";
+      readonly target: Target;
+      /** Undefined between two sessions. */
+      readonly session: VoiceSession | undefined;
+      /** The session of the credentials before, which sounds until `session` can. */
+      readonly previous: VoiceSession | undefined;
+      /** The next attempt, when one is due later. */
+      readonly retry: { readonly timer: Timer; readonly run: () => void } | undefined;
+    }
+  | { readonly kind: "closed" };
+
+type ActiveState = Extract<State, { kind: "active" }>;
+
+interface Waiter {
+  readonly target: Target;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: Timer;
+}
+
+const DISCONNECTED: VoiceState = { isConnected: false, isReady: false, pingMs: -1 };
+const CLOSED_BY_US: GatewayClose = { code: 1000, reason: "", isByRemote: false };
+
+export class VoiceConnection {
+  readonly counters: Readonly<VoiceCounters>;
+  readonly #counters: VoiceCounters;
+  readonly #options: VoiceConnectionOptions;
+  readonly #logger: Logger;
+  #state: State = { kind: "down" };
+  /** The session frames go to: the old one while a move is under way. */
+  #sounding: VoiceSession | undefined;
+  #overlapTimer: Timer | undefined;
+  #waiters: Waiter[] = [];
+  #shown: VoiceState = DISCONNECTED;
+
+  constructor(options: VoiceConnectionOptions) {
+    this.#options = options;
+    this.#logger = options.logger.child({ guildId: options.guildId });
+    this.#counters = createVoiceCounters();
+    this.counters = this.#counters;
+  }
+
+  get gate(): VoiceGate {
+    if (this.#sounding !== undefined) return this.#sounding.gate;
+    return this.#state.kind === "active" ? "hold" : "down";
+  }
+
+  /**
+   * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values move
+   * it, and the old session sounds on until the new one can. Rejects with NodeError "voice-connect-failed" when it could
+   * not be opened within `settings.connectTimeoutMs`; nothing is tried any further then.
+   */
+  connect(credentials: VoiceCredentials): Promise<void> {
+    if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
+    if (this.#state.kind === "active" && isSame(this.#state.target.credentials, credentials)) {
+      if (this.#state.session?.isOpen) return Promise.resolve();
+      this.#hurry(this.#state);
+      return this.#waitForOpen(this.#state.target);
+    }
+    const endpoint = parseVoiceEndpoint(credentials.endpoint);
+    if (endpoint === undefined) return Promise.reject(connectFailed("the endpoint is not a host name with a port"));
+    const target: Target = {
+      credentials,
+      url: gatewayUrl(endpoint, this.#options.settings.gatewayScheme),
+      plan: new ReconnectPlan(this.#options.random),
+      hasOpened: false,
+      dialFailures: 0,
+      isXchachaForced: false,
+      hasBeenRebuiltForDave: false,
+    };
+    const opened = this.#waitForOpen(target);
+    this.#moveTo(target);
+    return opened;
+  }
+
+  /**
+   * Sends one Opus packet of 20 ms, called every 20 ms. Announces Speaking itself. False when it could not be sent; the
+   * counters say why.
+   */
+  sendFrame(opus: Uint8Array): boolean {
+    if (this.#sounding !== undefined) return this.#sounding.sendFrame(opus);
+    this.#counters.framesRefused++;
+    return false;
+  }
+
+  /** Sends one silence frame: five of them end sound. False when nothing was sounding. */
+  sendSilence(): boolean {
+    return this.#sounding?.sendSilence() ?? false;
+  }
+
+  /** After the silence frames: tells Discord that we do not speak any more. */
+  stopSpeaking(): void {
+    this.#sounding?.stopSpeaking();
+  }
+
+  /** Lets the time of `count` frames pass that were skipped (late, paused). */
+  skipFrames(count: number): void {
+    this.#sounding?.skipFrames(count);
+  }
+
+  /** Ends it for good. Reports 1000 when it was connected. */
+  close(): void {
+    if (this.#state.kind === "closed") return;
+    const wasOpened = this.#state.kind === "active" && this.#state.target.hasOpened;
+    this.#enter({ kind: "closed" });
+    this.#rejectWaiters(connectFailed("the player was closed"));
+    if (wasOpened) this.#report(CLOSED_BY_US);
+    this.#publish();
+  }
+
+  // Opening.
+
+  #moveTo(target: Target): void {
+    const before = this.#state;
+    const previous = before.kind === "active" ? this.#pickSounding(before) : undefined;
+    const wasOpened = before.kind === "active" && before.target.hasOpened;
+    this.#enter({ kind: "active", target, session: undefined, previous, retry: undefined });
+    if (wasOpened) this.#report(CLOSED_BY_US);
+    this.#publish();
+    if (previous !== undefined) {
+      this.#overlapTimer = this.#options.clock.after(MOVE_OVERLAP_MS_MAX, () => this.#dropPrevious());
+    }
+    this.#openSession(target);
+  }
+
+  /** The session that goes on sounding while the next one is set up. */
+  #pickSounding({ session, previous }: ActiveState): VoiceSession | undefined {
+    if (session !== undefined && session.gate !== "hold") return session;
+    return previous;
+  }
+
+  #openSession(target: Target): void {
+    const state = this.#state;
+    if (state.kind !== "active" || state.target !== target) return;
+    const { guildId, userId, settings, guard, clock, random } = this.#options;
+    try {
+      const session = new VoiceSession({
+        url: target.url,
+        credentials: target.credentials,
+        guildId,
+        userId,
+        connectTimeoutMs: settings.connectTimeoutMs,
+        isPlainFallbackAllowed: settings.isPlainFallbackAllowed,
+        isXchachaForced: target.isXchachaForced,
+        guard,
+        clock,
+        random,
+        logger: this.#logger,
+        counters: this.#counters,
+        parent: {
+          onSessionOpen: (opened) => this.#onSessionOpen(opened),
+          onSessionWorking: (working) => this.#onSessionWorking(working),
+          onSessionChanged: (changed) => this.#onSessionChanged(changed),
+          onSessionLost: (lost, loss) => this.#onSessionLost(lost, loss),
+          onSessionStuck: (stuck) => this.#onSessionStuck(stuck),
+        },
+      });
+      this.#enter({ ...state, session, retry: undefined });
+    } catch (error) {
+      // The guard refused the address.
+      this.#giveUp({ code: 1006, reason: "", isByRemote: false }, error);
+    }
+  }
+
+  #onSessionOpen(session: VoiceSession): void {
+    if (this.#state.kind !== "active" || session !== this.#state.session) return;
+    this.#state.target.hasOpened = true;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { timer, resolve } of waiters) {
+      timer.cancel();
+      resolve();
+    }
+  }
+
+  #onSessionWorking(session: VoiceSession): void {
+    if (this.#state.kind === "active" && session === this.#state.session) {
+      this.#state.target.plan.markWorking(this.#options.clock.now());
+    }
+  }
+
+  #onSessionChanged(session: VoiceSession): void {
+    if (this.#state.kind !== "active" || session !== this.#state.session) return;
+    if (session.isReady) this.#dropPrevious();
+    this.#publish();
+  }
+
+  #dropPrevious(): void {
+    if (this.#state.kind === "active") this.#enter({ ...this.#state, previous: undefined });
+  }
+
+  // Losing.
+
+  #onSessionLost(session: VoiceSession, loss: SessionLoss): void {
+    const state = this.#state;
+    if (state.kind !== "active") return;
+    if (session === state.previous) return this.#onPreviousLost(loss);
+    if (session !== state.session) return;
+    const { code, reason, isByRemote, isResumable } = loss;
+    this.#logger.info("voice connection lost", { code, reason, isByRemote, meaning: explainClose(code) });
+    if (!state.target.hasOpened) return this.#onDialFailed(state, loss);
+    const nowMs = this.#options.clock.now();
+    const attempt = loss.isFinal ? undefined : state.target.plan.next({ code, nowMs, isResumable });
+    if (attempt === undefined) this.#giveUp({ code, reason, isByRemote }, loss.cause);
+    else this.#retryLater(state, attempt);
+    this.#publish();
+  }
+
+  /** A lost network does not stop packets that another way may carry; a server that closed will not take them. */
+  #onPreviousLost({ code, isResumable }: SessionLoss): void {
+    if (!isResumable || reactionsTo(code)[0] !== "resume") this.#dropPrevious();
+  }
+
+  #onDialFailed(state: ActiveState, { code, reason, isByRemote, cause }: SessionLoss): void {
+    const backoffMs = DIAL_BACKOFF_MS[state.target.dialFailures++];
+    if (backoffMs === undefined || !isTransient(cause)) return this.#giveUp({ code, reason, isByRemote }, cause);
+    this.#retryLater(state, { reaction: "identify", delayMs: backoffMs * (0.75 + this.#options.random.unit() / 2) });
+  }
+
+  #retryLater(state: ActiveState, { reaction, delayMs }: Attempt): void {
+    const { target, session } = state;
+    const run = () => {
+      if (reaction === "resume") {
+        if (this.#state.kind === "active") this.#enter({ ...this.#state, retry: undefined });
+        session?.resume();
+      } else {
+        if (target.hasOpened) this.#counters.reconnects++;
+        this.#openSession(target);
+      }
+    };
+    if (reaction === "identifyWithXchacha") target.isXchachaForced = true;
+    const timer = this.#options.clock.after(delayMs, run);
+    this.#enter({ ...state, session: reaction === "resume" ? session : undefined, retry: { timer, run } });
+  }
+
+  /** The client asked for the same again: do not make it wait for the back-off. */
+  #hurry({ retry }: ActiveState): void {
+    if (retry === undefined) return;
+    retry.timer.cancel();
+    retry.run();
+  }
+
+  #onSessionStuck(session: VoiceSession): void {
+    const state = this.#state;
+    if (state.kind !== "active" || session !== state.session || state.target.hasBeenRebuiltForDave) return;
+    state.target.hasBeenRebuiltForDave = true;
+    const nowMs = this.#options.clock.now();
+    const attempt = state.target.plan.next({ code: 1006, nowMs, isResumable: false });
+    if (attempt === undefined) return;
+    this.#retryLater(state, attempt);
+    this.#publish();
+  }
+
+  #giveUp(close: GatewayClose, cause: unknown): void {
+    if (this.#state.kind !== "active") return;
+    const { hasOpened } = this.#state.target;
+    this.#enter({ kind: "down" });
+    const { code, reason } = close;
+    this.#logger.warn("gave up the voice connection", { code, reason, meaning: explainClose(code), error: cause });
+    this.#rejectWaiters(connectFailed(describe(close, cause), cause));
+    if (hasOpened) this.#report(close);
+    this.#publish();
+  }
+
+  // Waiting for it to open.
+
+  #waitForOpen(target: Target): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timeoutMs = this.#options.settings.connectTimeoutMs;
+      const timer = this.#options.clock.after(timeoutMs, () => this.#onOpenTimeout(target, timeoutMs));
+      this.#waiters.push({ target, resolve, reject, timer });
+    });
+  }
+
+  #onOpenTimeout(target: Target, timeoutMs: number): void {
+    const isUnopened = this.#state.kind === "active" && this.#state.target === target && !target.hasOpened;
+    const close = { code: 1006, reason: `no answer within ${timeoutMs} ms`, isByRemote: false };
+    if (isUnopened) this.#giveUp(close, undefined);
+    else this.#rejectWaiters(connectFailed(close.reason), target);
+  }
+
+  /** Rejects those who wait for `target`, or all. */
+  #rejectWaiters(error: NodeError, target?: Target): void {
+    const rejected = this.#waiters.filter((waiter) => target === undefined || waiter.target === target);
+    this.#waiters = this.#waiters.filter((waiter) => !rejected.includes(waiter));
+    for (const { timer, reject } of rejected) {
+      timer.cancel();
+      reject(error);
+    }
+  }
+
+  // State and listener.
+
+  /** The only place that changes the state: closes what the next one does not hold. */
+  #enter(next: State): void {
+    const before = this.#state;
+    this.#state = next;
+    const kept = next.kind === "active" ? [next.session, next.previous] : [];
+    const { session, previous } = next.kind === "active" ? next : { session: undefined, previous: undefined };
+    this.#sounding = previous ?? session;
+    if (previous === undefined) this.#overlapTimer?.cancel();
+    if (before.kind !== "active") return;
+    if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry)) before.retry.timer.cancel();
+    for (const old of [before.session, before.previous]) if (old !== undefined && !kept.includes(old)) old.close();
+  }
+
+  #publish(): void {
+    const session = this.#state.kind === "active" ? this.#state.session : undefined;
+    const isConnected = session?.isOpen ?? false;
+    const next = { isConnected, isReady: session?.isReady ?? false, pingMs: isConnected ? (session?.pingMs ?? 0) : -1 };
+    const shown = this.#shown;
+    if (next.isConnected === shown.isConnected && next.isReady === shown.isReady && next.pingMs === shown.pingMs) return;
+    this.#shown = next;
+    this.#tell(() => this.#options.listener.onVoiceState(next));
+  }
+
+  #report(close: GatewayClose): void {
+    this.#tell(() => this.#options.listener.onVoiceClosed(close));
+  }
+
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#logger.error("a voice listener failed", { error });
+    }
+  }
+}
+
+function isSame(a: VoiceCredentials, b: VoiceCredentials): boolean {
+  return (
+    a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId
+  );
+}
+
+/** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */
+function isTransient(cause: unknown): boolean {
+  if (cause instanceof NodeError) return false;
+  if (!(cause instanceof Error)) return true;
+  const isUnknownName = "code" in cause && cause.code === "ENOTFOUND";
+  return !isUnknownName && !/^Unexpected server response: [34]/.test(cause.message);
+}
+
+function describe({ code, reason }: GatewayClose, cause: unknown): string {
+  if (cause !== undefined) return rootMessage(cause);
+  return reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`;
+}
+
+function rootMessage(cause: unknown): string {
+  const root = rootCause(cause);
+  return root instanceof Error ? root.message : String(root);
+}
+
+function connectFailed(why: string, cause?: unknown): NodeError {
+  return new NodeError(
+    "voice-connect-failed",
+    `connecting to the Discord voice server: ${why}; let the bot join the channel again`,
+    cause === undefined ? {} : { cause },
+  );
+}

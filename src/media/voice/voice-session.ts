@@ -1,0 +1,419 @@
+// One voice session with Discord: from Identify through IP discovery and Session Description to flowing sound, across
+// any number of resumes (discord-voice.md sections 1.3, 1.5). A new Identify is a new one of these. Below the voice
+// connection, which decides about reconnecting and moves; on the audio thread.
+
+import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
+import { isIPv4 } from "node:net";
+import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../log.ts";
+import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
+import { type DaveGate, DaveSession } from "./dave-session.ts";
+import {
+  type GatewayMessage,
+  OPCODE,
+  type ReadyMessage,
+  type SessionDescriptionMessage,
+} from "./gateway-messages.ts";
+import { GatewaySocket } from "./gateway-socket.ts";
+import { MediaPath } from "./media-path.ts";
+import { RtpStream, randomRtpStart } from "./rtp-stream.ts";
+import {
+  chooseEncryptionMode,
+  createSealer,
+  isEncryptionMode,
+  prepareEncryption,
+  XCHACHA_MODE,
+} from "./transport-encryption.ts";
+import { UdpSocket } from "./udp-socket.ts";
+import type { VoiceCounters } from "./voice-counters.ts";
+import type { VoiceGuard } from "./voice-guard.ts";
+
+/** Longest wait for each answer of the handshake. */
+const STEP_MS_MAX = 10_000;
+/** Unknown encryption mode: the server's own code for it, used when it offers none we know. */
+const CLOSE_UNKNOWN_MODE = 4016;
+const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
+
+export interface SessionLoss extends GatewayClose {
+  /** What made it impossible to open the gateway, if that was it. */
+  readonly cause: unknown;
+  /** True when `resume()` makes sense; sound still goes out meanwhile. Otherwise the session is over. */
+  readonly isResumable: boolean;
+  /** True when trying again cannot help. */
+  readonly isFinal: boolean;
+}
+
+type LossDetails = Partial<Pick<SessionLoss, "cause" | "code" | "isFinal">>;
+
+/** What a session needs of the connection it belongs to. */
+export interface VoiceSessionParent {
+  /** The gateway's WebSocket is open, for the first time or again. */
+  onSessionOpen(session: VoiceSession): void;
+  /** Op 4 or Resumed: the session works. */
+  onSessionWorking(session: VoiceSession): void;
+  /** Something of `gate`, `isOpen`, `isReady`, `pingMs` may be different now. */
+  onSessionChanged(session: VoiceSession): void;
+  onSessionLost(session: VoiceSession, loss: SessionLoss): void;
+  /** End-to-end encryption does not come about; a new session might help. */
+  onSessionStuck(session: VoiceSession): void;
+}
+
+export interface VoiceSessionOptions {
+  readonly url: string;
+  readonly credentials: VoiceCredentials;
+  readonly guildId: string;
+  readonly userId: string;
+  readonly connectTimeoutMs: number;
+  readonly isPlainFallbackAllowed: boolean;
+  /** Ask for the mode every server knows, whatever it offers. */
+  readonly isXchachaForced: boolean;
+  readonly guard: VoiceGuard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly counters: VoiceCounters;
+  readonly parent: VoiceSessionParent;
+}
+
+/** What a session keeps across resumes. */
+interface Media {
+  readonly ssrc: number;
+  readonly secretKey: Uint8Array;
+  readonly path: MediaPath;
+}
+
+type State =
+  /** The WebSocket is being opened; with `media` it is to resume. */
+  | { readonly kind: "opening"; readonly gateway: GatewaySocket; readonly media: Media | undefined }
+  | { readonly kind: "identifying"; readonly gateway: GatewaySocket }
+  | { readonly kind: "discovering"; readonly gateway: GatewaySocket; readonly udp: UdpSocket; readonly ssrc: number }
+  | { readonly kind: "selecting"; readonly gateway: GatewaySocket; readonly udp: UdpSocket; readonly ssrc: number }
+  | { readonly kind: "resuming"; readonly gateway: GatewaySocket; readonly media: Media }
+  | { readonly kind: "live"; readonly gateway: GatewaySocket; readonly media: Media }
+  /** Without a WebSocket, waiting to be told to resume; sound goes on. */
+  | { readonly kind: "detached"; readonly media: Media }
+  | { readonly kind: "closed" };
+
+export class VoiceSession {
+  readonly #options: VoiceSessionOptions;
+  readonly #clock: Clock;
+  readonly #parent: VoiceSessionParent;
+  #dave: DaveSession;
+  #state: State;
+  /** The `media` of the state, at hand for every frame. */
+  #media: Media | undefined;
+  #stepTimer: Timer | undefined;
+  #handshake = new AbortController();
+  #lastSeq = -1;
+  #pingMs = 0;
+  /** What Discord was told last; undefined when this SSRC was never announced. */
+  #speaking: 0 | 1 | undefined;
+
+  /** Dials at once. Throws NodeError "address-refused" for a literal address that may not be dialled. */
+  constructor(options: VoiceSessionOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#parent = options.parent;
+    this.#dave = this.#createDave();
+    this.#state = { kind: "opening", gateway: this.#openGateway(), media: undefined };
+  }
+
+  get gate(): DaveGate {
+    return this.#media === undefined ? "hold" : this.#dave.gate;
+  }
+
+  /** The gateway's WebSocket is open. */
+  get isOpen(): boolean {
+    const { kind } = this.#state;
+    return kind !== "opening" && kind !== "detached" && kind !== "closed";
+  }
+
+  /** Frames have somewhere to go, or nobody is there to hear them. */
+  get isReady(): boolean {
+    return this.gate !== "hold";
+  }
+
+  /** Milliseconds of the last heartbeat's round trip; 0 before the first. */
+  get pingMs(): number {
+    return this.#pingMs;
+  }
+
+  /** After a resumable loss: opens a new WebSocket and takes the session up again. */
+  resume(): void {
+    if (this.#state.kind !== "detached") return;
+    const { media } = this.#state;
+    this.#enter({ kind: "opening", gateway: this.#openGateway(), media });
+  }
+
+  sendFrame(opus: Uint8Array): boolean {
+    const media = this.#media;
+    if (media === undefined || this.#dave.gate !== "send") return this.#refuse();
+    if (this.#speaking !== 1) this.#speak(1);
+    const payload = this.#dave.encrypt(opus);
+    if (payload !== undefined) return this.#dispatch(media, payload);
+    media.path.skipFrames(1);
+    return this.#refuse();
+  }
+
+  /** Only while speaking: silence announces the end of sound and says nothing by itself. */
+  sendSilence(): boolean {
+    if (this.#media === undefined || this.#speaking !== 1) return false;
+    return this.#dispatch(this.#media, SILENCE_FRAME);
+  }
+
+  stopSpeaking(): void {
+    if (this.#speaking === 1) this.#speak(0);
+  }
+
+  skipFrames(count: number): void {
+    this.#media?.path.skipFrames(count);
+  }
+
+  /** Ends the session from our side; nothing is reported. */
+  close(): void {
+    this.#enter({ kind: "closed" });
+  }
+
+  #refuse(): false {
+    this.#options.counters.framesRefused++;
+    return false;
+  }
+
+  #dispatch(media: Media, payload: Uint8Array): boolean {
+    const outcome = media.path.send(payload);
+    if (outcome === "sent") {
+      this.#options.counters.packetsSent++;
+      return true;
+    }
+    // Out of the tick: it takes the session apart.
+    if (outcome === "exhausted") this.#clock.after(0, () => this.#fail("the packet counter is used up"));
+    return this.#refuse();
+  }
+
+  #speak(speaking: 0 | 1): void {
+    if (this.#media === undefined) return;
+    this.#speaking = speaking;
+    this.#sendJson(OPCODE.speaking, { speaking, delay: 0, ssrc: this.#media.ssrc });
+  }
+
+  // The gateway.
+
+  #openGateway(): GatewaySocket {
+    const { url, connectTimeoutMs, guard, clock } = this.#options;
+    const listener = {
+      onGatewayOpen: () => this.#onGatewayOpen(),
+      onGatewayMessage: (message: GatewayMessage) => this.#onMessage(message),
+      onGatewayPing: (pingMs: number) => this.#onPing(pingMs),
+      onGatewayClosed: (close: GatewayClose & { readonly cause: unknown }) => this.#lose(close),
+    };
+    return new GatewaySocket({ url, connectTimeoutMs, guard, clock, lastSeq: this.#lastSeq, listener });
+  }
+
+  #sendJson(opcode: number, data: unknown): void {
+    if ("gateway" in this.#state) this.#state.gateway.sendJson(opcode, data);
+  }
+
+  #onGatewayOpen(): void {
+    if (this.#state.kind !== "opening") return;
+    const { gateway, media } = this.#state;
+    const { guildId, userId, credentials } = this.#options;
+    const identity = { server_id: guildId, session_id: credentials.sessionId, token: credentials.token };
+    if (media === undefined) {
+      const version = { max_dave_protocol_version: DAVE_PROTOCOL_VERSION };
+      gateway.sendJson(OPCODE.identify, { ...identity, user_id: userId, ...version });
+      this.#enter({ kind: "identifying", gateway });
+    } else {
+      gateway.sendJson(OPCODE.resume, { ...identity, seq_ack: gateway.lastSeq });
+      this.#enter({ kind: "resuming", gateway, media });
+    }
+    this.#parent.onSessionOpen(this);
+    this.#parent.onSessionChanged(this);
+  }
+
+  #onMessage(message: GatewayMessage): void {
+    switch (message.kind) {
+      case "ready":
+        return this.#onReady(message);
+      case "sessionDescription":
+        return this.#onSessionDescription(message);
+      case "resumed":
+        return this.#onResumed();
+      case "hello":
+      case "heartbeatRequest":
+      case "heartbeatAck":
+      case "ignored":
+        return;
+      default:
+        this.#dave.handle(message);
+    }
+  }
+
+  #onPing(pingMs: number): void {
+    if (pingMs === this.#pingMs) return;
+    this.#pingMs = pingMs;
+    this.#parent.onSessionChanged(this);
+  }
+
+  // The handshake.
+
+  /** Normally the answer to Identify; after a Resume it means that the server chose a new session. */
+  #onReady(message: ReadyMessage): void {
+    if (this.#state.kind === "resuming") this.#startOver();
+    if (this.#state.kind !== "identifying") return;
+    const { gateway } = this.#state;
+    if (!isIPv4(message.address)) return this.#fail("the voice server named no IPv4 address");
+    try {
+      this.#options.guard.check(message.address);
+    } catch (cause) {
+      return this.#fail("the voice server's UDP address is refused", { cause, isFinal: true });
+    }
+    const udp = this.#createUdp(message);
+    this.#enter({ kind: "discovering", gateway, udp, ssrc: message.ssrc });
+    gateway.sendJson(OPCODE.mediaSinkWants, { any: 0 });
+    this.#discover(message, udp).catch((error: unknown) => {
+      if (!this.#handshake.signal.aborted) this.#fail("no UDP connection to the voice server", { cause: error });
+    });
+  }
+
+  #startOver(): void {
+    if (this.#state.kind !== "resuming") return;
+    const { gateway } = this.#state;
+    this.#dave.close();
+    this.#dave = this.#createDave();
+    this.#speaking = undefined;
+    this.#enter({ kind: "identifying", gateway });
+    this.#parent.onSessionChanged(this);
+  }
+
+  #createUdp({ address, port }: ReadyMessage): UdpSocket {
+    const { clock, counters, logger } = this.#options;
+    return new UdpSocket({
+      address,
+      port,
+      clock,
+      onError: () => {
+        counters.udpErrors++;
+      },
+      onDead: (error) => {
+        logger.warn("nothing reaches the voice server over UDP", { error });
+        this.#fail("nothing reaches the voice server over UDP");
+      },
+    });
+  }
+
+  async #discover({ ssrc, modes }: ReadyMessage, udp: UdpSocket): Promise<void> {
+    const { signal } = this.#handshake;
+    await Promise.all([udp.connect(), prepareEncryption()]);
+    const found = await udp.discover(ssrc, signal);
+    if (signal.aborted || this.#state.kind !== "discovering") return;
+    const mode = this.#options.isXchachaForced ? XCHACHA_MODE : chooseEncryptionMode(modes);
+    if (mode === undefined) return this.#fail("no common encryption mode", { code: CLOSE_UNKNOWN_MODE });
+    // The address only matters to those who want to hear something: without an answer sound may flow all the same.
+    if (found === undefined) this.#options.logger.warn("no answer to IP discovery, going on without it");
+    const { address, port } = found ?? { address: "0.0.0.0", port: 0 };
+    const { gateway } = this.#state;
+    this.#enter({ kind: "selecting", gateway, udp, ssrc });
+    gateway.sendJson(OPCODE.selectProtocol, { protocol: "udp", data: { address, port, mode } });
+  }
+
+  #onSessionDescription({ mode, secretKey, daveVersion }: SessionDescriptionMessage): void {
+    if (this.#state.kind === "live") return this.#onNewKey(mode, secretKey);
+    if (this.#state.kind !== "selecting") return;
+    if (!isEncryptionMode(mode)) return this.#fail("an unknown encryption mode", { code: CLOSE_UNKNOWN_MODE });
+    const { gateway, udp, ssrc } = this.#state;
+    const rtp = new RtpStream(ssrc, randomRtpStart(this.#options.random));
+    const path = new MediaPath({ udp, rtp, sealer: createSealer(mode, secretKey) });
+    udp.startKeepAlive();
+    this.#enter({ kind: "live", gateway, media: { ssrc, secretKey, path } });
+    this.#parent.onSessionWorking(this);
+    this.#dave.start(daveVersion);
+    // Makes the SSRC known: the first packet must not overtake its announcement.
+    this.#speak(0);
+    this.#parent.onSessionChanged(this);
+  }
+
+  /** A second op 4 replaces the key; a repeated one must not restart its counter. */
+  #onNewKey(mode: string, secretKey: Uint8Array): void {
+    if (this.#state.kind !== "live" || !isEncryptionMode(mode)) return;
+    const { gateway, media } = this.#state;
+    if (Buffer.compare(media.secretKey, secretKey) === 0) return;
+    media.path.replaceSealer(createSealer(mode, secretKey));
+    this.#enter({ kind: "live", gateway, media: { ...media, secretKey } });
+  }
+
+  #onResumed(): void {
+    if (this.#state.kind !== "resuming") return;
+    const { gateway, media } = this.#state;
+    this.#enter({ kind: "live", gateway, media });
+    this.#options.counters.resumes++;
+    if (this.#speaking !== undefined) this.#speak(this.#speaking);
+    this.#parent.onSessionWorking(this);
+    this.#parent.onSessionChanged(this);
+  }
+
+  // End-to-end encryption.
+
+  #createDave(): DaveSession {
+    const { userId, credentials, isPlainFallbackAllowed, clock, logger, counters } = this.#options;
+    const parent = {
+      sendDaveJson: (opcode: number, data: unknown) => this.#sendJson(opcode, data),
+      sendDaveBinary: (opcode: number, payload: Uint8Array) => {
+        if ("gateway" in this.#state) this.#state.gateway.sendBinary(opcode, payload);
+      },
+      onDaveGateChanged: () => this.#parent.onSessionChanged(this),
+      onDaveStuck: () => this.#parent.onSessionStuck(this),
+    };
+    const { channelId } = credentials;
+    return new DaveSession({ userId, channelId, isPlainFallbackAllowed, clock, logger, counters, parent });
+  }
+
+  // Endings.
+
+  /** We give the session up: it cannot be resumed. */
+  #fail(reason: string, { cause, code = CLOSE_ABNORMAL, isFinal = false }: LossDetails = {}): void {
+    if (this.#state.kind === "closed") return;
+    this.#enter({ kind: "closed" });
+    this.#parent.onSessionLost(this, { code, reason, isByRemote: false, cause, isResumable: false, isFinal });
+  }
+
+  /** The WebSocket is gone. What can be resumed stays alive without it. */
+  #lose(close: GatewayClose & { readonly cause: unknown }): void {
+    const media = this.#media;
+    this.#enter(media === undefined ? { kind: "closed" } : { kind: "detached", media });
+    this.#parent.onSessionLost(this, { ...close, isResumable: media !== undefined, isFinal: false });
+  }
+
+  /** The only place that changes the state: releases what the next one does not hold and watches over its length. */
+  #enter(next: State): void {
+    const before = this.#state;
+    if (before.kind === "closed") return;
+    this.#state = next;
+    this.#stepTimer?.cancel();
+    if ("gateway" in before) this.#leaveGateway(before.gateway, next);
+    if ("udp" in before && !("udp" in next) && next.kind !== "live") before.udp.close();
+    this.#media = "media" in next ? next.media : undefined;
+    if ("media" in before && this.#media?.path !== before.media?.path) before.media?.path.close();
+    if (next.kind === "closed") this.#dave.close();
+    if (next.kind === "closed" || next.kind === "identifying") {
+      this.#handshake.abort();
+      this.#handshake = new AbortController();
+    }
+    const isStep = next.kind !== "opening" && next.kind !== "live" && next.kind !== "detached" && next.kind !== "closed";
+    if (isStep) this.#stepTimer = this.#clock.after(STEP_MS_MAX, () => this.#onStepTimeout(next.kind));
+  }
+
+  #leaveGateway(gateway: GatewaySocket, next: State): void {
+    if ("gateway" in next && next.gateway === gateway) return;
+    this.#lastSeq = gateway.lastSeq;
+    this.#options.counters.malformedMessages += gateway.malformedCount;
+    gateway.close(1000);
+  }
+
+  #onStepTimeout(step: State["kind"]): void {
+    const reason = `no answer while ${step}`;
+    if (step !== "resuming") return this.#fail(reason);
+    this.#lose({ code: CLOSE_ABNORMAL, reason, isByRemote: false, cause: undefined });
+  }
+}
