@@ -18,7 +18,8 @@ import type { ConfigProblem } from "./written-setting.ts";
 export interface LoadConfigOptions {
   /** `--key=value` and `--config FILE`. */
   readonly args: readonly string[];
-  readonly env: Variables;
+  /** Default: the environment of this process. */
+  readonly env?: Variables;
   readonly cwd: string;
   /** The text of a file, undefined when there is none. */
   readonly readFile?: (path: string) => string | undefined;
@@ -43,7 +44,7 @@ export interface LoadedConfig {
  * @throws NodeError "config-invalid" naming every mistake with its place, "config-unreadable"
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
-  const { args, env, cwd, readFile = readTextFile, realPath = realFolder } = options;
+  const { args, env = process.env, cwd, readFile = readTextFile, realPath = realFolder } = options;
   const table = new SettingTable();
   const fromArguments = readArguments(args);
   table.problems.push(...fromArguments.problems);

@@ -1,10 +1,11 @@
 // The part of the configuration that an audio worker is told when it starts. Main thread.
 
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import { VERSION } from "../version.ts";
 import type { NodeConfig } from "./node-config.ts";
 
-/** `userAgent` is what media servers are told. The result holds the proxy's password as plain text: never log it. */
-export function toWorkerSettings(config: NodeConfig, options: { readonly userAgent: string }): WorkerSettings {
+/** The result holds the proxy's password as plain text: never log it. */
+export function toWorkerSettings(config: NodeConfig): WorkerSettings {
   return {
     networkAllow: config.network.allow,
     // A source that is off must not be reachable by an encoded track either.
@@ -17,7 +18,7 @@ export function toWorkerSettings(config: NodeConfig, options: { readonly userAge
     http: {
       connectTimeoutMs: config.http.connectTimeoutMs,
       socketTimeoutMs: config.http.socketTimeoutMs,
-      userAgent: options.userAgent,
+      userAgent: `Tonearm/${VERSION}`,
       proxyUrl: config.http.proxyUrl?.reveal(),
     },
     voice: config.voice,

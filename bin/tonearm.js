@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// The command `tonearm`. Plain JavaScript, so that it can say what is missing when nothing has been built or Node is old.
+
+import { existsSync } from "node:fs";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const main = new URL("../dist/src/main.js", import.meta.url);
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Tonearm needs Node.js 20.19 or newer, this is ${process.versions.node}. See https://nodejs.org.`);
+  process.exitCode = 1;
+} else if (!existsSync(main)) {
+  console.error(
+    "Tonearm has not been built yet. Run `npm ci` (or `npm run build`) in its folder, then start it again.",
+  );
+  process.exitCode = 1;
+} else {
+  await import(main.href);
+}

@@ -1,0 +1,36 @@
+// What a check of `tonearm doctor` is: a name, and a look at one thing that ends in one line. Main thread.
+
+export type CheckStatus = "ok" | "warn" | "fail";
+
+export interface CheckResult {
+  readonly status: CheckStatus;
+  /** What was found, in a few words. */
+  readonly found: string;
+  /** What to do about it; for everything but `ok`. */
+  readonly advice?: string;
+}
+
+export interface Check {
+  readonly name: string;
+  /** May reject: the doctor reports that as `fail`. Ends within a few seconds. */
+  run(): Promise<CheckResult>;
+}
+
+/** The line of one check: `ok    DNS         discord.com is 162.159.137.232`. */
+export function checkLine(name: string, { status, found, advice }: CheckResult): string {
+  const line = `${status.padEnd(5)} ${name.padEnd(15)} ${found}`;
+  return advice === undefined ? line : `${line}: ${advice}`;
+}
+
+/** Rejects with `message` unless `promise` settles in time. */
+export async function within<T>(promise: Promise<T>, timeoutMs: number, message: string): Promise<T> {
+  let timeout: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timeout = setTimeout(() => reject(new Error(message)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timeout);
+  }
+}

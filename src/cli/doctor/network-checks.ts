@@ -1,0 +1,107 @@
+// The doctor's look at the network: can the port be had, do names resolve, does UDP work. Main thread.
+
+import { createSocket, type Socket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { type Check, type CheckResult, within } from "./check.ts";
+
+const DISCORD_HOST = "discord.com";
+const DISCORD_PORT = 443;
+const DNS_TIMEOUT_MS = 3000;
+const UDP_TIMEOUT_MS = 1000;
+
+/** Listens on the configured address for a moment. */
+export function portCheck({ address, port }: NodeConfig["server"]): Check {
+  return {
+    name: "port",
+    async run() {
+      const server = createServer();
+      try {
+        server.listen(port, address);
+        await once(server, "listening");
+        return { status: "ok", found: `${address}:${port} can be listened on` };
+      } catch (error) {
+        return portTrouble(error, `${address}:${port}`);
+      } finally {
+        server.close();
+      }
+    },
+  };
+}
+
+/** `resolve` is replaced in tests. */
+export function dnsCheck(resolve: (host: string) => Promise<string> = resolveHost): Check {
+  return {
+    name: "DNS",
+    async run() {
+      try {
+        const address = await within(resolve(DISCORD_HOST), DNS_TIMEOUT_MS, "no answer");
+        return { status: "ok", found: `${DISCORD_HOST} is ${address}` };
+      } catch {
+        // Whatever kept the name from resolving, the advice is the same.
+        return { status: "warn", found: `${DISCORD_HOST} does not resolve`, advice: "check the network and its DNS" };
+      }
+    },
+  };
+}
+
+/** A datagram to ourselves and back, as voice needs it. */
+export const udpCheck: Check = {
+  name: "UDP",
+  async run() {
+    const [sender, receiver] = [createSocket("udp4"), createSocket("udp4")];
+    try {
+      receiver.bind(0, "127.0.0.1");
+      await once(receiver, "listening");
+      const arrived = once(receiver, "message");
+      sender.send("tonearm", receiver.address().port, "127.0.0.1");
+      await within(arrived, UDP_TIMEOUT_MS, "the datagram did not arrive");
+      return { status: "ok", found: "datagrams arrive on loopback" };
+    } finally {
+      closeSockets([sender, receiver]);
+    }
+  },
+};
+
+/** Whether datagrams have a way out. Nothing is sent: Discord answers only within a voice connection. */
+export function udpRouteCheck(resolve: (host: string) => Promise<string> = resolveHost): Check {
+  return {
+    name: "UDP to Discord",
+    async run() {
+      const socket = createSocket("udp4");
+      try {
+        const address = await within(resolve(DISCORD_HOST), DNS_TIMEOUT_MS, "no answer");
+        socket.connect(DISCORD_PORT, address);
+        await within(once(socket, "connect"), UDP_TIMEOUT_MS, "no route");
+        return { status: "ok", found: `leaves from ${socket.address().address}; a firewall may still stop it` };
+      } catch {
+        // No name, no route, no network: all mean that nobody will hear anything.
+        const advice = "let UDP out to ports 50000 to 65535, or nobody will hear anything";
+        return { status: "warn", found: "there is no way out", advice };
+      } finally {
+        closeSockets([socket]);
+      }
+    },
+  };
+}
+
+function portTrouble(error: unknown, place: string): CheckResult {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  const advice = {
+    EADDRINUSE: "another program (perhaps a running node) has it; stop that or set server.port",
+    EACCES: "ports below 1024 need special rights; set server.port to a higher one",
+    EADDRNOTAVAIL: "this machine does not have that address; set server.address",
+    ENOTFOUND: "that name does not resolve; set server.address",
+  }[code];
+  return { status: "fail", found: `${place} cannot be listened on (${code})`, advice: advice ?? "set server.port" };
+}
+
+async function resolveHost(host: string): Promise<string> {
+  return (await lookup(host, { family: 4 })).address;
+}
+
+function closeSockets(sockets: readonly Socket[]): void {
+  for (const socket of sockets) socket.close();
+}

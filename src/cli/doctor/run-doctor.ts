@@ -1,0 +1,86 @@
+// `tonearm doctor`: one line per thing the node needs, with what to do where it is not well. Main thread.
+
+import { availableParallelism } from "node:os";
+import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
+import { NodeError } from "../../errors.ts";
+import type { AudioStream } from "../../media/demux/demuxer.ts";
+import { VERSION } from "../../version.ts";
+import type { CommandContext } from "../run-command.ts";
+import { type Check, type CheckResult, checkLine } from "./check.ts";
+import { dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
+import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck } from "./sound-checks.ts";
+
+/** Runs every check. Resolves with 0 when none failed, else 1. */
+export async function runDoctor(args: readonly string[], context: CommandContext): Promise<number> {
+  context.write(`Tonearm ${VERSION}\n`);
+  const { results, config } = checkConfig(args, context);
+  const checks = [runtimeCheck, ...(config === undefined ? [] : [portCheck(config.server)]), ...machineChecks()];
+  for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
+  let failures = results.filter(({ status }) => status === "fail").length;
+  for (const check of checks) {
+    const result = await runCheck(check);
+    if (result.status === "fail") failures++;
+    context.write(`${checkLine(check.name, result)}\n`);
+  }
+  context.write(
+    failures === 0 ? "The node can run.\n" : `${failures} of these must be mended before the node can run.\n`,
+  );
+  return failures === 0 ? 0 : 1;
+}
+
+/** Turns a rejection into a line. */
+export async function runCheck(check: Check): Promise<CheckResult> {
+  try {
+    return await check.run();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
+    return { status: "fail", found: `${reason}`, advice: "if npm ci does not help, please report it" };
+  }
+}
+
+function checkConfig(
+  args: readonly string[],
+  context: CommandContext,
+): { results: readonly CheckResult[]; config: LoadedConfig["config"] | undefined } {
+  try {
+    const { config, fileName, warnings } = loadConfig({ args, cwd: context.cwd });
+    const from = fileName === undefined ? "no file, so the defaults" : fileName;
+    const summary: CheckResult = { status: "ok", found: `${from} and the environment are valid` };
+    return { results: [summary, ...warnings.map((found): CheckResult => ({ status: "warn", found }))], config };
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    return { results: [{ status: "fail", found: error.message, advice: "see config.example.yml" }], config: undefined };
+  }
+}
+
+const runtimeCheck: Check = {
+  name: "Node.js",
+  run: async () => ({
+    status: "ok",
+    found: `${process.versions.node} on ${process.platform} ${process.arch}, ${availableParallelism()} cores`,
+  }),
+};
+
+function machineChecks(): Check[] {
+  return [
+    dnsCheck(),
+    udpCheck,
+    udpRouteCheck(),
+    opusCheck,
+    ...Object.entries(SAMPLE_STREAMS).map(([name, stream]) => decoderCheck(name, stream)),
+    encryptionCheck,
+    daveCheck,
+    clockCheck,
+  ];
+}
+
+const STEREO = { sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+
+/** The least a decoder needs to be told in order to load. */
+const SAMPLE_STREAMS: Readonly<Record<string, AudioStream>> = {
+  MP3: { ...STEREO, codec: "mp3" },
+  FLAC: { ...STEREO, codec: "flac" },
+  Vorbis: { ...STEREO, codec: "vorbis" },
+  // AudioSpecificConfig: AAC-LC, 48 kHz, two channels.
+  AAC: { ...STEREO, codec: "aac", description: Uint8Array.of(0x11, 0x90) },
+};

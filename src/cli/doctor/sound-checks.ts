@@ -1,0 +1,95 @@
+// The doctor's look at what playing needs: every codec, both kinds of encryption, a punctual clock. The media side is
+// imported file by file when a check runs, so that one broken part does not hide the others. Main thread.
+
+import { createCipheriv } from "node:crypto";
+import { NodeError } from "../../errors.ts";
+import { Histogram } from "../../lib/histogram.ts";
+import type { AudioStream } from "../../media/demux/demuxer.ts";
+import type { Check, CheckResult } from "./check.ts";
+
+const TICK_MS = 20;
+const TICKS = 50;
+/** The promise of a quiet machine (design.md section 1). */
+const LATENESS_P99_GOOD_MS = 5;
+
+/** Without this one there is no sound at all; the others cost the formats that use them. */
+export const opusCheck: Check = {
+  name: "Opus",
+  async run() {
+    const { loadLibopus } = await import("../../lib/libopus.ts");
+    await loadLibopus();
+    return { status: "ok", found: "the library loads" };
+  },
+};
+
+/** A decoder that loads, or the warning that files of this kind will not play. */
+export function decoderCheck(name: string, stream: AudioStream): Check {
+  return {
+    name,
+    async run() {
+      const { createDecoder } = await import("../../media/decode/create-decoder.ts");
+      try {
+        const decoder = await createDecoder(stream);
+        decoder.close();
+      } catch (error) {
+        if (error instanceof NodeError && error.code === "codec-unavailable") return unavailable(name);
+        throw error;
+      }
+      return { status: "ok", found: "the decoder loads" };
+    },
+  };
+}
+
+export const daveCheck: Check = {
+  name: "DAVE",
+  async run() {
+    const { DAVE_PROTOCOL_VERSION, DAVESession } = await import("@snazzah/davey");
+    const session = new DAVESession(DAVE_PROTOCOL_VERSION, "1", "2");
+    const sizeBytes = session.getSerializedKeyPackage().length;
+    return { status: "ok", found: `version ${DAVE_PROTOCOL_VERSION}, made a key package of ${sizeBytes} bytes` };
+  },
+};
+
+export const encryptionCheck: Check = {
+  name: "encryption",
+  async run() {
+    const { default: sodium } = await import("libsodium-wrappers");
+    await sodium.ready;
+    const [key, nonce] = [new Uint8Array(32), new Uint8Array(24)];
+    sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(new Uint8Array(20), null, null, nonce, key);
+    createCipheriv("aes-256-gcm", key, nonce.subarray(0, 12)).final();
+    return { status: "ok", found: "xchacha20-poly1305 and aes-256-gcm work" };
+  },
+};
+
+/** How punctually this machine wakes a thread that asks to be woken every 20 ms, for one second. */
+export const clockCheck: Check = {
+  name: "clock",
+  async run() {
+    const lateness = new Histogram({ widthMs: 0.1, buckets: 1000 });
+    const startMs = performance.now();
+    for (let tick = 1; tick <= TICKS; tick++) {
+      const dueMs = startMs + tick * TICK_MS;
+      await wakeAt(dueMs);
+      lateness.add(performance.now() - dueMs);
+    }
+    const p99Ms = lateness.quantile(0.99);
+    const found = `a 20 ms tick is ${p99Ms.toFixed(1)} ms late at worst`;
+    if (p99Ms <= LATENESS_P99_GOOD_MS) return { status: "ok", found };
+    return { status: "warn", found, advice: "the machine is busy or throttled; sound may stutter" };
+  },
+};
+
+function wakeAt(dueMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, Math.max(0, dueMs - performance.now()));
+  });
+}
+
+function unavailable(name: string): CheckResult {
+  return {
+    status: "warn",
+    found: "the decoder is not there",
+    advice: `${name} will not play; run npm ci without --omit=optional`,
+  };
+}

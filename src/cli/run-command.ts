@@ -1,0 +1,74 @@
+// Which command was asked for, and running it. Each command is imported only when it is wanted, so that `start` loads
+// nothing it does not need. Main thread.
+
+import { NodeError } from "../errors.ts";
+import { closestName } from "../lib/closest-name.ts";
+import { VERSION } from "../version.ts";
+
+/** What a command sees of the process. */
+export interface CommandContext {
+  readonly cwd: string;
+  /** Standard output. */
+  write(text: string): void;
+  writeError(text: string): void;
+}
+
+const COMMANDS = ["start", "demo", "doctor", "help"] as const;
+type Command = (typeof COMMANDS)[number];
+
+const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the Lavalink v4 protocol.
+
+  tonearm [start]           run the node (default)
+  tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
+  tonearm doctor            check configuration, ports, network, codecs, encryption and clock
+
+  --config FILE             read this file; default: tonearm.yml or application.yml in the current folder
+  --KEY=VALUE               override a key, such as --server.port=2333
+  --help, -h                this text
+  --version, -v             the version
+
+Every key can also be an environment variable: server.port is SERVER_PORT. All keys: config.example.yml
+`;
+
+/** Runs one command line (without `node` and the script). Resolves with the exit status. */
+export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
+  const [first = ""] = args;
+  if (args.includes("--help") || args.includes("-h") || first === "help") return say(HELP, context);
+  if (first === "--version" || first === "-v") return say(`${VERSION}\n`, context);
+  const isNamed = first !== "" && !first.startsWith("-");
+  const name = isNamed ? first : "start";
+  const command = COMMANDS.find((known) => known === name);
+  if (command === undefined) return refuse(name, context);
+  try {
+    return await run(command, isNamed ? args.slice(1) : args, context);
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.fault === "ourselves") throw error;
+    context.writeError(`tonearm: ${error.message}\n`);
+    return 1;
+  }
+}
+
+async function run(command: Command, args: readonly string[], context: CommandContext): Promise<number> {
+  if (command === "demo") {
+    const { runDemo } = await import("../../lab/demo/main.ts");
+    return runDemo([...args]);
+  }
+  if (command === "doctor") {
+    const { runDoctor } = await import("./doctor/run-doctor.ts");
+    return runDoctor(args, context);
+  }
+  const { startCommand } = await import("./start.ts");
+  return startCommand(args, context);
+}
+
+function say(text: string, context: CommandContext): number {
+  context.write(text);
+  return 0;
+}
+
+function refuse(name: string, context: CommandContext): number {
+  const suggestion = closestName(name, COMMANDS);
+  const hint = suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
+  context.writeError(`tonearm: there is no command "${name}".${hint} See tonearm --help.\n`);
+  return 2;
+}

@@ -1,0 +1,80 @@
+// `tonearm start`: configuration, logger, node, and then waiting for a signal to close it all in order and in time.
+// Main thread.
+
+import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
+import type { Logger } from "../log.ts";
+import { createNodeLogger } from "../log-pino.ts";
+import { createNode, type Node } from "../node.ts";
+import { VERSION } from "../version.ts";
+import type { CommandContext } from "./run-command.ts";
+
+/** More than the node's own bound for saying goodbye to clients, workers and Discord. */
+const CLOSE_TIMEOUT_MS = 12_000;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Runs until a signal arrives. Resolves with the exit status. */
+export async function startCommand(args: readonly string[], context: CommandContext): Promise<number> {
+  const loaded = loadConfig({ args, cwd: context.cwd });
+  const { config } = loaded;
+  const { level, format } = config.logging;
+  const logger = createNodeLogger({ level, format, stream: context });
+  exitOnUncaught(logger);
+  logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
+  for (const warning of loaded.warnings) logger.warn(warning);
+  for (const note of loaded.notes) logger.info(note);
+
+  const stopping = nextSignal();
+  const node = await createNode(config, { logger });
+  announce(node, loaded, { logger, context });
+  const signal = await stopping;
+  return closeNode(node, logger, signal);
+}
+
+function announce(
+  node: Node,
+  { config }: LoadedConfig,
+  { logger, context }: { readonly logger: Logger; readonly context: CommandContext },
+): void {
+  const { host, port } = node.address;
+  const place = host.includes(":") ? `[${host}]` : host;
+  logger.info(`listening on http://${place}:${port}`, { workers: config.workers.count });
+  if (!config.server.isPasswordGenerated) return;
+  // Not through the logger: its lines are kept, and this is for the person who looks on.
+  context.write(
+    `\n    The password for clients is  ${config.server.password.reveal()}\n` +
+      "    It was made up just now and is shown only here. Set your own as lavalink.server.password\n" +
+      "    or LAVALINK_SERVER_PASSWORD.\n\n",
+  );
+}
+
+async function closeNode(node: Node, logger: Logger, signal: NodeJS.Signals): Promise<number> {
+  logger.info("closing", { signal });
+  for (const again of SIGNALS) process.once(again, () => process.exit(1));
+  const timeout = setTimeout(() => {
+    logger.error("closing took too long, giving up", { timeoutMs: CLOSE_TIMEOUT_MS });
+    process.exit(1);
+  }, CLOSE_TIMEOUT_MS);
+  await node.close();
+  // Still bounds what may be left open by mistake, but waits for nothing by itself.
+  timeout.unref();
+  logger.info("closed");
+  for (const name of SIGNALS) process.removeAllListeners(name);
+  return 0;
+}
+
+/** Listens from the call on, so that a signal during the start is not lost. */
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const name of SIGNALS) process.once(name, resolve);
+  });
+}
+
+/** What nobody handled leaves the process in an unknown state: say so and let the service manager start a new one. */
+function exitOnUncaught(logger: Logger): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error: unknown) => {
+      logger.error("an unexpected error stops the node; please report it", { error });
+      process.exit(1);
+    });
+  }
+}
