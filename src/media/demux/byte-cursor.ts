@@ -1,0 +1,153 @@
+// A reading position over a ByteSource with a small window of bytes that parsers look at synchronously; only when the
+// window and the source's own buffer lack bytes does a parser have to wait. Used by every container reader. Audio thread.
+
+import type { ByteSource } from "../input/byte-source.ts";
+
+/** How much is taken from the source's buffer at once, when it is there. */
+const WINDOW_BYTES = 16 * 1024;
+
+const NOTHING = new Uint8Array(0);
+
+export class ByteCursor {
+  readonly source: ByteSource;
+  #window: Uint8Array = NOTHING;
+  #windowStart = 0;
+  #offset = 0;
+  #wantedBytes = 0;
+  #endBytes: number | undefined;
+
+  constructor(source: ByteSource, positionBytes = 0) {
+    this.source = source;
+    this.#windowStart = positionBytes;
+  }
+
+  get position(): number {
+    return this.#windowStart + this.#offset;
+  }
+
+  /** Where the data ends: the source's size, or what a short read has shown; undefined while unknown. */
+  get endBytes(): number | undefined {
+    return this.#endBytes ?? this.source.sizeBytes;
+  }
+
+  /** True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end. */
+  has(count: number): boolean {
+    if (this.#offset + count <= this.#window.length) return true;
+    const position = this.position;
+    const source = this.source;
+    let asked = Math.max(count, WINDOW_BYTES);
+    let bytes = source.readBuffered(position, asked);
+    if (bytes === undefined && asked > count) {
+      asked = count;
+      bytes = source.readBuffered(position, asked);
+    }
+    if (bytes === undefined) {
+      this.#wantedBytes = count;
+      return false;
+    }
+    this.#take(bytes, { position, asked });
+    if (bytes.length >= count) return true;
+    this.#wantedBytes = count;
+    return false;
+  }
+
+  /** After `has` said no: true when the data ends before the bytes it was asked for. */
+  get isShort(): boolean {
+    return this.#endBytes !== undefined && this.position + this.#wantedBytes > this.#endBytes;
+  }
+
+  /** Waits for the bytes that `has` last asked for (or the end of the data). */
+  async fill(): Promise<void> {
+    const position = this.position;
+    const asked = this.#wantedBytes;
+    this.#take(await this.source.read(position, asked), { position, asked });
+  }
+
+  /** `has` that waits: false only when the data ends first. */
+  async need(count: number): Promise<boolean> {
+    if (this.has(count)) return true;
+    if (!this.isShort) await this.fill();
+    return this.#offset + count <= this.#window.length;
+  }
+
+  /** Looks at up to `count` bytes without moving: fewer only at the end of the data. */
+  async peek(count: number): Promise<Uint8Array> {
+    await this.need(count);
+    return this.#window.subarray(this.#offset, this.#offset + count);
+  }
+
+  /** Reads up to `count` bytes: fewer only at the end of the data. */
+  async read(count: number): Promise<Uint8Array> {
+    const bytes = await this.peek(count);
+    this.#offset += bytes.length;
+    return bytes;
+  }
+
+  /** The next `count` bytes, which `has` has confirmed; moves behind them. */
+  take(count: number): Uint8Array {
+    const start = this.#offset;
+    this.#offset = start + count;
+    return this.#window.subarray(start, start + count);
+  }
+
+  /** A view of up to `count` buffered bytes at the position; does not move. */
+  view(count: number): Uint8Array {
+    return this.#window.subarray(this.#offset, this.#offset + count);
+  }
+
+  /** How many bytes can be looked at now without asking the source. */
+  get bufferedBytes(): number {
+    return Math.max(0, this.#window.length - this.#offset);
+  }
+
+  /** The byte `ahead` of the position; 0 outside the window (confirm with `has` first). */
+  u8(ahead: number): number {
+    return this.#window[this.#offset + ahead] ?? 0;
+  }
+
+  u16be(ahead: number): number {
+    return (this.u8(ahead) << 8) | this.u8(ahead + 1);
+  }
+
+  u32be(ahead: number): number {
+    return ((this.u8(ahead) << 24) | (this.u8(ahead + 1) << 16) | (this.u8(ahead + 2) << 8) | this.u8(ahead + 3)) >>> 0;
+  }
+
+  u32le(ahead: number): number {
+    return ((this.u8(ahead + 3) << 24) | (this.u8(ahead + 2) << 16) | (this.u8(ahead + 1) << 8) | this.u8(ahead)) >>> 0;
+  }
+
+  skip(count: number): void {
+    this.moveTo(this.position + count);
+  }
+
+  moveTo(positionBytes: number): void {
+    const offset = positionBytes - this.#windowStart;
+    if (offset >= 0 && offset <= this.#window.length) {
+      this.#offset = offset;
+      return;
+    }
+    this.#window = NOTHING;
+    this.#windowStart = positionBytes;
+    this.#offset = 0;
+  }
+
+  /** How far ahead of the position the byte sequence starts within what is buffered, or -1. At most 4 bytes long. */
+  indexOf(pattern: readonly number[]): number {
+    const first = pattern[0] ?? 0;
+    const window = this.#window;
+    const last = window.length - pattern.length;
+    for (let at = this.#offset; ; at++) {
+      at = window.indexOf(first, at);
+      if (at < 0 || at > last) return -1;
+      if (pattern.every((value, index) => window[at + index] === value)) return at - this.#offset;
+    }
+  }
+
+  #take(bytes: Uint8Array, request: { position: number; asked: number }): void {
+    this.#window = bytes;
+    this.#windowStart = request.position;
+    this.#offset = 0;
+    if (bytes.length < request.asked) this.#endBytes = request.position + bytes.length;
+  }
+}

@@ -1,0 +1,296 @@
+// Reads the packets of one audio track from Matroska and WebM, from files and from live streams of unknown size. Damage is
+// stepped over to the next cluster. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import { ByteCursor } from "../byte-cursor.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { splitBlock } from "./block.ts";
+import { findClusterBefore } from "./cluster-search.ts";
+import {
+  ELEMENT_HEADER_BYTES_MAX,
+  type ElementHeader,
+  ID,
+  parseElementHeader,
+  peekElementHeader,
+  readElements,
+  readSigned,
+  readUnsigned,
+  UNKNOWN_SIZE,
+} from "./ebml.ts";
+import { type Cue, type MatroskaHeader, readCues, readMatroskaHeader } from "./matroska-header.ts";
+
+/** Largest block of the audio track that is believed. */
+const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
+/** Damage that is searched for the next cluster before the stream counts as over. */
+const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
+const CUES_BYTES_MAX = 4 * 1024 * 1024;
+/** Block times are rounded to milliseconds; within this of the counted time the counted one is right. */
+const TIME_TOLERANCE_MS = 10;
+
+const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
+
+/** Elements between and inside clusters that are stepped over: padding, checksums, indexes, encrypted blocks. */
+const SKIPPED_IDS = new Set<number>([
+  0xec, 0xbf, 0xa7, 0xab, 0xaf, 0x5854, 0x1941a469, 0x1043a770, 0x1a45dfa3, 0x114d9b74, 0x1549a966, 0x1654ae6b,
+  0x1c53bb6b, 0x1254c367,
+]);
+
+export async function openMatroska(source: ByteSource): Promise<Demuxer> {
+  const header = await readMatroskaHeader(new ByteCursor(source));
+  return new MatroskaDemuxer(source, header);
+}
+
+class MatroskaDemuxer implements Demuxer {
+  readonly info: ContainerInfo;
+  readonly stream: AudioStream;
+  readonly #source: ByteSource;
+  readonly #header: MatroskaHeader;
+  readonly #cursor: ByteCursor;
+  readonly #clock: PacketClock;
+  readonly #pump: PacketPump;
+  #cues: readonly Cue[] | undefined;
+  #clusterEnd = UNKNOWN_SIZE;
+  #clusterUnits = 0;
+  /** Time of the first block of a live stream, which joins at any time; 0 for files. */
+  #baseMs: number | undefined;
+  /** Where the next packet starts if nothing is missing. */
+  #expectedMs: number | undefined;
+  /** Packets of a laced block that are still to be handed out. */
+  #laced: Packet[] = [];
+  #isLost = false;
+  #damageBytes = 0;
+
+  constructor(source: ByteSource, header: MatroskaHeader) {
+    const { tags, lengthMs, track } = header;
+    this.#source = source;
+    this.#header = header;
+    this.stream = track.stream;
+    this.info = {
+      probeName: "matroska/webm",
+      title: tags.title,
+      author: tags.author,
+      isrc: tags.isrc,
+      artworkUrl: undefined,
+      lengthMs,
+    };
+    this.#cues = header.cues;
+    this.#baseMs = header.isLive ? undefined : 0;
+    this.#clock = createPacketClock(track.stream, track.frameSamples);
+    this.#cursor = new ByteCursor(source, header.firstCluster);
+    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+  }
+
+  get isSeekable(): boolean {
+    return this.#source.isRandomAccess && (this.#source.sizeBytes !== undefined || (this.#cues?.length ?? 0) > 0);
+  }
+
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    const { track, lengthMs } = { ...this.#header };
+    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    const targetMs = Math.max(0, positionMs) - Math.max(track.seekPreRollMs, seekPreRollMs(this.stream));
+    if (!this.isSeekable) return this.#seekForward(targetMs);
+    await this.#loadCues();
+    this.#jump((await this.#findCluster(targetMs)) ?? this.#header.firstCluster);
+    this.#pump.dropUntil(targetMs);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  #seekForward(targetMs: number): void {
+    if (this.#expectedMs !== undefined && targetMs < this.#expectedMs) {
+      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+    }
+    this.#pump.dropUntil(targetMs);
+  }
+
+  async #loadCues(): Promise<void> {
+    const { cuesPosition, unitMs, segmentStart } = this.#header;
+    if (this.#cues !== undefined || cuesPosition === undefined) return;
+    this.#cues = [];
+    const cursor = new ByteCursor(this.#source, cuesPosition);
+    const header = await peekElementHeader(cursor);
+    if (header?.id !== ID.cues) return;
+    cursor.skip(header.headerBytes);
+    this.#cues = readCues(await cursor.read(Math.min(header.sizeBytes, CUES_BYTES_MAX)), { unitMs, segmentStart });
+  }
+
+  /** The last cluster that starts at or before the target, by the cue list or else by halving the file. */
+  async #findCluster(targetMs: number): Promise<number | undefined> {
+    const { track, firstCluster, unitMs } = this.#header;
+    const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
+    const all = this.#cues ?? [];
+    const own = all.filter((cue) => cue.trackNumber === track.number);
+    // Cues of a video track say little about where its sound stands: go back half a second further.
+    const limitMs = own.length > 0 ? unshiftedMs : unshiftedMs - 500;
+    const before = (own.length > 0 ? own : all).filter((cue) => cue.timeMs <= limitMs);
+    const cue = before.at(-1);
+    if (cue !== undefined && cue.positionBytes >= firstCluster) return cue.positionBytes;
+    if (all.length > 0) return firstCluster;
+    return findClusterBefore(this.#source, { startBytes: firstCluster, units: unshiftedMs / unitMs });
+  }
+
+  #jump(positionBytes: number): void {
+    this.#cursor.moveTo(positionBytes);
+    this.#clock.reset();
+    this.#clusterEnd = UNKNOWN_SIZE;
+    this.#expectedMs = undefined;
+    this.#laced = [];
+    this.#isLost = false;
+    this.#damageBytes = 0;
+  }
+
+  #step(): Step {
+    const waiting = this.#laced.shift();
+    if (waiting !== undefined) return waiting;
+    if (this.#isLost) return this.#search();
+    const cursor = this.#cursor;
+    if (!cursor.has(ELEMENT_HEADER_BYTES_MAX) && !cursor.isShort) return WAIT;
+    if (cursor.bufferedBytes === 0) return undefined;
+    const header = parseElementHeader(cursor.view(ELEMENT_HEADER_BYTES_MAX));
+    if (header === undefined) return this.#lose();
+    if (cursor.position >= this.#clusterEnd) this.#clusterEnd = UNKNOWN_SIZE;
+    switch (header.id) {
+      case ID.simpleBlock:
+        return this.#simpleBlock(header);
+      case ID.blockGroup:
+        return this.#blockGroup(header);
+      case ID.timestamp:
+        return this.#timestamp(header);
+      case ID.cluster:
+        cursor.skip(header.headerBytes);
+        this.#clusterEnd = cursor.position + header.sizeBytes;
+        this.#clusterUnits = 0;
+        this.#damageBytes = 0;
+        return AGAIN;
+      case ID.segment:
+        cursor.skip(header.headerBytes);
+        return AGAIN;
+      default:
+        return this.#skip(header);
+    }
+  }
+
+  /** Steps over an element that is known to be of no use; anything else is damage. */
+  #skip(header: ElementHeader): Step {
+    const end = this.#cursor.position + header.headerBytes + header.sizeBytes;
+    const isInside = end <= this.#clusterEnd && end <= (this.#cursor.endBytes ?? Number.MAX_SAFE_INTEGER);
+    if (!SKIPPED_IDS.has(header.id) || !isInside) return this.#lose();
+    this.#cursor.moveTo(end);
+    return AGAIN;
+  }
+
+  #timestamp(header: ElementHeader): Step {
+    if (header.sizeBytes > 8) return this.#lose();
+    if (!this.#cursor.has(header.headerBytes + header.sizeBytes)) return WAIT;
+    this.#cursor.skip(header.headerBytes);
+    this.#clusterUnits = readUnsigned(this.#cursor.take(header.sizeBytes));
+    return AGAIN;
+  }
+
+  #simpleBlock(header: ElementHeader): Step {
+    const total = header.headerBytes + header.sizeBytes;
+    if (this.#cursor.position + total > this.#clusterEnd || header.sizeBytes < 4) return this.#lose();
+    if (!this.#cursor.has(header.headerBytes + 4)) return WAIT;
+    const number = this.#trackNumberAt(header.headerBytes);
+    if (number !== this.#header.track.number) return this.#skipTo(total);
+    if (header.sizeBytes > BLOCK_BYTES_MAX) return this.#lose();
+    if (!this.#cursor.has(total)) return WAIT;
+    this.#cursor.skip(header.headerBytes);
+    return this.#packets(this.#cursor.take(header.sizeBytes), 0);
+  }
+
+  /** A block with fields of its own; the block stands first in what real muxers write. */
+  #blockGroup(header: ElementHeader): Step {
+    const total = header.headerBytes + header.sizeBytes;
+    if (this.#cursor.position + total > this.#clusterEnd || header.sizeBytes < 6) return this.#lose();
+    const lookBytes = header.headerBytes + Math.min(header.sizeBytes, ELEMENT_HEADER_BYTES_MAX + 2);
+    if (!this.#cursor.has(lookBytes)) return WAIT;
+    const first = parseElementHeader(this.#cursor.view(lookBytes), header.headerBytes);
+    if (first?.id === ID.block) {
+      const number = this.#trackNumberAt(header.headerBytes + first.headerBytes);
+      if (number !== this.#header.track.number) return this.#skipTo(total);
+    }
+    if (header.sizeBytes > BLOCK_BYTES_MAX) return this.#skipTo(total);
+    if (!this.#cursor.has(total)) return WAIT;
+    this.#cursor.skip(header.headerBytes);
+    let block: Uint8Array | undefined;
+    let discardNs = 0;
+    for (const { id, body } of readElements(this.#cursor.take(header.sizeBytes))) {
+      if (id === ID.block) block = body;
+      else if (id === ID.discardPadding) discardNs = readSigned(body);
+    }
+    return block === undefined ? AGAIN : this.#packets(block, discardNs);
+  }
+
+  #trackNumberAt(ahead: number): number {
+    const first = this.#cursor.u8(ahead);
+    return first >= 0x80 ? first & 0x7f : this.#cursor.u16be(ahead) & 0x3fff;
+  }
+
+  #skipTo(ahead: number): Step {
+    this.#cursor.skip(ahead);
+    return AGAIN;
+  }
+
+  /** The packets of a block: the first is handed out, more (lacing) wait for the next steps. */
+  #packets(block: Uint8Array, discardNs: number): Step {
+    const { track } = this.#header;
+    const parts = splitBlock(block);
+    if (parts === undefined || parts.trackNumber !== track.number) return AGAIN;
+    const blockMs = (this.#clusterUnits + parts.relativeUnits) * this.#header.unitMs;
+    this.#baseMs ??= blockMs;
+    const timeMs = blockMs - this.#baseMs - track.codecDelayMs;
+    const expectedMs = this.#expectedMs;
+    const isSeamless = expectedMs !== undefined && Math.abs(timeMs - expectedMs) <= TIME_TOLERANCE_MS;
+    let timestampMs = isSeamless ? expectedMs : timeMs;
+    for (const [index, frame] of parts.frames.entries()) {
+      const data = track.strippedPrefix === undefined ? frame : joinBytes(track.strippedPrefix, frame);
+      const samples = this.#clock.count(data);
+      const durationMs = (1000 * samples) / this.stream.sampleRateHz;
+      const isLast = index === parts.frames.length - 1;
+      const discarded = isLast && discardNs > 0 ? Math.round((discardNs * this.stream.sampleRateHz) / 1e9) : 0;
+      this.#laced.push({ data, timestampMs, durationMs, trimEndSamples: Math.min(discarded, samples) });
+      timestampMs += durationMs;
+    }
+    this.#expectedMs = timestampMs;
+    return this.#laced.shift() ?? AGAIN;
+  }
+
+  /** What stands here makes no sense: the next steps look for a cluster. */
+  #lose(): Step {
+    this.#isLost = true;
+    this.#cursor.skip(1);
+    return AGAIN;
+  }
+
+  #search(): Step {
+    const cursor = this.#cursor;
+    if (!cursor.has(CLUSTER_ID_BYTES.length)) return WAIT;
+    const found = cursor.indexOf(CLUSTER_ID_BYTES);
+    const skippedBytes = found >= 0 ? found : cursor.bufferedBytes - CLUSTER_ID_BYTES.length + 1;
+    this.#damageBytes += skippedBytes;
+    if (this.#damageBytes > DAMAGE_BYTES_MAX) return undefined;
+    cursor.skip(skippedBytes);
+    if (found < 0) return AGAIN;
+    this.#isLost = false;
+    this.#clusterEnd = UNKNOWN_SIZE;
+    this.#clock.reset();
+    return AGAIN;
+  }
+}
+
+function joinBytes(prefix: Uint8Array, rest: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(prefix.length + rest.length);
+  joined.set(prefix);
+  joined.set(rest, prefix.length);
+  return joined;
+}

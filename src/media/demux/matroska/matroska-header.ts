@@ -1,0 +1,213 @@
+// Reads what stands around the sound in a Matroska or WebM file: facts, tracks, tags, and where the cue list is. All sizes
+// are bounded; nothing here is read twice. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { ByteCursor } from "../byte-cursor.ts";
+import { decodeUtf8, setTag, type Tags, tagForName } from "../tags.ts";
+import {
+  type ElementHeader,
+  ID,
+  peekElementHeader,
+  readElements,
+  readFloat,
+  readUnsigned,
+  UNKNOWN_SIZE,
+} from "./ebml.ts";
+import { chooseTrack, type MatroskaTrack } from "./matroska-track.ts";
+
+/** Largest body of a header element that is looked at; the rest of a longer one is skipped. */
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** Elements in front of the first cluster. */
+const ELEMENT_COUNT_MAX = 1024;
+
+export interface Cue {
+  readonly timeMs: number;
+  readonly positionBytes: number;
+  readonly trackNumber: number;
+}
+
+export interface MatroskaHeader {
+  readonly track: MatroskaTrack;
+  readonly tags: Tags;
+  /** Milliseconds of one unit of the timestamps. */
+  readonly unitMs: number;
+  readonly lengthMs: number | undefined;
+  /** A recording in progress: neither size nor length were known when its head was written. */
+  readonly isLive: boolean;
+  /** Start of the segment's body: what positions inside the file count from. */
+  readonly segmentStart: number;
+  readonly firstCluster: number;
+  /** Cues, when they stood in front; else see `cuesPosition`. */
+  readonly cues: readonly Cue[] | undefined;
+  readonly cuesPosition: number | undefined;
+}
+
+interface Parts {
+  segmentStart: number;
+  isSegmentSizeKnown: boolean;
+  unitMs: number;
+  durationUnits: number | undefined;
+  title: string | undefined;
+  tracksBody: Uint8Array | undefined;
+  tags: Tags;
+  cuesBody: Uint8Array | undefined;
+  positions: Map<number, number>;
+}
+
+/** Reads up to the first cluster, from the start of the file; throws NodeErrors. The cursor ends up anywhere. */
+export async function readMatroskaHeader(cursor: ByteCursor): Promise<MatroskaHeader> {
+  const parts = await enterSegment(cursor);
+  const firstCluster = await readHead(cursor, parts);
+  await readDistant(cursor, parts);
+  if (parts.tracksBody === undefined) throw damaged("its list of tracks is missing");
+  setTag(parts.tags, "title", parts.title ?? "");
+  const { unitMs, durationUnits, segmentStart } = parts;
+  const lengthMs = durationUnits === undefined ? undefined : Math.floor(durationUnits * unitMs);
+  return {
+    track: chooseTrack(parts.tracksBody),
+    tags: parts.tags,
+    unitMs,
+    lengthMs,
+    isLive: !parts.isSegmentSizeKnown && lengthMs === undefined,
+    segmentStart,
+    firstCluster,
+    cues: parts.cuesBody && readCues(parts.cuesBody, { unitMs, segmentStart }),
+    cuesPosition: parts.positions.get(ID.cues),
+  };
+}
+
+async function enterSegment(cursor: ByteCursor): Promise<Parts> {
+  for (let count = 0; count < 16; count++) {
+    const header = await peekElementHeader(cursor);
+    if (header === undefined || (header.sizeBytes === UNKNOWN_SIZE && header.id !== ID.segment)) break;
+    cursor.skip(header.headerBytes);
+    if (header.id === ID.segment) {
+      return {
+        segmentStart: cursor.position,
+        isSegmentSizeKnown: header.sizeBytes !== UNKNOWN_SIZE,
+        unitMs: 1,
+        durationUnits: undefined,
+        title: undefined,
+        tracksBody: undefined,
+        tags: {},
+        cuesBody: undefined,
+        positions: new Map(),
+      };
+    }
+    cursor.skip(header.sizeBytes);
+  }
+  throw damaged("it has no segment");
+}
+
+/** Reads the elements in front of the first cluster and returns where that starts. */
+async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
+  for (let count = 0; count < ELEMENT_COUNT_MAX; count++) {
+    const header = await peekElementHeader(cursor);
+    if (header === undefined) break;
+    if (header.id === ID.cluster) return cursor.position;
+    if (header.sizeBytes === UNKNOWN_SIZE) break;
+    await readPart(cursor, header, parts);
+  }
+  if (parts.tracksBody !== undefined)
+    throw new NodeError("media-no-audio", "the Matroska file ends before its first sound");
+  throw damaged("its head is cut off or broken");
+}
+
+/** Tracks and tags may stand behind the sound; they are worth a jump where jumping is cheap. */
+async function readDistant(cursor: ByteCursor, parts: Parts): Promise<void> {
+  if (!cursor.source.isRandomAccess) return;
+  const isTitled = parts.tags.title !== undefined || parts.title !== undefined;
+  const wanted = [
+    ...(parts.tracksBody === undefined ? [ID.tracks] : []),
+    ...(isTitled && parts.tags.author !== undefined ? [] : [ID.tags]),
+  ];
+  for (const id of wanted) {
+    const position = parts.positions.get(id);
+    if (position === undefined || position < cursor.position) continue;
+    cursor.moveTo(position);
+    const header = await peekElementHeader(cursor);
+    if (header?.id === id) await readPart(cursor, header, parts);
+  }
+}
+
+async function readPart(cursor: ByteCursor, header: ElementHeader, parts: Parts): Promise<void> {
+  const end = cursor.position + header.headerBytes + header.sizeBytes;
+  cursor.skip(header.headerBytes);
+  const isWanted = [ID.seekHead, ID.info, ID.tracks, ID.tags, ID.cues].some((id) => id === header.id);
+  if (isWanted) {
+    const body = await cursor.read(Math.min(header.sizeBytes, BODY_BYTES_MAX));
+    if (header.id === ID.seekHead) readSeekHead(body, parts);
+    else if (header.id === ID.info) readInfo(body, parts);
+    else if (header.id === ID.tracks) parts.tracksBody ??= body;
+    else if (header.id === ID.tags) readTags(body, parts.tags);
+    else parts.cuesBody ??= body;
+  }
+  cursor.moveTo(end);
+}
+
+function readSeekHead(body: Uint8Array, parts: Parts): void {
+  for (const seek of readElements(body)) {
+    if (seek.id !== ID.seek) continue;
+    let [target, position] = [0, -1];
+    for (const field of readElements(seek.body)) {
+      if (field.id === ID.seekId) target = readUnsigned(field.body);
+      else if (field.id === ID.seekPosition) position = readUnsigned(field.body);
+    }
+    if (position >= 0 && parts.positions.size < 64) parts.positions.set(target, parts.segmentStart + position);
+  }
+}
+
+function readInfo(body: Uint8Array, parts: Parts): void {
+  for (const field of readElements(body)) {
+    if (field.id === ID.timestampScale) parts.unitMs = Math.min(readUnsigned(field.body) / 1e6, 1000) || 1;
+    else if (field.id === ID.title) parts.title = decodeUtf8(field.body);
+    else if (field.id === ID.duration) {
+      const units = readFloat(field.body);
+      if (units > 0 && units < 2 ** 53) parts.durationUnits = units;
+    }
+  }
+}
+
+/** Tags of the whole file or of a track alike: TITLE, ARTIST, ISRC wherever they stand first. */
+function readTags(body: Uint8Array, tags: Tags): void {
+  for (const tag of readElements(body)) {
+    if (tag.id !== ID.tag) continue;
+    for (const simple of readElements(tag.body)) {
+      if (simple.id === ID.simpleTag) readSimpleTag(simple.body, tags);
+    }
+  }
+}
+
+function readSimpleTag(body: Uint8Array, tags: Tags): void {
+  let name: keyof Tags | undefined;
+  let text = "";
+  for (const field of readElements(body)) {
+    if (field.id === ID.tagName) name = tagForName(decodeUtf8(field.body.subarray(0, 32)));
+    else if (field.id === ID.tagString) text = decodeUtf8(field.body);
+  }
+  if (name !== undefined) setTag(tags, name, text);
+}
+
+/** The cue list in order of time. */
+export function readCues(body: Uint8Array, scale: { unitMs: number; segmentStart: number }): Cue[] {
+  const cues: Cue[] = [];
+  for (const point of readElements(body)) {
+    if (point.id !== ID.cuePoint) continue;
+    let timeMs = 0;
+    for (const field of readElements(point.body)) {
+      if (field.id === ID.cueTime) timeMs = readUnsigned(field.body) * scale.unitMs;
+      if (field.id !== ID.cueTrackPositions) continue;
+      let [trackNumber, position] = [0, -1];
+      for (const place of readElements(field.body)) {
+        if (place.id === ID.cueTrack) trackNumber = readUnsigned(place.body);
+        else if (place.id === ID.cueClusterPosition) position = readUnsigned(place.body);
+      }
+      if (position >= 0) cues.push({ timeMs, positionBytes: scale.segmentStart + position, trackNumber });
+    }
+  }
+  return cues.sort((a, b) => a.timeMs - b.timeMs);
+}
+
+function damaged(why: string): NodeError {
+  return new NodeError("media-damaged", `the Matroska file cannot be read: ${why}`);
+}

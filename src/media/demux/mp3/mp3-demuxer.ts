@@ -1,0 +1,343 @@
+// Reads MP3 files and streams frame by frame: steps over tags and damage, counts frames so that times and seeks are exact,
+// and takes encoder padding off both ends where the file tells it. Audio thread.
+
+import { setImmediate as yieldThread } from "node:timers/promises";
+import { NodeError } from "../../../errors.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import { ByteCursor } from "../byte-cursor.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { id3Size, readId3 } from "../id3.ts";
+import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import type { Tags } from "../tags.ts";
+import { FrameIndex, type FramePlace } from "./frame-index.ts";
+import { findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
+import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
+
+/** Junk in front of the first frame and between frames that is searched. */
+export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
+/** Bytes of frames at the start that show whether the bit rate varies. */
+const SAMPLE_BYTES = 16 * 1024;
+/** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
+const COUNT_BYTES_MAX = 32 * 1024 * 1024;
+/** Frames counted before other players get a turn. */
+const COUNT_TURN_FRAMES = 2048;
+/** The main data of a frame may start this many bytes back, in the frames before. */
+const RESERVOIR_BYTES = 511;
+const FRAME_BYTES_MAX = 1441;
+
+export async function openMp3(source: ByteSource): Promise<Demuxer> {
+  const cursor = new ByteCursor(source);
+  const tags: Tags = {};
+  await readId3(cursor, tags);
+  if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) {
+    throw new NodeError("media-damaged", "the MP3 file cannot be read: no sound in its first part");
+  }
+  const first = cursor.position;
+  let header = await headerAt(cursor);
+  const summary = parseSummary(await cursor.peek(header.sizeBytes), header);
+  if (summary !== undefined) {
+    cursor.skip(header.sizeBytes);
+    if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX)))
+      throw new NodeError("media-no-audio", "the MP3 file holds no sound");
+    header = await headerAt(cursor);
+  }
+  const sample = sampleFrames(await cursor.peek(SAMPLE_BYTES));
+  const layout = { tags, summary, header, sample, summaryStart: first, firstFrame: cursor.position };
+  return new Mp3Demuxer(source, layout);
+}
+
+async function headerAt(cursor: ByteCursor): Promise<MpegAudioHeader> {
+  await cursor.need(4);
+  const header = parseMpegAudioHeader(cursor.u32be(0));
+  if (header === undefined)
+    throw new NodeError("media-damaged", "the MP3 file cannot be read: its first frame is broken");
+  return header;
+}
+
+/** Average frame size over the first frames, and whether all have one bit rate. */
+function sampleFrames(bytes: Uint8Array): { isConstant: boolean; frameBytes: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const bitrates = new Set<number>();
+  let at = 0;
+  let count = 0;
+  while (at + 4 <= bytes.length) {
+    const header = parseMpegAudioHeader(view.getUint32(at));
+    if (header === undefined) break;
+    bitrates.add(header.bitrateBps);
+    at += header.sizeBytes;
+    count += 1;
+  }
+  return { isConstant: bitrates.size <= 1, frameBytes: at / Math.max(1, count) };
+}
+
+interface Layout {
+  readonly tags: Tags;
+  readonly summary: Mp3Summary | undefined;
+  readonly header: MpegAudioHeader;
+  readonly sample: { isConstant: boolean; frameBytes: number };
+  /** Start of the first frame of any kind, and of the first with sound. */
+  readonly summaryStart: number;
+  readonly firstFrame: number;
+}
+
+class Mp3Demuxer implements Demuxer {
+  readonly info: ContainerInfo;
+  readonly #source: ByteSource;
+  readonly #layout: Layout;
+  readonly #cursor: ByteCursor;
+  readonly #pump: PacketPump;
+  readonly #index = new FrameIndex();
+  #stream: AudioStream;
+  /** A header of the stream, to tell its frames from chance. */
+  #streamWord: number;
+  /** All frames seen so far have one bit rate, so that places can be calculated. */
+  #isConstant: boolean;
+  #frame = 0;
+  #samplesPerFrame: number;
+  /** Added to all times: the sound before a change of rate within the file. */
+  #baseMs = 0;
+  #damageBytes = 0;
+
+  constructor(source: ByteSource, layout: Layout) {
+    const { header, summary, tags, sample } = layout;
+    this.#source = source;
+    this.#layout = layout;
+    this.#stream = streamOf(header);
+    this.#samplesPerFrame = header.frameSamples;
+    this.#isConstant = summary?.kind !== "vbr" && sample.isConstant;
+    this.#cursor = new ByteCursor(source, layout.firstFrame);
+    this.#streamWord = 0;
+    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    const { title, author, isrc } = tags;
+    this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: lengthMsOf(source, layout) };
+    this.#addRuns();
+  }
+
+  get stream(): AudioStream {
+    return this.#stream;
+  }
+
+  get isSeekable(): boolean {
+    return this.#source.isRandomAccess && this.#source.sizeBytes !== undefined;
+  }
+
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    const { lengthMs } = this.info;
+    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    const { header } = this.#layout;
+    const sample = (Math.max(0, positionMs) * header.sampleRateHz) / 1000 + this.#startSamples;
+    const mainBytes = Math.max(1, header.sizeBytes - 4 - header.sideBytes);
+    const preRollFrames = Math.min(10, 1 + Math.ceil(RESERVOIR_BYTES / mainBytes));
+    const frame = Math.max(0, Math.floor(sample / header.frameSamples) - preRollFrames);
+    if (!this.isSeekable) return this.#seekForward(frame);
+    const place = (this.#isConstant ? await this.#calculate(frame) : undefined) ?? (await this.#count(frame));
+    this.#cursor.moveTo(place.positionBytes);
+    this.#frame = place.frame;
+    this.#baseMs = 0;
+    this.#damageBytes = 0;
+    this.#samplesPerFrame = header.frameSamples;
+    this.#pump.dropUntil(Number.NEGATIVE_INFINITY);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  get #startSamples(): number {
+    return this.#layout.summary?.startSamples ?? 0;
+  }
+
+  #seekForward(frame: number): void {
+    if (frame < this.#frame) {
+      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+    }
+    this.#pump.dropUntil(this.#timeMs(frame));
+  }
+
+  /** The place of a frame when all have one size (but for a byte of padding now and then). */
+  async #calculate(frame: number): Promise<FramePlace | undefined> {
+    const { firstFrame, header } = this.#layout;
+    const frameBytes = exactFrameBytes(header);
+    const start = Math.floor(firstFrame + Math.max(0, frame - 0.5) * frameBytes);
+    const cursor = new ByteCursor(this.#source, frame === 0 ? firstFrame : start);
+    if (!(await findFrame(cursor, 2 * FRAME_BYTES_MAX))) return undefined;
+    const found = parseMpegAudioHeader(cursor.u32be(0));
+    if (found?.bitrateBps !== header.bitrateBps) {
+      this.#isConstant = false;
+      return undefined;
+    }
+    const positionBytes = cursor.position;
+    return { frame: Math.round((positionBytes - firstFrame) / frameBytes), positionBytes };
+  }
+
+  /** The place of a frame by counting headers from the last known one before it. */
+  async #count(frame: number): Promise<FramePlace> {
+    let { frame: at, positionBytes } = this.#index.before(frame) ?? {
+      frame: 0,
+      positionBytes: this.#layout.firstFrame,
+    };
+    const countedFrom = positionBytes;
+    const cursor = new ByteCursor(this.#source, positionBytes);
+    for (let turn = 1; at < frame; turn++) {
+      if (turn % COUNT_TURN_FRAMES === 0) await yieldThread();
+      if (!cursor.has(4) && !(await cursor.need(4))) break;
+      const header = parseMpegAudioHeader(cursor.u32be(0));
+      if (header === undefined || !isSameStream(cursor.u32be(0), this.#word)) {
+        if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) break;
+        if (!isSameStream(cursor.u32be(0), this.#word)) break;
+        continue;
+      }
+      this.#index.add(at, cursor.position);
+      cursor.skip(header.sizeBytes);
+      at += 1;
+      positionBytes = cursor.position;
+      if (positionBytes - countedFrom > COUNT_BYTES_MAX) {
+        const place = await this.#lookUp(frame);
+        if (place !== undefined && place.frame > at) return place;
+      }
+    }
+    return { frame: at, positionBytes };
+  }
+
+  /** The place of a frame by the table of hundredths: right to about a hundredth of the length. */
+  async #lookUp(frame: number): Promise<FramePlace | undefined> {
+    const { summary, summaryStart } = this.#layout;
+    const sizeBytes = summary?.sizeBytes ?? (this.#source.sizeBytes ?? 0) - summaryStart;
+    const { frameCount, hundredths } = summary ?? {};
+    if (frameCount === undefined || hundredths === undefined) return undefined;
+    const hundredth = Math.min(99, (100 * frame) / frameCount);
+    const low = hundredths[Math.floor(hundredth)] ?? 0;
+    const high = hundredths[Math.floor(hundredth) + 1] ?? 256;
+    const share = (low + (high - low) * (hundredth % 1)) / 256;
+    const cursor = new ByteCursor(this.#source, summaryStart + Math.floor(share * sizeBytes));
+    return (await findFrame(cursor, MP3_JUNK_BYTES_MAX)) ? { frame, positionBytes: cursor.position } : undefined;
+  }
+
+  /** Seek points of a VBRI table, which counts from the first frame with sound. */
+  #addRuns(): void {
+    const { summary, firstFrame } = this.#layout;
+    if (summary?.runs === undefined) return;
+    let positionBytes = firstFrame;
+    for (const [index, sizeBytes] of summary.runs.sizesBytes.entries()) {
+      this.#index.addAhead(index * summary.runs.frames, positionBytes);
+      positionBytes += sizeBytes;
+    }
+  }
+
+  get #word(): number {
+    return this.#streamWord;
+  }
+
+  #step(): Step {
+    const cursor = this.#cursor;
+    if (!cursor.has(4)) return WAIT;
+    const word = cursor.u32be(0);
+    const header = parseMpegAudioHeader(word);
+    if (header === undefined || (this.#streamWord !== 0 && !isSameStream(word, this.#streamWord)))
+      return this.#resync();
+    if (!cursor.has(header.sizeBytes)) return WAIT;
+    this.#streamWord = word;
+    this.#damageBytes = 0;
+    if (header.bitrateBps !== this.#layout.header.bitrateBps) this.#isConstant = false;
+    if (this.#source.isRandomAccess) this.#index.add(this.#frame, cursor.position);
+    return this.#packet(cursor.take(header.sizeBytes));
+  }
+
+  #packet(data: Uint8Array): Packet {
+    const timestampMs = this.#timeMs(this.#frame);
+    const samples = this.#samplesPerFrame;
+    this.#frame += 1;
+    const durationMs = (1000 * samples) / this.#stream.sampleRateHz;
+    return { data, timestampMs, durationMs, trimEndSamples: this.#trimEnd() };
+  }
+
+  /** Samples of the frame before `#frame` that lie behind the end of the music. */
+  #trimEnd(): number {
+    const { frameCount, endSamples } = this.#layout.summary ?? {};
+    if (frameCount === undefined || endSamples === undefined || this.#baseMs > 0 || this.#frame > frameCount) return 0;
+    const samples = this.#samplesPerFrame;
+    const surplus = this.#frame * samples - (frameCount * samples - endSamples);
+    return Math.max(0, Math.min(samples, surplus));
+  }
+
+  #timeMs(frame: number): number {
+    const samples = frame * this.#samplesPerFrame - (this.#baseMs > 0 ? 0 : this.#startSamples);
+    return this.#baseMs + (1000 * samples) / this.#stream.sampleRateHz;
+  }
+
+  /** Something that is no frame: a tag is stepped over whole, anything else searched for the next frame. */
+  #resync(): Step {
+    const cursor = this.#cursor;
+    if (this.#damageBytes > MP3_JUNK_BYTES_MAX) return undefined;
+    if (!cursor.has(32) && !cursor.isShort) return WAIT;
+    const tagBytes = trailingTagBytes(cursor.view(32));
+    if (tagBytes > 0) {
+      cursor.skip(tagBytes);
+      return AGAIN;
+    }
+    const lookBytes = 3 * FRAME_BYTES_MAX + 4;
+    if (!cursor.has(2 * lookBytes) && !cursor.isShort) return WAIT;
+    const bytes = cursor.view(2 * lookBytes);
+    if (bytes.length < 5) return undefined;
+    const isEnd = bytes.length < 2 * lookBytes;
+    const lastStart = isEnd ? bytes.length - 4 : lookBytes;
+    const found = findFrameIn(bytes.subarray(1), { lastStart: lastStart - 1, isEnd });
+    const skippedBytes = found >= 0 ? found + 1 : lastStart + 1;
+    this.#damageBytes += skippedBytes;
+    cursor.skip(skippedBytes);
+    if (found >= 0) this.#adopt();
+    return AGAIN;
+  }
+
+  /** A confirmed frame of another kind: from here on the file is another stream. */
+  #adopt(): void {
+    const word = this.#cursor.u32be(0);
+    const header = parseMpegAudioHeader(word);
+    if (header === undefined || isSameStream(word, this.#streamWord)) return;
+    this.#baseMs = Math.max(0, this.#timeMs(this.#frame)) || Number.MIN_VALUE;
+    this.#frame = 0;
+    this.#streamWord = word;
+    this.#samplesPerFrame = header.frameSamples;
+    this.#stream = streamOf(header);
+  }
+}
+
+function streamOf(header: MpegAudioHeader): AudioStream {
+  const { sampleRateHz, channelCount } = header;
+  return { codec: "mp3", sampleRateHz, channelCount, description: undefined, pcm: undefined };
+}
+
+function exactFrameBytes(header: MpegAudioHeader): number {
+  return ((header.frameSamples / 8) * header.bitrateBps) / header.sampleRateHz;
+}
+
+/**
+ * The length shown: frames counted by the file or, at a constant bit rate, calculated from its size, with the summary's own
+ * frame, as clients are used to from Lavalink. Encoder padding counts in.
+ */
+function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
+  const { summary, header, sample, summaryStart } = layout;
+  const frameMs = (1000 * header.frameSamples) / header.sampleRateHz;
+  if (summary?.kind === "vbr" && summary.frameCount !== undefined) return Math.floor(summary.frameCount * frameMs);
+  const frameBytes = sample.isConstant ? exactFrameBytes(header) : sample.frameBytes;
+  if (source.sizeBytes !== undefined)
+    return Math.floor(Math.floor((source.sizeBytes - summaryStart) / frameBytes) * frameMs);
+  return summary?.frameCount === undefined ? undefined : Math.floor((summary.frameCount + 1) * frameMs);
+}
+
+/** Size of a tag that may stand behind or between the frames: ID3v1, APE, ID3v2. 0 for none. */
+function trailingTagBytes(bytes: Uint8Array): number {
+  const text = String.fromCharCode(...bytes.subarray(0, 8));
+  if (text.startsWith("TAG")) return 128;
+  if (text === "APETAGEX" && bytes.length >= 32) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const isHeader = (view.getUint32(20, true) & 0x20000000) !== 0;
+    return isHeader ? 32 + view.getUint32(12, true) : 32;
+  }
+  return id3Size(bytes);
+}

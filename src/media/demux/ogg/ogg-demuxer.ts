@@ -1,0 +1,240 @@
+// Reads the packets of the first audio stream in Ogg, follows it through chained streams (radio stations start a new one with
+// each title), and steps over damaged pages. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import { ByteCursor } from "../byte-cursor.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { findPlaceBefore, readTail } from "./granule-search.ts";
+import { createHeaderReader, foreignAudioName, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
+import { findPage, type OggPage, readPage } from "./ogg-page.ts";
+import { PacketAssembler } from "./packet-assembler.ts";
+
+/** Pages read for the headers: stream heads and set-up of up to 64 KiB each. */
+const HEADER_PAGE_COUNT_MAX = 1024;
+const HEADER_JUNK_BYTES_MAX = 1024 * 1024;
+/** Damage in a row after which the stream counts as over. */
+const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** One logical stream whose headers are complete. */
+interface Link {
+  readonly headers: OggHeaders;
+  readonly clock: PacketClock;
+  readonly serial: number;
+  /** Time of granule `baseGranule` plus the pre-skip. */
+  readonly startMs: number;
+  /** Where the count of samples started: 0 but for live streams that were joined. Undefined before the first page. */
+  baseGranule: number | undefined;
+}
+
+export async function openOgg(source: ByteSource): Promise<Demuxer> {
+  const cursor = new ByteCursor(source);
+  const { headers, serial } = await readHeaders(cursor);
+  const tail = source.isRandomAccess ? await readTail(source, serial) : undefined;
+  return new OggDemuxer(source, { headers, serial, dataStart: cursor.position, tail });
+}
+
+interface Opened {
+  readonly headers: OggHeaders;
+  readonly serial: number;
+  readonly dataStart: number;
+  readonly tail: { granule: number; lastSerial: number } | undefined;
+}
+
+/** Reads the stream heads, chooses the first audio stream and collects its headers; leaves the cursor behind them. */
+async function readHeaders(cursor: ByteCursor): Promise<{ headers: OggHeaders; serial: number }> {
+  const assembler = new PacketAssembler();
+  let chosen: { serial: number; read: HeaderReader } | undefined;
+  let foreignName: string | undefined;
+  for (let count = 0; count < HEADER_PAGE_COUNT_MAX; count++) {
+    const page = await findPage(cursor, HEADER_JUNK_BYTES_MAX);
+    if (page === undefined) break;
+    if (page.isFirst && chosen === undefined) {
+      const read = createHeaderReader(page.body);
+      if (read !== undefined) chosen = { serial: page.serial, read };
+      foreignName ??= foreignAudioName(page.body);
+    }
+    if (chosen === undefined && !page.isFirst) break;
+    if (chosen === undefined || page.serial !== chosen.serial) continue;
+    for (const packet of assembler.add(page)) {
+      const result = chosen.read(packet);
+      if (result === "broken")
+        throw new NodeError("media-damaged", "the Ogg file cannot be read: a codec header is broken");
+      if (result !== "more") return { headers: result, serial: chosen.serial };
+    }
+  }
+  if (chosen !== undefined)
+    throw new NodeError("media-damaged", "the Ogg file cannot be read: its headers are cut off");
+  if (foreignName !== undefined) {
+    throw new NodeError("media-unsupported-codec", `cannot play the audio codec of the Ogg file: ${foreignName}`);
+  }
+  throw new NodeError("media-no-audio", "the Ogg file holds no audio stream");
+}
+
+class OggDemuxer implements Demuxer {
+  readonly info: ContainerInfo;
+  readonly #source: ByteSource;
+  readonly #opened: Opened;
+  readonly #cursor: ByteCursor;
+  readonly #pump: PacketPump;
+  readonly #assembler = new PacketAssembler();
+  #link: Link;
+  /** The headers of the next chained stream while they come in. */
+  #nextHeaders: { serial: number; read: HeaderReader } | undefined;
+  /** Granule at which the next packet starts, as counted; undefined after a jump. */
+  #granule: number | undefined;
+  #endMs = 0;
+  #hasData = false;
+  /** The packets of the current page. */
+  #packets: Packet[] = [];
+  #packetIndex = 0;
+  #damageBytes = 0;
+
+  constructor(source: ByteSource, opened: Opened) {
+    this.#source = source;
+    this.#opened = opened;
+    const { headers, serial, tail } = opened;
+    this.#link = createLink(headers, serial, 0);
+    const isWhole = tail !== undefined && tail.lastSerial === serial;
+    const { title, author, isrc } = headers.tags;
+    const lengthMs = isWhole ? Math.floor((1000 * tail.granule) / headers.stream.sampleRateHz) : undefined;
+    this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
+    this.#cursor = new ByteCursor(source, opened.dataStart);
+    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+  }
+
+  get stream(): AudioStream {
+    return this.#link.headers.stream;
+  }
+
+  get isSeekable(): boolean {
+    return this.info.lengthMs !== undefined;
+  }
+
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    const { lengthMs } = this.info;
+    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
+    if (lengthMs === undefined) return this.#seekForward(targetMs);
+    // The first page tells where the count of samples starts.
+    if (this.#link.baseGranule === undefined) await this.#pump.next();
+    const { serial, dataStart, headers } = this.#opened;
+    const granule =
+      (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);
+    const place = await findPlaceBefore(this.#source, { serial, startBytes: dataStart, granule });
+    this.#cursor.moveTo(place.positionBytes);
+    this.#granule = place.granule;
+    this.#assembler.reset();
+    this.#link.clock.reset();
+    this.#packets = [];
+    this.#packetIndex = 0;
+    this.#damageBytes = 0;
+    this.#pump.dropUntil(targetMs);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  #seekForward(targetMs: number): void {
+    if (targetMs < this.#endMs) {
+      throw new NodeError("media-not-seekable", "cannot jump back: this stream only runs forwards");
+    }
+    this.#pump.dropUntil(targetMs);
+  }
+
+  #step(): Step {
+    const packet = this.#packets[this.#packetIndex];
+    if (packet !== undefined) {
+      this.#packetIndex += 1;
+      return packet;
+    }
+    const page = readPage(this.#cursor);
+    if (page === "wait") return WAIT;
+    if ("skippedBytes" in page) {
+      this.#damageBytes += page.skippedBytes;
+      return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
+    }
+    this.#damageBytes = 0;
+    this.#addPage(page);
+    return AGAIN;
+  }
+
+  #addPage(page: OggPage): void {
+    if (page.isFirst && this.#hasData) this.#startNextLink(page);
+    if (this.#nextHeaders !== undefined) {
+      if (page.serial === this.#nextHeaders.serial) this.#addHeaderPage(page, this.#nextHeaders);
+    } else if (page.serial === this.#link.serial) this.#addDataPage(page);
+  }
+
+  /** A stream that starts after sound was heard takes over: the chain goes on. */
+  #startNextLink(page: OggPage): void {
+    const read = createHeaderReader(page.body);
+    if (read === undefined || this.#nextHeaders !== undefined) return;
+    this.#nextHeaders = { serial: page.serial, read };
+    this.#assembler.reset();
+  }
+
+  #addHeaderPage(page: OggPage, next: { serial: number; read: HeaderReader }): void {
+    for (const packet of this.#assembler.add(page)) {
+      const result = next.read(packet);
+      if (result === "more") continue;
+      this.#nextHeaders = undefined;
+      if (result === "broken") return;
+      this.#link = createLink(result, next.serial, this.#endMs);
+      this.#granule = undefined;
+      this.#hasData = false;
+      return;
+    }
+  }
+
+  #addDataPage(page: OggPage): void {
+    const { clock } = this.#link;
+    const datas = this.#assembler.add(page).filter((data) => data.length > 0);
+    if (datas.length === 0) return;
+    this.#hasData = true;
+    const counts = datas.map((data) => clock.count(data));
+    const sum = counts.reduce((total, count) => total + count, 0);
+    const start = this.#startGranule(page, sum);
+    this.#link.baseGranule ??= Math.max(0, start);
+    this.#packets = [];
+    this.#packetIndex = 0;
+    let granule = start;
+    // Only the last page may end before its packets do; there the rest is padding.
+    const end = page.isLast && page.granule > start ? page.granule : Number.POSITIVE_INFINITY;
+    for (const [index, data] of datas.entries()) {
+      this.#packets.push(this.#packet(data, { granule, count: counts[index]!, end }));
+      granule += counts[index]!;
+    }
+    this.#granule = page.isLast || page.granule < 0 ? granule : page.granule;
+  }
+
+  /** Where the page's first packet starts: counted back from its granule, or onwards on the last page. */
+  #startGranule(page: OggPage, sum: number): number {
+    const counted = this.#granule;
+    if (page.granule < 0) return counted ?? 0;
+    if (!page.isLast) return page.granule - sum;
+    return counted ?? (this.#link.baseGranule === undefined ? 0 : page.granule - sum);
+  }
+
+  #packet(data: Uint8Array, place: { granule: number; count: number; end: number }): Packet {
+    const { headers, startMs, baseGranule } = this.#link;
+    const rate = headers.stream.sampleRateHz;
+    const skipped = headers.preSkipSamples + (baseGranule ?? 0);
+    const timestampMs = startMs + (1000 * (place.granule - skipped)) / rate;
+    const surplus = place.granule + place.count - place.end;
+    const trimEndSamples = Math.max(0, Math.min(place.count, surplus));
+    this.#endMs = timestampMs + (1000 * (place.count - trimEndSamples)) / rate;
+    return { data, timestampMs, durationMs: (1000 * place.count) / rate, trimEndSamples };
+  }
+}
+
+function createLink(headers: OggHeaders, serial: number, startMs: number): Link {
+  return { headers, serial, startMs, clock: createPacketClock(headers.stream), baseGranule: undefined };
+}

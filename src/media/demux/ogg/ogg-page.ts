@@ -1,0 +1,96 @@
+// Ogg pages (RFC 3533 section 6): finding, checking and splitting them. Audio thread.
+//
+//   "OggS" | 0 | flags | granule, 64 bits | serial, 32 | sequence, 32 | CRC, 32 | segment count | segment sizes | body
+
+import type { ByteCursor } from "../byte-cursor.ts";
+
+const PAGE_HEADER_BYTES = 27;
+const CAPTURE = [0x4f, 0x67, 0x67, 0x53];
+
+export interface OggPage {
+  readonly positionBytes: number;
+  readonly isContinued: boolean;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  /** Position at the end of the last packet that ends on this page; -1 when none does. */
+  readonly granule: number;
+  readonly serial: number;
+  readonly sequence: number;
+  /** Sizes of 0 to 255; a packet ends with the first below 255. */
+  readonly segmentSizes: Uint8Array;
+  readonly body: Uint8Array;
+}
+
+/** The next page could not be read yet: bytes are missing, or some junk was skipped and the search goes on. */
+export type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
+
+/** Reads the page at the cursor, or moves on towards the next one. */
+export function readPage(cursor: ByteCursor): PageResult {
+  if (!cursor.has(PAGE_HEADER_BYTES)) return "wait";
+  if (cursor.u32be(0) !== 0x4f676753 || cursor.u8(4) !== 0) return skipJunk(cursor);
+  const headerBytes = PAGE_HEADER_BYTES + cursor.u8(26);
+  if (!cursor.has(headerBytes)) return "wait";
+  let totalBytes = headerBytes;
+  for (let at = PAGE_HEADER_BYTES; at < headerBytes; at++) totalBytes += cursor.u8(at);
+  if (!cursor.has(totalBytes)) return "wait";
+  const bytes = cursor.view(totalBytes);
+  if (checksum(bytes) !== cursor.u32le(22)) return skipJunk(cursor);
+  const positionBytes = cursor.position;
+  const flags = bytes[5]!;
+  const page = {
+    positionBytes,
+    isContinued: (flags & 1) !== 0,
+    isFirst: (flags & 2) !== 0,
+    isLast: (flags & 4) !== 0,
+    granule: readGranule(cursor),
+    serial: cursor.u32le(14),
+    sequence: cursor.u32le(18),
+    segmentSizes: bytes.subarray(PAGE_HEADER_BYTES, headerBytes),
+    body: bytes.subarray(headerBytes),
+  };
+  cursor.skip(totalBytes);
+  return page;
+}
+
+/** The next page, waiting for bytes; undefined at the end of the data or after `junkBytesMax` without one. */
+export async function findPage(cursor: ByteCursor, junkBytesMax: number): Promise<OggPage | undefined> {
+  for (let junkBytes = 0; junkBytes <= junkBytesMax; ) {
+    const result = readPage(cursor);
+    if (result === "wait") {
+      if (cursor.isShort) return undefined;
+      await cursor.fill();
+    } else if ("skippedBytes" in result) junkBytes += result.skippedBytes;
+    else return result;
+  }
+  return undefined;
+}
+
+function skipJunk(cursor: ByteCursor): { skippedBytes: number } {
+  cursor.skip(1);
+  const found = cursor.indexOf(CAPTURE);
+  const skipped = found >= 0 ? found : Math.max(0, cursor.bufferedBytes - CAPTURE.length + 1);
+  cursor.skip(skipped);
+  return { skippedBytes: skipped + 1 };
+}
+
+function readGranule(cursor: ByteCursor): number {
+  const high = cursor.u32le(10) | 0;
+  const granule = high * 2 ** 32 + cursor.u32le(6);
+  return granule >= 0 && granule < 2 ** 53 ? granule : -1;
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte << 24;
+  for (let bit = 0; bit < 8; bit++) value = (value << 1) ^ (value & 0x80000000 ? 0x04c11db7 : 0);
+  return value >>> 0;
+});
+
+/** The page's CRC-32, its own field counted as zero. */
+function checksum(bytes: Uint8Array): number {
+  let crc = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = at >= 22 && at < 26 ? 0 : bytes[at]!;
+    crc = (crc << 8) ^ CRC_TABLE[(crc >>> 24) ^ byte]!;
+  }
+  return crc >>> 0;
+}

@@ -1,0 +1,66 @@
+// Puts the packets of one Ogg stream together from the segments of its pages (RFC 3533 section 5). Audio thread.
+
+import type { OggPage } from "./ogg-page.ts";
+
+/** Longest packet kept; what is longer (a tag block with pictures) is cut off there. */
+const PACKET_BYTES_MAX = 1024 * 1024;
+
+export class PacketAssembler {
+  #pieces: Uint8Array[] = [];
+  #piecesBytes = 0;
+  /** True while a packet goes on into the next page. */
+  #isOpen = false;
+  #sequence: number | undefined;
+
+  /** Forgets an unfinished packet, after a seek. */
+  reset(): void {
+    this.#pieces = [];
+    this.#piecesBytes = 0;
+    this.#isOpen = false;
+    this.#sequence = undefined;
+  }
+
+  /** The packets that end on the page, in order. One whose start is missing is left out. */
+  add(page: OggPage): Uint8Array[] {
+    const isInOrder = this.#sequence === undefined || (this.#sequence + 1) >>> 0 === page.sequence;
+    if (!isInOrder || !page.isContinued) this.reset();
+    this.#sequence = page.sequence;
+    let isDropping = page.isContinued && !this.#isOpen;
+    const packets: Uint8Array[] = [];
+    let start = 0;
+    let at = 0;
+    for (const size of page.segmentSizes) {
+      at += size;
+      if (size === 255) continue;
+      if (!isDropping) packets.push(this.#close(page.body.subarray(start, at)));
+      isDropping = false;
+      start = at;
+    }
+    const isUnfinished = page.segmentSizes.at(-1) === 255;
+    if (isUnfinished && !isDropping) this.#keep(page.body.subarray(start, at));
+    return packets;
+  }
+
+  #keep(piece: Uint8Array): void {
+    this.#isOpen = true;
+    const kept = piece.subarray(0, Math.max(0, PACKET_BYTES_MAX - this.#piecesBytes));
+    if (kept.length === 0) return;
+    this.#pieces.push(kept);
+    this.#piecesBytes += kept.length;
+  }
+
+  #close(last: Uint8Array): Uint8Array {
+    if (!this.#isOpen) return last;
+    this.#keep(last);
+    const packet = new Uint8Array(this.#piecesBytes);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      packet.set(piece, at);
+      at += piece.length;
+    }
+    this.#pieces = [];
+    this.#piecesBytes = 0;
+    this.#isOpen = false;
+    return packet;
+  }
+}

@@ -1,0 +1,63 @@
+// The few tags the protocol shows, and how text in them is cleaned. Filled by each container's tag reader. Audio thread.
+
+export interface Tags {
+  title?: string;
+  author?: string;
+  isrc?: string;
+}
+
+/** Longest tag text kept, in characters; the encoded track format ends at 65535 bytes. */
+const TEXT_LENGTH_MAX = 4096;
+
+/** Bytes of text worth decoding: more than `TEXT_LENGTH_MAX` in any encoding. */
+export const TEXT_BYTES_MAX = 4 * TEXT_LENGTH_MAX;
+
+/** Sets a tag unless an earlier one was set already or the text is empty. Text ends at its first NUL. */
+export function setTag(tags: Tags, name: keyof Tags, text: string): void {
+  const end = text.indexOf("\0");
+  const clean = (end < 0 ? text : text.slice(0, end)).trim().slice(0, TEXT_LENGTH_MAX);
+  if (clean !== "" && tags[name] === undefined) tags[name] = clean;
+}
+
+const TAG_BY_COMMENT: Readonly<Record<string, keyof Tags>> = { TITLE: "title", ARTIST: "author", ISRC: "isrc" };
+
+/** The tag behind a Vorbis comment or Matroska tag name, whatever its case. */
+export function tagForName(name: string): keyof Tags | undefined {
+  const key = name.toUpperCase();
+  return Object.hasOwn(TAG_BY_COMMENT, key) ? TAG_BY_COMMENT[key] : undefined;
+}
+
+const UTF8 = new TextDecoder("utf-8");
+
+export function decodeUtf8(bytes: Uint8Array): string {
+  return UTF8.decode(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
+}
+
+/** Comments looked at in one block. */
+const COMMENT_COUNT_MAX = 4096;
+
+/**
+ * Reads a Vorbis comment block (Vorbis I section 5; also in Opus and FLAC), which starts at `offset`. A block that is cut
+ * off gives what it holds until there.
+ */
+export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags): void {
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  if (offset + 4 > block.length) return;
+  let at = offset + 4 + view.getUint32(offset, true);
+  if (at + 4 > block.length) return;
+  const count = Math.min(view.getUint32(at, true), COMMENT_COUNT_MAX);
+  at += 4;
+  for (let index = 0; index < count && at + 4 <= block.length; index++) {
+    const start = at + 4;
+    const end = start + view.getUint32(at, true);
+    readComment(block.subarray(start, Math.min(end, start + TEXT_BYTES_MAX, block.length)), tags);
+    at = end;
+  }
+}
+
+function readComment(comment: Uint8Array, tags: Tags): void {
+  const equals = comment.subarray(0, 16).indexOf(0x3d);
+  if (equals < 0) return;
+  const name = tagForName(String.fromCharCode(...comment.subarray(0, equals)));
+  if (name !== undefined) setTag(tags, name, decodeUtf8(comment.subarray(equals + 1)));
+}
