@@ -31,4 +31,4 @@ export interface Source {
 }
 
 /** Looks at an input on an audio worker. */
-export type Prober = (input: PlayableInput, options: { signal: AbortSignal }) => Promise<ProbeResult>;
+export type Prober = (input: PlayableInput) => Promise<ProbeResult>;

@@ -7,7 +7,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { LoadResult } from "./load-result.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
-import type { Track } from "./track.ts";
+import { decodeTrack, type Track } from "./track.ts";
 
 /** References followed for one identifier; what is still one then is taken to lead nowhere. */
 const REFERENCES_MAX = 5;
@@ -51,6 +51,11 @@ export class TrackLoader {
     } finally {
       timer.cancel();
     }
+  }
+
+  /** A track that a client hands in, of whatever source: its metadata can be read. Throws `track-undecodable`. */
+  decode(encoded: string): Track {
+    return decodeTrack(encoded);
   }
 
   /** How the sound of `track` is fetched. Throws `source-unavailable` for sources this node does not have. */

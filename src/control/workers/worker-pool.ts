@@ -49,9 +49,8 @@ export class WorkerPool {
   readonly #places = new Map<WorkerTenant, { readonly slot: Slot; readonly playerId: PlayerId }>();
   #playerCount = 0;
   #isClosed = false;
-  #onFirstReady: (() => void) | undefined;
 
-  /** Workers start at once; `whenReady` tells when players can be served. */
+  /** Workers start at once. Players may be attached before they are ready: what they are told waits for them. */
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     this.#slots = Array.from({ length: options.count }, (_, index) => ({
@@ -63,18 +62,6 @@ export class WorkerPool {
       newTenantCount: 0,
     }));
     for (const slot of this.#slots) this.#start(slot);
-  }
-
-  /** Resolves with true when the first worker is ready, with false when `timeoutMs` passed before. */
-  whenReady(timeoutMs: number): Promise<boolean> {
-    if (this.#slots.some((slot) => slot.thread?.isReady)) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.after(timeoutMs, () => resolve(false));
-      this.#onFirstReady = () => {
-        timer.cancel();
-        resolve(true);
-      };
-    });
   }
 
   /** The last counters of each worker that runs. */
@@ -131,10 +118,7 @@ export class WorkerPool {
       settings: this.#options.settings,
       clock: this.#options.clock,
       logger: this.#options.logger,
-      onReady: () => {
-        this.#options.logger.debug("audio worker ready", { worker: slot.index });
-        this.#onFirstReady?.();
-      },
+      onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),
       onEvent: (event) => this.#onEvent(slot, event),
       onLost: (reason) => this.#onLost(slot, reason),
     });

@@ -17,10 +17,10 @@ export class HttpSource implements Source {
     this.#probe = probe;
   }
 
-  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title }: SourceRequest): Promise<SourceAnswer | undefined> {
     const url = urlOf(identifier);
     if (url === undefined) return undefined;
-    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal });
+    const result = await this.#probe({ kind: "http", url, container: undefined });
     // A server must not be able to name files of this machine.
     if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
     return answerOfProbe(result, { sourceName: this.name, identifier: url, title });

@@ -20,10 +20,10 @@ export class LocalSource implements Source {
     this.#roots = options.roots;
   }
 
-  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title }: SourceRequest): Promise<SourceAnswer | undefined> {
     const path = await this.#findFile(identifier);
     if (path === undefined) return undefined;
-    const result = await this.#probe({ kind: "local", path, container: undefined }, { signal });
+    const result = await this.#probe({ kind: "local", path, container: undefined });
     return answerOfProbe(result, { sourceName: this.name, identifier, title });
   }
 

@@ -1,0 +1,125 @@
+// Builds every component of a node from its configuration, and closes them in reverse. The one place that knows how they
+// fit together. Main thread.
+
+import { readBuildInfo } from "./build-info.ts";
+import type { NodeConfig } from "./config/node-config.ts";
+import { toWorkerSettings } from "./config/worker-settings.ts";
+import { Api } from "./control/api/api.ts";
+import { createInfo } from "./control/api/info-json.ts";
+import { NodeStats } from "./control/api/node-stats.ts";
+import { Player } from "./control/players/player.ts";
+import { UpdateTimer } from "./control/players/update-timer.ts";
+import { Sessions } from "./control/sessions/sessions.ts";
+import { createBuiltinSources } from "./control/sources/builtin.ts";
+import { TrackLoader } from "./control/sources/track-loader.ts";
+import { WorkerPool } from "./control/workers/worker-pool.ts";
+import { NodeError } from "./errors.ts";
+import { systemClock } from "./lib/clock.ts";
+import { systemRandom } from "./lib/random.ts";
+import type { Logger } from "./log.ts";
+import { VERSION } from "./version.ts";
+
+/** The module that runs in the audio workers; compiled, as workers load it by themselves. */
+const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
+/** More than a lookup may take in all, so that the lookup's own bound decides. */
+const PROBE_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 10_000;
+
+export interface NodeOptions {
+  readonly logger: Logger;
+  /** Another module to run in the audio workers: for tests. */
+  readonly mediaEntry?: URL;
+}
+
+export interface Node {
+  /** Where clients reach it; the port is the real one, also when the configuration says 0. */
+  readonly address: { readonly host: string; readonly port: number };
+  /**
+   * Closes the clients' sockets with 1001, then all voice connections, then the workers; at most 10 s. May be called more
+   * than once.
+   */
+  close(): Promise<void>;
+}
+
+/** Starts a node; resolves when it serves requests. Throws `listen-failed`. */
+export async function createNode(config: NodeConfig, { logger, mediaEntry = MEDIA_ENTRY }: NodeOptions): Promise<Node> {
+  const clock = systemClock;
+  const disabledFilters = new Set(config.disabledFilters);
+  const workers = new WorkerPool({
+    entry: mediaEntry,
+    count: config.workers.count,
+    settings: toWorkerSettings(config),
+    clock,
+    logger,
+  });
+  const sources = createBuiltinSources({
+    isEnabled: config.sources,
+    localRoots: config.local.roots,
+    probe: (input) => workers.request({ type: "probe", input }, { timeoutMs: PROBE_TIMEOUT_MS }),
+  });
+  const tracks = new TrackLoader({ sources, clock });
+  const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
+  const stats = new NodeStats(clock);
+  const sessions = new Sessions({
+    clock,
+    random: systemRandom,
+    logger,
+    readNodeStats: () => stats.read(),
+    createPlayer: (options) =>
+      new Player({
+        ...options,
+        workers,
+        tracks,
+        updateTimer,
+        clock,
+        logger,
+        voiceConnectTimeoutMs: config.voice.connectTimeoutMs,
+      }),
+  });
+  const info = createInfo({
+    ...(await readBuildInfo()),
+    version: VERSION,
+    sourceNames: tracks.sourceNames,
+    disabledFilters,
+  });
+  const api = new Api({
+    sessions,
+    tracks,
+    clock,
+    logger,
+    disabledFilters,
+    readInfo: () => info,
+    password: config.server.password.reveal(),
+  });
+
+  const closeAll = async () => {
+    await sessions.close();
+    await api.close();
+    updateTimer.close();
+    await workers.close();
+  };
+  const { address: host } = config.server;
+  try {
+    const port = await api.listen({ host, port: config.server.port });
+    let closing: Promise<void> | undefined;
+    return {
+      address: { host, port },
+      close: () => {
+        closing ??= closeWithin(closeAll(), logger);
+        return closing;
+      },
+    };
+  } catch (error) {
+    await closeWithin(closeAll(), logger);
+    throw new NodeError("listen-failed", `could not listen on ${host}, port ${config.server.port}`, { cause: error });
+  }
+}
+
+/** A part that hangs while closing must not keep the process from ending. */
+async function closeWithin(closing: Promise<void>, logger: Logger): Promise<void> {
+  const isClosed = await new Promise<boolean>((resolve, reject) => {
+    const timer = systemClock.after(CLOSE_TIMEOUT_MS, () => resolve(false));
+    closing.then(() => resolve(true), reject).finally(() => timer.cancel());
+  });
+  if (!isClosed) logger.warn("the node did not close everything in time", { timeoutMs: CLOSE_TIMEOUT_MS });
+}
