@@ -89,7 +89,11 @@ export class HttpClient {
     const signal = AbortSignal.any([request.signal, silence.signal]);
     const headers = { ...this.#baseHeaders(url), ...request.headers };
     try {
-      return await this.#dispatch(url, headers, signal);
+      return await this.#dispatch(url, headers, signal).catch((error) => {
+        // An idle connection the server closed just as we used it: once more on a fresh one.
+        if (error instanceof errors.SocketError) return this.#dispatch(url, headers, signal);
+        throw error;
+      });
     } catch (error) {
       if (isShoutcastAnswer(error) && settings.proxyUrl === undefined) {
         return await requestShoutcast({ url, headers, signal, guard, clock, settings }).catch((shoutcastError) => {

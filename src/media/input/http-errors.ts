@@ -3,6 +3,8 @@
 
 import { NodeError, rootCause } from "../../errors.ts";
 
+/** Request timeout, too early, too many requests. */
+const PASSING_STATUSES = new Set([408, 425, 429]);
 const SHOWN_PATH_LENGTH_MAX = 120;
 
 /** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */
@@ -47,18 +49,34 @@ export function interruptedError(url: URL, error: unknown): NodeError {
   return new NodeError("input-interrupted", `receiving ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
 }
 
+/** An answer whose status means that there is nothing to play. */
+class HttpStatusError extends NodeError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(status === 404 || status === 410 ? "input-not-found" : "input-http-status", message);
+    this.status = status;
+  }
+}
+
 /** What an answer's status means for an input: "input-not-found" for 404 and 410, else "input-http-status". */
 export function statusError(url: URL, status: number): NodeError {
   if (status === 404 || status === 410) {
-    return new NodeError("input-not-found", `loading ${describeUrl(url)}: nothing there (HTTP ${status})`);
+    return new HttpStatusError(status, `loading ${describeUrl(url)}: nothing there (HTTP ${status})`);
   }
   const hint = status === 401 || status === 403 ? "; the link may have expired or want a login" : "";
-  return new NodeError("input-http-status", `loading ${describeUrl(url)}: the server answered HTTP ${status}${hint}`);
+  return new HttpStatusError(status, `loading ${describeUrl(url)}: the server answered HTTP ${status}${hint}`);
 }
 
 /** The server's answer cannot be used: contradicts itself or what was asked. */
 export function answerError(url: URL, reason: string): NodeError {
   return new NodeError("input-answer-invalid", `loading ${describeUrl(url)}: ${reason}`);
+}
+
+/** True when the same request may well succeed a little later: connection trouble, and statuses that pass. */
+export function isWorthRetrying(error: unknown): boolean {
+  if (error instanceof HttpStatusError) return error.status >= 500 || PASSING_STATUSES.has(error.status);
+  return error instanceof NodeError && (error.code === "input-unreachable" || error.code === "input-interrupted");
 }
 
 function findNodeError(error: unknown): NodeError | undefined {

@@ -1,0 +1,125 @@
+// How the media server answers one request: what is sent, how it is framed, and what goes wrong on the way.
+
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What goes wrong while a body is sent, at a byte offset of that body. */
+export type BodyFault =
+  /** The connection is closed after this many bytes. */
+  | { readonly kind: "cut"; readonly afterBytes: number }
+  /** Nothing is sent for `forMs`, then it goes on; without `forMs` until `MediaServer.release`. */
+  | { readonly kind: "stall"; readonly afterBytes: number; readonly forMs: number | undefined }
+  /** Sent evenly at this rate. */
+  | { readonly kind: "slow"; readonly bytesPerSecond: number };
+
+export interface AnswerPlan {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** `sized` sends Content-Length, `chunked` does not, `close` ends the body with the connection. */
+  readonly framing: "sized" | "chunked" | "close";
+  /** Answers range requests for the body with 206. */
+  readonly acceptsRanges: boolean;
+  readonly fault: BodyFault | undefined;
+}
+
+/** Closes the connection without an answer. */
+export const DROP = "drop";
+/** Keeps the connection open without an answer. */
+export const HANG = "hang";
+
+export type Answer = AnswerPlan | typeof DROP | typeof HANG;
+
+/** A plan that sends these bytes as every well-behaved server would. */
+export function plainPlan(body: Uint8Array, mimeType: string | undefined): AnswerPlan {
+  const headers = mimeType === undefined ? {} : { "content-type": mimeType };
+  return { status: 200, headers, body, framing: "sized", acceptsRanges: true, fault: undefined };
+}
+
+/** A short text with a status. */
+export function statusPlan(status: number, headers: Readonly<Record<string, string>> = {}): AnswerPlan {
+  const body = Buffer.from(`status ${status}\n`);
+  return { ...plainPlan(body, "text/plain"), status, headers, acceptsRanges: false };
+}
+
+const BLOCK_BYTES = 16 * 1024;
+
+/** Carries a plan out. Resolves when everything was handed to the socket or the client has gone. */
+export async function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: { readonly answer: Answer; readonly released: () => Promise<void> },
+): Promise<void> {
+  const { answer, released } = options;
+  if (answer === HANG) return;
+  if (answer === DROP) return void request.socket.destroy();
+  const { status, headers, body } = applyRange(answer, request.headers);
+  if (body instanceof Uint8Array && answer.framing === "sized") headers["content-length"] ??= String(body.length);
+  if (answer.framing === "close") response.shouldKeepAlive = false;
+  response.useChunkedEncodingByDefault = answer.framing === "chunked";
+  response.writeHead(status, headers);
+  response.flushHeaders();
+  const closed = new Promise<void>((resolve) => response.once("close", resolve));
+  for await (const part of withFault(body, answer.fault, released)) {
+    if (part === undefined) return void request.socket.destroy();
+    // Waits until it has left, so that a cut loses nothing of what was sent before it.
+    const sent = new Promise<void>((resolve) => response.write(part, () => resolve()));
+    await Promise.race([sent, closed]);
+    if (response.destroyed) return;
+  }
+  response.end();
+}
+
+interface RangedAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** RFC 9110 section 14 for one `bytes=a-b` range; anything else gets the whole body. */
+function applyRange(plan: AnswerPlan, requestHeaders: IncomingHttpHeaders): RangedAnswer {
+  const { status, body } = plan;
+  const { range, "if-range": ifRange } = requestHeaders;
+  const headers: Record<string, string> = { ...plan.headers };
+  if (!plan.acceptsRanges || !(body instanceof Uint8Array) || status !== 200) return { status, headers, body };
+  headers["accept-ranges"] = "bytes";
+  const match = /^bytes=(\d+)-(\d*)$/.exec(range ?? "");
+  const isOtherVersion = ifRange !== undefined && ifRange !== headers.etag && ifRange !== headers["last-modified"];
+  if (match === null || isOtherVersion) return { status, headers, body };
+  const first = Number(match[1]);
+  const last = Math.min(match[2] === "" ? Number.POSITIVE_INFINITY : Number(match[2]), body.length - 1);
+  if (first > last) {
+    headers["content-range"] = `bytes */${body.length}`;
+    return { status: 416, headers, body: new Uint8Array(0) };
+  }
+  headers["content-range"] = `bytes ${first}-${last}/${body.length}`;
+  return { status: 206, headers, body: body.subarray(first, last + 1) };
+}
+
+/** The body in blocks, with the fault in it; undefined means: cut here. */
+async function* withFault(
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  fault: BodyFault | undefined,
+  released: () => Promise<void>,
+): AsyncGenerator<Uint8Array | undefined> {
+  let sentBytes = 0;
+  const faultAtBytes = fault === undefined || fault.kind === "slow" ? Number.POSITIVE_INFINITY : fault.afterBytes;
+  for await (const block of blocksOf(body)) {
+    const untilFaultBytes = faultAtBytes - sentBytes;
+    if (untilFaultBytes >= 0 && untilFaultBytes < block.length) {
+      if (untilFaultBytes > 0) yield block.subarray(0, untilFaultBytes);
+      if (fault?.kind === "cut") return yield undefined;
+      if (fault?.kind === "stall") await (fault.forMs === undefined ? released() : sleep(fault.forMs));
+      yield block.subarray(untilFaultBytes);
+    } else {
+      if (fault?.kind === "slow") await sleep((block.length / fault.bytesPerSecond) * 1000);
+      yield block;
+    }
+    sentBytes += block.length;
+  }
+}
+
+async function* blocksOf(body: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (!(body instanceof Uint8Array)) return yield* body;
+  for (let at = 0; at < body.length; at += BLOCK_BYTES) yield body.subarray(at, at + BLOCK_BYTES);
+}

@@ -1,0 +1,84 @@
+// Opens local files for reading, but only regular ones that truly lie below the allowed folders, links followed. The file
+// that was judged is the one that is open: swapping a folder or link in between is noticed. Used on both threads.
+
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { NodeError } from "../errors.ts";
+
+/** Windows has neither flag; there they are undefined. NONBLOCK keeps a named pipe from hanging the open. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** A set of folders below which files may be read. */
+export class LocalJail {
+  readonly #roots: readonly string[];
+
+  /** @param roots absolute paths; those that do not exist allow nothing. Empty: nothing may be read. */
+  constructor(roots: readonly string[]) {
+    this.#roots = roots;
+  }
+
+  /**
+   * Opens `path` (relative ones count from the working directory). The caller closes the handle.
+   * @throws NodeError "input-not-found" below a root when there is no such file, else "local-file-refused", which does
+   * not tell whether the file exists
+   */
+  async open(path: string): Promise<FileHandle> {
+    const roots = await this.#realRoots();
+    const realPath = await this.#realPath(path, roots);
+    const handle = await open(realPath, OPEN_FLAGS).catch((error) => {
+      throw new NodeError("input-not-found", "opening a local file: it cannot be read", { cause: error });
+    });
+    try {
+      await verifyOpened(handle, realPath, roots);
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Real paths of the roots, looked up each time: they may be mounted later or be links that change. */
+  async #realRoots(): Promise<string[]> {
+    const roots = await Promise.all(this.#roots.map((root) => realpath(root).catch(() => undefined)));
+    return roots.filter((root) => root !== undefined);
+  }
+
+  async #realPath(path: string, realRoots: readonly string[]): Promise<string> {
+    let realPath: string;
+    try {
+      realPath = await realpath(path);
+    } catch (error) {
+      // Missing, or unreadable. Outside of the roots nobody is told which.
+      const wanted = path.includes("\0") ? "" : resolve(path);
+      if (wanted === "" || !isBelow(wanted, [...this.#roots, ...realRoots])) throw refusal();
+      throw new NodeError("input-not-found", "opening a local file: there is no such file", { cause: error });
+    }
+    if (!isBelow(realPath, realRoots)) throw refusal();
+    return realPath;
+  }
+}
+
+/** The handle must be a regular file and still be what the judged path names. */
+async function verifyOpened(handle: FileHandle, realPath: string, roots: readonly string[]): Promise<void> {
+  const opened = await handle.stat({ bigint: true });
+  if (!opened.isFile()) throw refusal();
+  const pathNow = await realpath(realPath).catch(() => "");
+  const named = pathNow === "" ? undefined : await stat(pathNow, { bigint: true }).catch(() => undefined);
+  const isSame = named !== undefined && named.dev === opened.dev && named.ino === opened.ino;
+  if (!isSame || pathNow !== realPath || !isBelow(pathNow, roots)) throw refusal();
+}
+
+function isBelow(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => {
+    const rest = relative(root, path);
+    return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
+  });
+}
+
+function refusal(): NodeError {
+  return new NodeError(
+    "local-file-refused",
+    "opening a local file: it is no regular file below one of the allowed folders (tonearm.local.roots)",
+  );
+}

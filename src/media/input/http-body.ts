@@ -1,0 +1,62 @@
+// What is done to a received body before it is the file's own bytes: leaving out what is known already, and taking
+// Shoutcast's titles out. Audio thread.
+
+import type { HttpBody } from "./http-client.ts";
+import { IcyStripper } from "./icy-metadata.ts";
+
+/** A body without its first bytes: for servers that cannot begin in the middle. */
+export class SkippingBody implements HttpBody {
+  readonly #body: HttpBody;
+  readonly #skipBytes: number;
+  readonly #onSkipped: (data: Uint8Array, positionBytes: number) => void;
+  #positionBytes = 0;
+
+  /** @param onSkipped sees what is left out; what it throws fails the read */
+  constructor(body: HttpBody, skipBytes: number, onSkipped: (data: Uint8Array, positionBytes: number) => void) {
+    this.#body = body;
+    this.#skipBytes = skipBytes;
+    this.#onSkipped = onSkipped;
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const chunk = await this.#body.next();
+      if (chunk === undefined) return undefined;
+      const skipped = chunk.subarray(0, Math.max(0, this.#skipBytes - this.#positionBytes));
+      if (skipped.length > 0) this.#onSkipped(skipped, this.#positionBytes);
+      this.#positionBytes += chunk.length;
+      if (skipped.length < chunk.length) return chunk.subarray(skipped.length);
+    }
+  }
+
+  cancel(): void {
+    this.#body.cancel();
+  }
+}
+
+/** A Shoutcast body without its metadata blocks. */
+export class IcyBody implements HttpBody {
+  readonly #body: HttpBody;
+  readonly #stripper: IcyStripper;
+  /** Sound behind a metadata block in the middle of a chunk. */
+  #rest: Uint8Array[] = [];
+
+  constructor(body: HttpBody, intervalBytes: number, onTitle: (streamTitle: string) => void) {
+    this.#body = body;
+    this.#stripper = new IcyStripper(intervalBytes, onTitle);
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const part = this.#rest.shift();
+      if (part !== undefined) return part;
+      const chunk = await this.#body.next();
+      if (chunk === undefined) return undefined;
+      this.#rest = this.#stripper.strip(chunk);
+    }
+  }
+
+  cancel(): void {
+    this.#body.cancel();
+  }
+}

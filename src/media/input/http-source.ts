@@ -1,0 +1,312 @@
+// A file or station on a web server as a byte source: reads ahead within a bound, keeps what was just read, and takes a
+// lost or stalled connection up again at the byte where it stopped while buffered bytes play on. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type { ByteSource } from "./byte-source.ts";
+import { ByteWindow } from "./byte-window.ts";
+import type { HttpBody, HttpClient } from "./http-client.ts";
+import { describeUrl, interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { HttpResource } from "./http-resource.ts";
+import type { IcyStation } from "./icy-metadata.ts";
+import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
+import { RetryBudget } from "./retry-budget.ts";
+
+export interface HttpSourceOptions {
+  readonly client: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly readAheadBytesMax: number;
+  /** Ends the opening. Later `close` does. */
+  readonly signal: AbortSignal;
+}
+
+/** What of the beginning stays readable for good (byte-source.ts). */
+const HEAD_BYTES = 64 * 1024;
+/** What behind the reader stays readable (byte-source.ts). */
+const BACK_BYTES = 64 * 1024;
+/** A jump ahead of up to this is received and thrown away: cheaper than a new connection. */
+const GAP_BYTES_MAX = 256 * 1024;
+/** A reader that is silent this long while the read-ahead is full (a pause) loses its connection until it reads on. */
+const IDLE_MS = 30_000;
+/** Reads waiting at once; a reader that asks for more is broken. */
+const WAITING_READS_MAX = 64;
+
+type State =
+  /** No connection; the next read that needs one opens it. */
+  | { readonly kind: "idle" }
+  | { readonly kind: "receiving"; readonly abort: AbortController }
+  /** Everything up to the end has been received; only a read elsewhere opens a connection. */
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "closed" };
+
+interface WaitingRead {
+  readonly positionBytes: number;
+  readonly lengthBytes: number;
+  readonly resolve: (data: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class HttpSource implements ByteSource {
+  readonly #options: HttpSourceOptions;
+  readonly #resource: HttpResource;
+  readonly #window = new ByteWindow();
+  readonly #retries: RetryBudget;
+  readonly #waiting: WaitingRead[] = [];
+  #head = new Uint8Array(0);
+  #state: State = { kind: "idle" };
+  /** Where the reader is: the read-ahead counts from here. */
+  #readerBytes = 0;
+  #lastReadAtMs: number;
+  /** Wakes the receiver that waits for the reader to move on. */
+  #wakeReceiver: () => void = () => undefined;
+
+  /** @throws NodeError when it cannot be reached, is not there, or answers nonsense */
+  static async open(url: URL, options: HttpSourceOptions): Promise<HttpSource> {
+    const abort = new AbortController();
+    const onAbort = (): void => abort.abort(options.signal.reason);
+    options.signal.throwIfAborted();
+    options.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const { resource, body } = await HttpResource.open(options.client, url, abort.signal);
+      const source = new HttpSource(resource, options);
+      source.#receiveFrom(abort, body);
+      return source;
+    } finally {
+      options.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  private constructor(resource: HttpResource, options: HttpSourceOptions) {
+    this.#options = options;
+    this.#resource = resource;
+    this.#retries = new RetryBudget(options.clock);
+    this.#lastReadAtMs = options.clock.now();
+  }
+
+  get sizeBytes(): number | undefined {
+    return this.#resource.sizeBytes;
+  }
+
+  get isRandomAccess(): boolean {
+    return this.#resource.isRandomAccess;
+  }
+
+  get mimeType(): string | undefined {
+    return this.#resource.mimeType;
+  }
+
+  /** Address after redirects. May hold a user name and password: for loading again, not for logs. */
+  get url(): string {
+    return this.#resource.url.href;
+  }
+
+  /** The station, if it is one, with the title running now. */
+  get station(): IcyStation | undefined {
+    return this.#resource.station;
+  }
+
+  async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {
+    if (this.#state.kind === "closed") throw closedError();
+    const data = this.readBuffered(positionBytes, lengthBytes);
+    if (data !== undefined) return data;
+    if (lengthBytes > READ_BYTES_MAX) throw readTooLargeError(lengthBytes);
+    if (this.#waiting.length >= WAITING_READS_MAX) {
+      throw new NodeError("internal", `more than ${WAITING_READS_MAX} reads of one input at once`);
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ positionBytes, lengthBytes, resolve, reject });
+      this.#serve();
+    });
+  }
+
+  readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
+    this.#lastReadAtMs = this.#options.clock.now();
+    return this.#state.kind === "closed" ? undefined : this.#take(positionBytes, lengthBytes);
+  }
+
+  close(): void {
+    const state = this.#state;
+    if (state.kind === "closed") return;
+    this.#state = { kind: "closed" };
+    if (state.kind === "receiving") state.abort.abort(closedError());
+    this.#wakeReceiver();
+    this.#rejectWaiting(closedError());
+    this.#window.reset(0);
+    this.#head = new Uint8Array(0);
+  }
+
+  /** These bytes from what is in memory, as far as the data goes. Moves the reader. */
+  #take(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
+    const sizeBytes = this.#resource.sizeBytes;
+    const wantedBytes = sizeBytes === undefined ? lengthBytes : Math.min(lengthBytes, sizeBytes - positionBytes);
+    if (wantedBytes <= 0) return new Uint8Array(0);
+    const endBytes = positionBytes + wantedBytes;
+    const data = this.#window.read(positionBytes, wantedBytes);
+    if (data !== undefined) {
+      this.#moveReader(endBytes);
+      return data;
+    }
+    if (endBytes <= this.#head.length) return this.#head.subarray(positionBytes, endBytes);
+    return undefined;
+  }
+
+  #moveReader(positionBytes: number): void {
+    this.#readerBytes = positionBytes;
+    this.#window.dropBefore(positionBytes - BACK_BYTES);
+    this.#wakeReceiver();
+  }
+
+  /** Answers waiting reads in their order as far as possible and steers towards the first that is left. */
+  #serve(): void {
+    for (let read = this.#waiting[0]; read !== undefined; read = this.#waiting[0]) {
+      const data = this.#take(read.positionBytes, read.lengthBytes);
+      if (data !== undefined) {
+        this.#waiting.shift();
+        read.resolve(data);
+        continue;
+      }
+      const refusal = this.#steerTowards(read);
+      if (refusal === undefined) return;
+      this.#waiting.shift();
+      read.reject(refusal);
+    }
+  }
+
+  /** Sees to it that these bytes will come; otherwise answers why they cannot. */
+  #steerTowards({ positionBytes }: WaitingRead): unknown {
+    if (this.#state.kind === "failed") return this.#state.error;
+    const gapBytesMax = this.#resource.acceptsRanges ? GAP_BYTES_MAX : Number.POSITIVE_INFINITY;
+    const isOnTheWay = positionBytes >= this.#window.startBytes && positionBytes <= this.#window.endBytes + gapBytesMax;
+    if (!isOnTheWay) {
+      if (!this.isRandomAccess) return notSeekableError(positionBytes);
+      this.#hangUp();
+      this.#state = { kind: "idle" };
+      this.#window.reset(positionBytes);
+      this.#retries.reset();
+    }
+    this.#moveReader(positionBytes);
+    if (this.#state.kind === "idle") this.#receiveFrom(new AbortController(), undefined);
+    return undefined;
+  }
+
+  #rejectWaiting(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  /** Starts receiving at the end of the window, from `body` if one is open there already. */
+  #receiveFrom(abort: AbortController, body: HttpBody | undefined): void {
+    this.#state = { kind: "receiving", abort };
+    this.#receive(abort.signal, body).catch((error) => {
+      if (abort.signal.aborted) return;
+      this.#state = { kind: "failed", error };
+      this.#serve();
+    });
+  }
+
+  /** Receives until the end, an abort or an idle reader. Reopens what is lost; rejects when that is given up. */
+  async #receive(signal: AbortSignal, openBody: HttpBody | undefined): Promise<void> {
+    for (let body = openBody; ; body = undefined) {
+      try {
+        body ??= await this.#resource.openAt(this.#window.endBytes, this.#head, signal);
+        await this.#receiveBody(body, signal);
+        if (signal.aborted || this.#noteEnd()) return;
+        throw interruptedError(this.#resource.url, new Error("the connection ended before the data did"));
+      } catch (error) {
+        body?.cancel();
+        if (signal.aborted) return;
+        if (!this.#resource.isReopenable || !isWorthRetrying(error)) throw error;
+        if (!(await this.#retries.waitForTry(signal))) throw error;
+        this.#options.logger.debug("input lost, opening it again", {
+          url: describeUrl(this.#resource.url),
+          positionBytes: this.#window.endBytes,
+          tryNumber: this.#retries.triesUsed,
+          error,
+        });
+      }
+    }
+  }
+
+  /** Moves one body into the window, as fast as there is room. */
+  async #receiveBody(body: HttpBody, signal: AbortSignal): Promise<void> {
+    while (await this.#waitForRoom(signal)) {
+      const chunk = await body.next();
+      if (chunk === undefined || signal.aborted) return;
+      this.#append(chunk);
+      this.#retries.addProgress(chunk.length);
+      this.#serve();
+      if (signal.aborted) return;
+    }
+  }
+
+  #append(chunk: Uint8Array): void {
+    const atBytes = this.#window.endBytes;
+    const data = chunk.subarray(0, Math.max(0, (this.#resource.sizeBytes ?? Number.POSITIVE_INFINITY) - atBytes));
+    if (atBytes === this.#head.length && atBytes < HEAD_BYTES) {
+      const part = data.subarray(0, HEAD_BYTES - atBytes);
+      const head = new Uint8Array(atBytes + part.length);
+      head.set(this.#head);
+      head.set(part, atBytes);
+      this.#head = head;
+    }
+    this.#window.append(data);
+    this.#window.dropBefore(this.#readerBytes - BACK_BYTES);
+  }
+
+  /** True when the body's end is the end of the data. */
+  #noteEnd(): boolean {
+    const { sizeBytes, isLive } = this.#resource;
+    if (isLive || (sizeBytes !== undefined && this.#window.endBytes < sizeBytes)) return false;
+    if (sizeBytes === undefined) this.#resource.setEnd(this.#window.endBytes);
+    this.#state = { kind: "ended" };
+    this.#serve();
+    return true;
+  }
+
+  /** Waits while the read-ahead is full. False: aborted, or the reader has been silent for so long that we hang up. */
+  async #waitForRoom(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted && this.#isFull()) {
+      const isIdle = await this.#waitForReader();
+      if (signal.aborted) return false;
+      if (isIdle && this.#isFull()) this.#hangUp();
+    }
+    return !signal.aborted;
+  }
+
+  /** Lets the connection go if a read can have it back later. */
+  #hangUp(): void {
+    if (this.#state.kind !== "receiving" || !(this.#resource.isLive || this.#resource.isRandomAccess)) return;
+    this.#state.abort.abort(closedError());
+    this.#state = { kind: "idle" };
+  }
+
+  #isFull(): boolean {
+    const first = this.#waiting[0];
+    const wantedBytes = first === undefined ? 0 : first.positionBytes + first.lengthBytes;
+    const untilBytes = Math.max(this.#readerBytes + this.#options.readAheadBytesMax, wantedBytes);
+    return this.#window.endBytes >= untilBytes;
+  }
+
+  /** Resolves when the reader moves (false) or has not read for IDLE_MS (true). */
+  #waitForReader(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const { clock } = this.#options;
+      const silentMs = Math.max(0, clock.now() - this.#lastReadAtMs);
+      const timer = clock.after(Math.max(1, IDLE_MS - silentMs), () => {
+        this.#wakeReceiver = () => undefined;
+        resolve(clock.now() - this.#lastReadAtMs >= IDLE_MS);
+      });
+      this.#wakeReceiver = () => {
+        this.#wakeReceiver = () => undefined;
+        timer.cancel();
+        resolve(false);
+      };
+    });
+  }
+}
+
+function notSeekableError(positionBytes: number): NodeError {
+  return new NodeError("input-not-seekable", `reading at byte ${positionBytes} again: this server cannot send parts`);
+}

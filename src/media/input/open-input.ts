@@ -1,0 +1,47 @@
+// The way from a playable input to its bytes: picks the byte source for its kind and opens it. Audio thread.
+
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { LocalJail } from "../../lib/local-jail.ts";
+import type { Logger } from "../../log.ts";
+import type { ByteSource } from "./byte-source.ts";
+import { type HttpClient, parseInputUrl } from "./http-client.ts";
+import { HttpSource } from "./http-source.ts";
+import type { IcyStation } from "./icy-metadata.ts";
+import { LocalSource } from "./local-source.ts";
+
+export interface InputDeps {
+  /** One per worker: holds the guard and the idle connections. */
+  readonly client: HttpClient;
+  readonly settings: WorkerSettings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Ends the opening; afterwards the source's `close` is the way. */
+  readonly signal: AbortSignal;
+}
+
+/** An opened input: its bytes and what the place they come from says. */
+export interface OpenedInput {
+  readonly source: ByteSource;
+  /** Address after redirects, undefined for files. May hold credentials: not for logs. */
+  readonly url: string | undefined;
+  /** What an Icecast or Shoutcast station says of itself by now; undefined for anything else. */
+  station(): IcyStation | undefined;
+}
+
+/**
+ * Opens an input; the caller closes its source.
+ * @throws NodeError "input-not-found", "input-http-status", "input-unreachable", "address-refused", "local-file-refused"
+ * and others of docs/reference/errors.md that begin with `input-`
+ */
+export async function openInput(input: PlayableInput, deps: InputDeps): Promise<OpenedInput> {
+  if (input.kind === "local") {
+    const handle = await new LocalJail(deps.settings.localRoots).open(input.path);
+    return { source: await LocalSource.open(handle), url: undefined, station: () => undefined };
+  }
+  const { client, clock, logger, signal } = deps;
+  const { readAheadBytesMax } = deps.settings;
+  const source = await HttpSource.open(parseInputUrl(input.url), { client, clock, logger, readAheadBytesMax, signal });
+  return { source, url: source.url, station: () => source.station };
+}

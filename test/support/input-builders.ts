@@ -1,0 +1,70 @@
+// What the tests of the inputs need besides a media server: settings, a client whose guard lets loopback through, bytes
+// that can be told apart, and a wait for something to become true.
+
+import type { WorkerSettings } from "../../src/bridge/worker-settings.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { OutboundGuard } from "../../src/lib/outbound-guard.ts";
+import { silentLogger } from "../../src/log.ts";
+import { HttpClient } from "../../src/media/input/http-client.ts";
+import type { InputDeps } from "../../src/media/input/open-input.ts";
+import type { FakeClock } from "./fake-clock.ts";
+
+export const inputSettings: WorkerSettings = {
+  networkAllow: ["127.0.0.0/8"],
+  localRoots: [],
+  opusComplexity: 10,
+  opusBitrateBps: 128_000,
+  trackStuckThresholdMs: 10_000,
+  readAheadMs: 10_000,
+  readAheadBytesMax: 256 * 1024,
+  http: { connectTimeoutMs: 5_000, socketTimeoutMs: 10_000, userAgent: "Tonearm/test", proxyUrl: undefined },
+  voice: { connectTimeoutMs: 5_000, isPlainFallbackAllowed: true, gatewayScheme: "ws" },
+};
+
+export interface InputDepsOptions {
+  readonly clock: Clock;
+  readonly settings?: Partial<WorkerSettings>;
+  readonly signal?: AbortSignal;
+}
+
+/** Deps for `openInput`; close `client` at the end. */
+export function createInputDeps(options: InputDepsOptions): InputDeps {
+  const { clock, signal = new AbortController().signal } = options;
+  const settings = { ...inputSettings, ...options.settings };
+  const guard = new OutboundGuard(settings.networkAllow);
+  const client = new HttpClient({ guard, settings: settings.http, clock });
+  return { client, settings, clock, logger: silentLogger, signal };
+}
+
+/** Bytes in which every position looks different from its neighbourhood, so that a slip shows. */
+export function patternBytes(sizeBytes: number, seed = 1): Buffer {
+  const bytes = Buffer.alloc(sizeBytes);
+  let state = seed >>> 0;
+  for (let at = 0; at < sizeBytes; at++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    bytes[at] = state >>> 24;
+  }
+  return bytes;
+}
+
+/**
+ * Waits for `pending` while time runs ahead: ten milliseconds for every round of the event loop, so that twenty seconds
+ * of back-off take a few thousand rounds. Rounds, unlike real time, also give the server in this process its turn.
+ */
+export async function hurry<T>(clock: FakeClock, pending: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settle = (): void => {
+    isSettled = true;
+  };
+  pending.then(settle, settle);
+  while (!isSettled) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(10);
+  }
+  return pending;
+}
+
+/** Resolves once `isTrue`; looks again after every round of the event loop. The test's own timeout bounds it. */
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LocalJail } from "../../../src/lib/local-jail.ts";
+
+let folder: string;
+let music: string;
+let jail: LocalJail;
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "jail-")));
+  music = join(folder, "music");
+  mkdirSync(join(music, "album"), { recursive: true });
+  mkdirSync(join(folder, "music-private"));
+  writeFileSync(join(music, "song.mp3"), "song");
+  writeFileSync(join(music, "album", "..song.mp3"), "dots");
+  writeFileSync(join(folder, "secret.txt"), "secret");
+  writeFileSync(join(folder, "music-private", "secret.txt"), "secret");
+  symlinkSync(join(folder, "secret.txt"), join(music, "link-out"));
+  symlinkSync(join(music, "song.mp3"), join(music, "link-in"));
+  symlinkSync(folder, join(music, "folder-out"));
+  symlinkSync(music, join(folder, "music-link"));
+  jail = new LocalJail([music]);
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function textOf(from: LocalJail, path: string): Promise<string> {
+  const handle = await from.open(path);
+  try {
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+it("opens files below a root, also through links and dots that stay inside", async () => {
+  expect(await textOf(jail, join(music, "song.mp3"))).toBe("song");
+  expect(await textOf(jail, join(music, "album", "..", "song.mp3"))).toBe("song");
+  expect(await textOf(jail, join(music, "album", "..song.mp3"))).toBe("dots");
+  expect(await textOf(jail, join(music, "link-in"))).toBe("song");
+  expect(await textOf(jail, join(folder, "music-link", "song.mp3"))).toBe("song");
+  expect(await textOf(jail, relative(process.cwd(), join(music, "song.mp3")))).toBe("song");
+});
+
+it("a root that is a link is meant as where it leads", async () => {
+  const linked = new LocalJail([join(folder, "music-link")]);
+  expect(await textOf(linked, join(folder, "music-link", "song.mp3"))).toBe("song");
+});
+
+it.each([
+  ["a file outside", () => join(folder, "secret.txt")],
+  ["a folder whose name begins like the root", () => join(folder, "music-private", "secret.txt")],
+  ["dots that lead out", () => join(music, "..", "secret.txt")],
+  ["a link that leads out", () => join(music, "link-out")],
+  ["a linked folder that leads out", () => join(music, "folder-out", "secret.txt")],
+  ["the root itself", () => music],
+  ["a folder", () => join(music, "album")],
+  ["a device", () => "/dev/zero"],
+  ["a missing file outside", () => join(folder, "nothing.txt")],
+  ["a missing file outside through dots", () => join(music, "..", "nothing.txt")],
+  ["a null byte", () => `${join(music, "song.mp3")}\0.txt`],
+  ["nothing", () => ""],
+])("%s is refused", async (_what, path) => {
+  await expect(jail.open(path())).rejects.toMatchObject({ code: "local-file-refused" });
+});
+
+it("a missing file inside is just missing", async () => {
+  await expect(jail.open(join(music, "nothing.mp3"))).rejects.toMatchObject({ code: "input-not-found" });
+});
+
+it("without roots, or with missing ones, nothing opens", async () => {
+  const song = join(music, "song.mp3");
+  await expect(new LocalJail([]).open(song)).rejects.toMatchObject({ code: "local-file-refused" });
+  const missing = new LocalJail([join(folder, "not-mounted")]);
+  await expect(missing.open(song)).rejects.toMatchObject({ code: "local-file-refused" });
+});
+
+it.skipIf(process.platform === "win32")("a named pipe neither hangs nor opens", async () => {
+  execFileSync("mkfifo", [join(music, "pipe")]);
+  await expect(jail.open(join(music, "pipe"))).rejects.toMatchObject({ code: "local-file-refused" });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import {
+  IcyStripper,
+  metadataIntervalOf,
+  parseStreamTitle,
+  stationOf,
+} from "../../../../src/media/input/icy-metadata.ts";
+import { patternBytes } from "../../../support/input-builders.ts";
+
+function block(text: string): Buffer {
+  const sizeBytes = Math.ceil(Buffer.byteLength(text) / 16) * 16;
+  const bytes = Buffer.alloc(1 + sizeBytes);
+  bytes[0] = sizeBytes / 16;
+  bytes.write(text, 1);
+  return bytes;
+}
+
+describe("stripping", () => {
+  const sound = patternBytes(1_000);
+  const parts: Buffer[] = [];
+  const titles: string[] = [];
+  for (let at = 0; at < sound.length; at += 100) {
+    parts.push(sound.subarray(at, at + 100));
+    if (at % 200 === 0) titles.push(`Title ${at}`);
+    parts.push(at % 200 === 0 ? block(`StreamTitle='Title ${at}';`) : Buffer.alloc(1));
+  }
+  const stream = Buffer.concat(parts);
+
+  it.each([1, 2, 7, 16, 99, 100, 101, 117, 10_000])("gives sound and titles from chunks of %i bytes", (chunkBytes) => {
+    const heard: string[] = [];
+    const stripper = new IcyStripper(100, (title) => heard.push(title));
+    const result: Uint8Array[] = [];
+    for (let at = 0; at < stream.length; at += chunkBytes) {
+      result.push(...stripper.strip(stream.subarray(at, at + chunkBytes)));
+    }
+    expect(Buffer.concat(result).equals(sound)).toBe(true);
+    expect(heard).toEqual(titles);
+  });
+});
+
+describe("titles", () => {
+  it.each([
+    ["StreamTitle='Artist - Song';StreamUrl='http://x/';", "Artist - Song"],
+    ["StreamTitle='It's a 'quoted' one';", "It's a 'quoted' one"],
+    ["StreamUrl='x';StreamTitle='Last'", "Last"],
+    ["StreamTitle='';", undefined],
+    ["nonsense", undefined],
+    ["", undefined],
+  ])("%j is %j", (text, title) => expect(parseStreamTitle(Buffer.from(text))).toBe(title));
+
+  it("are UTF-8 or, failing that, Windows-1252", () => {
+    expect(parseStreamTitle(Buffer.from("StreamTitle='Käse';", "utf8"))).toBe("Käse");
+    expect(parseStreamTitle(Buffer.from("StreamTitle='Käse';", "latin1"))).toBe("Käse");
+  });
+});
+
+describe("headers", () => {
+  it("of a station and of none", () => {
+    expect(stationOf({ "content-type": "audio/mpeg" })).toBeUndefined();
+    expect(stationOf({ "icy-br": "128" })).toMatchObject({ name: undefined, streamTitle: undefined });
+    expect(stationOf({ "icy-name": " One ", "icy-url": "" })).toMatchObject({ name: "One", url: undefined });
+  });
+
+  it.each([
+    ["16000", 16_000],
+    ["0", undefined],
+    ["-5", undefined],
+    ["999999999999", undefined],
+    ["x", undefined],
+  ])("an interval of %j is %j", (text, interval) => {
+    expect(metadataIntervalOf({ "icy-metaint": text })).toBe(interval);
+  });
+});
