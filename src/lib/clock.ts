@@ -19,6 +19,11 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   epochMs: () => Date.now(),
   after(delayMs, callback) {
+    if (delayMs === 0) {
+      // As soon as sockets had their turn; a timer of 0 would wait a whole millisecond.
+      const immediate = setImmediate(callback);
+      return { cancel: () => clearImmediate(immediate) };
+    }
     const timeout = setTimeout(callback, delayMs);
     timeout.unref();
     return { cancel: () => clearTimeout(timeout) };

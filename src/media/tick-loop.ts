@@ -154,8 +154,9 @@ export class TickLoop {
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
-    // Timers count in whole milliseconds and fire late, never early: aim at the millisecond before the deadline's.
-    this.#timer = this.#clock.after(Math.max(0, Math.floor(delayMs)), () => this.#run());
+    // Timers count in whole milliseconds and fire late rather than early: aim at the millisecond before the deadline's.
+    const wholeMs = delayMs > 0 ? Math.max(1, Math.floor(delayMs)) : 0;
+    this.#timer = this.#clock.after(wholeMs, () => this.#run());
   }
 
   #earliestPhase(): Phase | undefined {
