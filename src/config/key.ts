@@ -48,6 +48,8 @@ export interface KeyDocs {
   readonly unit?: string;
   /** In words, when the default is not a plain value. */
   readonly defaultNote?: string;
+  /** What a value looks like in the file, when the default cannot be written there. */
+  readonly example?: string;
   /** Why the key, known from Lavalink, changes nothing here. It is still checked. */
   readonly noEffect?: string;
   /** True when a user who set it counts on it: then a warning says that it has no effect. */

@@ -18,7 +18,7 @@ import { resolvePlaceholders, type Variables } from "./placeholders.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
 /** More than this is no configuration: anchors that refer to anchors can grow without end. */
-const SETTINGS_MAX = 10_000;
+const SETTINGS_MAX = 2000;
 const DEPTH_MAX = 32;
 
 export interface FileReading {

@@ -26,6 +26,7 @@ export const lavalinkServerSection = defineSection("lavalink.server", {
   password: secretKey({
     meaning: "What clients must send as Authorization header. Unset: a new one at every start, printed once.",
     defaultNote: "generated",
+    example: "a long text that nobody guesses",
   }),
   playerUpdateInterval: integerKey({
     meaning: "How often clients are told a player's position.",
@@ -65,6 +66,7 @@ export const lavalinkServerSection = defineSection("lavalink.server", {
     meaning: "Filters, each true or false. A filter that is off is refused when a client asks for it.",
     defaultValue: {},
     defaultNote: "all true",
+    example: "{ karaoke: false }",
     type: flagType,
     memberNames: FILTER_NAMES,
   }),
@@ -121,7 +123,12 @@ export const lavalinkServerSection = defineSection("lavalink.server", {
     noEffect: "there is no SoundCloud source yet",
   }),
   "youtubeConfig.email": textKey({ meaning: "Account.", defaultValue: "", noEffect: NO_YOUTUBE }),
-  "youtubeConfig.password": secretKey({ meaning: "Its password.", defaultNote: "none", noEffect: NO_YOUTUBE }),
+  "youtubeConfig.password": secretKey({
+    meaning: "Its password.",
+    defaultNote: "none",
+    example: "secret",
+    noEffect: NO_YOUTUBE,
+  }),
   "gc-warnings": flagKey({
     meaning: "Warn of long garbage collections.",
     defaultValue: true,

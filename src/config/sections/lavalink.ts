@@ -6,7 +6,13 @@ import { defineSection } from "../section.ts";
 const NO_JAVA = "Java plugins cannot run in Tonearm";
 
 export const lavalinkSection = defineSection("lavalink", {
-  plugins: treeKey({ meaning: "Java plugins to download and load.", noEffect: NO_JAVA, isMissed: true }),
+  plugins: treeKey({
+    meaning: "Java plugins to download and load.",
+    defaultNote: "none",
+    example: '[{ dependency: "group:name:1.0.0" }]',
+    noEffect: NO_JAVA,
+    isMissed: true,
+  }),
   pluginsDir: textKey({ meaning: "Folder of the plugins.", defaultValue: "./plugins", noEffect: NO_JAVA }),
   defaultPluginRepository: textKey({
     meaning: "Where plugins are downloaded from.",
@@ -22,6 +28,17 @@ export const lavalinkSection = defineSection("lavalink", {
 
 /** Sections at the top of a Lavalink file that are not ours to check. */
 export const foreignSections = defineSection("", {
-  plugins: treeKey({ meaning: "Settings of Java plugins.", noEffect: NO_JAVA, isMissed: true }),
-  spring: treeKey({ meaning: "Settings of the Java framework.", noEffect: "there is no Spring in Tonearm" }),
+  plugins: treeKey({
+    meaning: "Settings of Java plugins.",
+    defaultNote: "none",
+    example: "{ name: { key: value } }",
+    noEffect: NO_JAVA,
+    isMissed: true,
+  }),
+  spring: treeKey({
+    meaning: "Settings of the Java framework.",
+    defaultNote: "none",
+    example: "{ main: { banner-mode: log } }",
+    noEffect: "there is no Spring in Tonearm",
+  }),
 });

@@ -38,12 +38,15 @@ export const sentrySection = defineSection("sentry", {
   dsn: secretKey({
     meaning: "Where errors are sent.",
     defaultNote: "none",
+    example: "https://key@host/1",
     noEffect: NO_SENTRY,
     isMissed: true,
   }),
   environment: textKey({ meaning: "Name of this installation.", defaultValue: "", noEffect: NO_SENTRY }),
   tags: mapKey({
     meaning: "Names and texts to send along.",
+    defaultNote: "none",
+    example: "{ region: europe }",
     defaultValue: {},
     type: textType,
     memberNames: [],
@@ -56,6 +59,7 @@ export const loggingSection = defineSection("logging", {
     meaning: `Least level that is logged: ${LEVELS.join(", ")}. "lavalink" goes before "root"; other names mean Java classes and are ignored.`,
     defaultValue: {},
     defaultNote: "root: INFO",
+    example: "{ root: INFO, lavalink: DEBUG }",
     type: choiceType(LEVELS),
     memberNames: ["root", "lavalink"],
   }),

@@ -11,7 +11,7 @@ export const httpConfigSection = defineSection("lavalink.server.httpConfig", {
   proxyHost: textKey({ meaning: "HTTP proxy of the http source. Empty: none.", defaultValue: "" }),
   proxyPort: integerKey({ meaning: "Port of the proxy.", defaultValue: 3128, min: 1, max: 65535 }),
   proxyUser: textKey({ meaning: "User name for the proxy. Empty: none.", defaultValue: "" }),
-  proxyPassword: secretKey({ meaning: "Password for the proxy.", defaultNote: "none" }),
+  proxyPassword: secretKey({ meaning: "Password for the proxy.", defaultNote: "none", example: "secret" }),
 });
 
 export const timeoutsSection = defineSection("lavalink.server.timeouts", {

@@ -1,0 +1,368 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { type LoadConfigOptions, loadConfig } from "../../../src/config/load-config.ts";
+import { toWorkerSettings } from "../../../src/config/worker-settings.ts";
+import { NodeError } from "../../../src/errors.ts";
+
+type Given = Partial<LoadConfigOptions> & { files?: Record<string, string> };
+
+function load(given: Given) {
+  const { files = {}, ...options } = given;
+  return loadConfig({
+    args: [],
+    env: {},
+    cwd: "/app",
+    readFile: (path) => files[path.replace("/app/", "")],
+    realPath: (path) => (path.includes("missing") ? undefined : path),
+    random: { bytes: (length) => new Uint8Array(length).fill(7), uint32: () => 0, unit: () => 0 },
+    coreCount: 4,
+    ...options,
+  });
+}
+
+function mistakes(given: Given): string[] {
+  try {
+    load(given);
+  } catch (error) {
+    if (error instanceof NodeError && error.code === "config-invalid") return error.message.split("\n  ").slice(1);
+    throw error;
+  }
+  return [];
+}
+
+describe("without any configuration", () => {
+  test("the node listens on loopback with a generated password", () => {
+    const { config, fileName } = load({});
+    expect(config.server).toMatchObject({ address: "127.0.0.1", port: 2333, isPasswordGenerated: true });
+    expect(config.server.password.reveal()).toHaveLength(24);
+    expect(fileName).toBeUndefined();
+  });
+
+  test("workers leave one core to the main thread, and there is at least one", () => {
+    expect(load({ coreCount: 8 }).config.workers.count).toBe(7);
+    expect(load({ coreCount: 1 }).config.workers.count).toBe(1);
+  });
+
+  test("the local source may read the working directory", () => {
+    expect(load({}).config.local.roots).toEqual(["/app"]);
+  });
+});
+
+describe("which file is read", () => {
+  test("tonearm.yml goes before application.yml and says so", () => {
+    const loaded = load({ files: { "tonearm.yml": "server.port: 1", "application.yml": "server.port: 2" } });
+    expect(loaded.config.server.port).toBe(1);
+    expect(loaded.warnings).toEqual(["application.yml is not read, because tonearm.yml is there"]);
+  });
+
+  test.each([
+    ["--config FILE", { args: ["--config", "other.yml"] }],
+    ["--config=FILE", { args: ["--config=other.yml"] }],
+    ["Spring's argument", { args: ["--spring.config.location=file:./other.yml"] }],
+    ["Spring's variable", { env: { SPRING_CONFIG_LOCATION: "optional:file:/app/other.yml" } }],
+  ])("%s names another one", (_, given) => {
+    const files = { "application.yml": "server.port: 2", "other.yml": "server.port: 3" };
+    expect(load({ ...given, files }).config.server.port).toBe(3);
+  });
+
+  test("a file that was asked for and is not there stops the start", () => {
+    expect(() => load({ args: ["--config", "nowhere.yml"] })).toThrow("there is no configuration file nowhere.yml");
+  });
+});
+
+describe("precedence", () => {
+  const files = { "application.yml": "server: { port: 1, address: 192.0.2.1 }" };
+
+  test("the environment goes before the file", () => {
+    expect(load({ files, env: { SERVER_PORT: "2" } }).config.server).toMatchObject({ port: 2, address: "192.0.2.1" });
+  });
+
+  test("the command line goes before both", () => {
+    expect(load({ files, env: { SERVER_PORT: "2" }, args: ["--server.port=3"] }).config.server.port).toBe(3);
+  });
+
+  test("a list is replaced whole, a map name by name", () => {
+    const text = "tonearm.network.allow: [10.0.0.0/8, 192.168.0.0/16]\nlavalink.server.filters: { karaoke: false }";
+    const env = { TONEARM_NETWORK_ALLOW_0: "172.16.0.0/12", LAVALINK_SERVER_FILTERS_VIBRATO: "false" };
+    const { config } = load({ files: { "application.yml": text }, env });
+    expect(config.network.allow).toEqual(["172.16.0.0/12"]);
+    expect(config.disabledFilters).toEqual(["karaoke", "vibrato"]);
+  });
+
+  test("an empty variable counts as not set", () => {
+    expect(load({ files, env: { SERVER_PORT: "" } }).config.server.port).toBe(1);
+  });
+});
+
+describe("relaxed names", () => {
+  test.each([
+    "LAVALINK_SERVER_PLAYERUPDATEINTERVAL",
+    "LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL",
+    "lavalink_server_playerUpdateInterval",
+    "lavalink.server.player-update-interval",
+  ])("variable %s sets playerUpdateInterval", (name) => {
+    expect(load({ env: { [name]: "7" } }).config.players.updateIntervalMs).toBe(7000);
+  });
+
+  test.each(["playerUpdateInterval", "player-update-interval", "player_update_interval", "PLAYERUPDATEINTERVAL"])(
+    "key %s in the file is playerUpdateInterval",
+    (name) => {
+      const text = `lavalink:\n  server:\n    ${name}: 7\n`;
+      expect(load({ files: { "application.yml": text } }).config.players.updateIntervalMs).toBe(7000);
+    },
+  );
+
+  test.each([
+    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "10.0.0.0/8, 10.1.0.0/16" }],
+    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS_0: "10.0.0.0/8", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "10.1.0.0/16" }],
+    [{ LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "10.1.0.0/16", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_0: "10.0.0.0/8" }],
+  ])("a list by commas or by index: %j", (env) => {
+    expect(load({ env }).config.routePlanner.ipBlocks).toEqual(["10.0.0.0/8", "10.1.0.0/16"]);
+  });
+
+  test.each(["LAVALINK_SERVER_FILTERS_CHANNEL_MIX", "LAVALINK_SERVER_FILTERS_CHANNELMIX"])(
+    "%s=false switches channelMix off without a key in the file",
+    (name) => {
+      expect(load({ env: { [name]: "false" } }).config.disabledFilters).toEqual(["channelMix"]);
+    },
+  );
+
+  test("the misspelt names of Lavalink's documentation work, with a warning that has the right one", () => {
+    const loaded = load({
+      env: {
+        LAVALINK_SERVER_RATELIMIT_EXCLUDE_IPS: "192.0.2.1",
+        LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIK: "false",
+      },
+    });
+    expect(loaded.config.routePlanner).toMatchObject({ excludedIps: ["192.0.2.1"], isTriggeredBySearch: false });
+    expect(loaded.warnings.join("\n")).toContain("LAVALINK_SERVER_RATELIMIT_EXCLUDED_IPS");
+    expect(loaded.warnings.join("\n")).toContain("LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIL");
+  });
+
+  test("LAVALINK_PLUGINS_DIR is a key of its own", () => {
+    expect(load({ env: { LAVALINK_PLUGINS_DIR: "x" } }).warnings).toEqual([]);
+  });
+
+  test("folders are parted by a colon", () => {
+    expect(load({ env: { TONEARM_LOCAL_ROOTS: "/music:/more" } }).config.local.roots).toEqual(["/music", "/more"]);
+  });
+
+  test("what Kubernetes sets for a service of our name is left alone", () => {
+    const env = {
+      TONEARM_PORT: "tcp://10.0.0.1:2333",
+      TONEARM_SERVICE_HOST: "10.0.0.1",
+      TONEARM_PORT_2333_TCP_ADDR: "10.0.0.1",
+      SERVER_PORT: "tcp://10.0.0.2:80",
+    };
+    const loaded = load({ env });
+    expect(loaded.config.server.port).toBe(2333);
+    expect(loaded.warnings).toEqual([]);
+  });
+});
+
+describe("a wrong value", () => {
+  test("stops the start with file, line, column, key and what was expected; all of them at once", () => {
+    const text = [
+      "server:",
+      "  port: 65536",
+      "lavalink:",
+      "  server:",
+      "    sources: 5",
+      "    ratelimit:",
+      "      ipBlocks: [10.0.0.0/33]",
+      "      strategy: Fastest",
+      "tonearm:",
+      "  opus:",
+      "    bitrateKbps: loud",
+    ].join("\n");
+    expect(mistakes({ files: { "application.yml": text }, env: { TONEARM_WORKERS_COUNT: "-1" } })).toEqual([
+      'application.yml:2:9: server.port: expected a whole number from 0 to 65535, found "65536"',
+      "application.yml:5:14: lavalink.server.sources: expected further keys below it, not a value",
+      expect.stringMatching(/^application.yml:7:18: lavalink.server.ratelimit.ipBlocks: expected an address block/),
+      expect.stringMatching(/^application.yml:8:17: .*RotateOnBan, LoadBalance.* found "Fastest"$/),
+      'application.yml:11:18: tonearm.opus.bitrateKbps: expected a whole number from 16 to 510, found "loud"',
+      expect.stringMatching(/^environment variable TONEARM_WORKERS_COUNT: tonearm.workers.count: expected/),
+    ]);
+  });
+
+  test("broken YAML is named by line", () => {
+    expect(mistakes({ files: { "application.yml": "server:\n  port: 1\n bad" } })[0]).toMatch(/^application.yml:3:/);
+    expect(mistakes({ files: { "application.yml": "a: 1\na: 2" } })[0]).toMatch(/^application.yml:2:1: .*unique/);
+    expect(mistakes({ files: { "application.yml": "just words" } })[0]).toContain("expected keys and values");
+  });
+
+  test("on the command line is named by its argument", () => {
+    expect(mistakes({ args: ["--server.port=x"] })[0]).toMatch(/^--server.port: server.port: expected a whole number/);
+    expect(mistakes({ args: ["--port"] })).toEqual(["--port: expected --key=value, such as --server.port=2333"]);
+  });
+
+  test.each([
+    ["lavalink.server.opusEncodingQuality: 11", "opus.complexity", 10],
+    ["lavalink.server.trackStuckThresholdMs: 99", "players.trackStuckThresholdMs", 10_000],
+  ])("where Lavalink falls back, so do we, with a warning: %s", (text, path, value) => {
+    const { config, warnings } = load({ files: { "application.yml": text } });
+    expect(config).toHaveProperty(path, value);
+    expect(warnings[0]).toContain(`using ${value}`);
+  });
+
+  test("both sides of a range's edge", () => {
+    const stuck = (value: number) =>
+      load({ env: { LAVALINK_SERVER_TRACKSTUCKTHRESHOLDMS: `${value}` } }).config.players.trackStuckThresholdMs;
+    expect([stuck(99), stuck(100)]).toEqual([10_000, 100]);
+    expect(mistakes({ env: { SERVER_PORT: "65535" } })).toEqual([]);
+    expect(mistakes({ env: { SERVER_PORT: "65536" } })).toHaveLength(1);
+  });
+});
+
+describe("an unknown key", () => {
+  test("under tonearm is an error with a suggestion", () => {
+    expect(mistakes({ files: { "tonearm.yml": "tonearm:\n  netwrk:\n    allow: 10.0.0.0/8" } })).toEqual([
+      "tonearm.yml:3:12: tonearm.netwrk.allow: there is no such key; did you mean tonearm.network.allow?",
+    ]);
+    expect(mistakes({ env: { TONEARM_NETWORK_ALOW: "10.0.0.0/8" } })).toEqual([
+      "environment variable TONEARM_NETWORK_ALOW: sets no key; did you mean TONEARM_NETWORK_ALLOW?",
+    ]);
+  });
+
+  test("of Lavalink is a warning with a suggestion, also when it stands in the wrong place", () => {
+    const text = "lavalink:\n  password: x\n  server:\n    playerUpdateIntervall: 5";
+    expect(load({ files: { "application.yml": text } }).warnings).toEqual([
+      "application.yml:2:13: lavalink.password is not a known key; did you mean lavalink.server.password?",
+      "application.yml:4:28: lavalink.server.playerUpdateIntervall is not a known key; did you mean lavalink.server.playerUpdateInterval?",
+    ]);
+  });
+
+  test("plugins are known and warned of, once", () => {
+    const text =
+      "plugins: { lavasrc: { a: 1, b: 2 } }\nlavalink.plugins:\n  - dependency: a:b:1\n  - dependency: c:d:1";
+    expect(load({ files: { "application.yml": text } }).warnings).toEqual([
+      "lavalink.plugins has no effect: Java plugins cannot run in Tonearm",
+      "plugins has no effect: Java plugins cannot run in Tonearm",
+    ]);
+  });
+
+  test("known keys without effect are named in one note, when they change anything", () => {
+    const text = "lavalink.server: { bufferDurationMs: 400, useSeekGhosting: false, resamplingQuality: medium }";
+    expect(load({ files: { "application.yml": text } }).notes).toEqual([
+      "no effect in Tonearm (config.example.yml says why): lavalink.server.resamplingQuality, lavalink.server.useSeekGhosting",
+    ]);
+  });
+});
+
+describe("YAML", () => {
+  const port = (text: string, env = {}) => load({ files: { "application.yml": text }, env }).config.server.port;
+
+  test.each([
+    ["nested", "server:\n  port: 7"],
+    ["dotted", "server.port: 7"],
+    ["quoted", 'server: { "port": "7" }'],
+    ["anchored", "x: &s { port: 7 }\nserver: *s"],
+    ["merged", "x: &s { port: 7 }\nserver: { <<: *s }"],
+    ["overridden after a merge", "x: &s { port: 1 }\nserver: { <<: *s, port: 7 }"],
+    ["in a later document", "server.port: 1\n---\nserver.port: 7"],
+  ])("%s", (_, text) => {
+    expect(port(text)).toBe(7);
+  });
+
+  test("a key without a value counts as not set", () => {
+    expect(port("server:\n  port:\nlavalink:\n")).toBe(2333);
+  });
+
+  test("a password of digits stays as it is written", () => {
+    const { config } = load({ files: { "application.yml": "lavalink.server.password: 0123" } });
+    expect(config.server.password.reveal()).toBe("0123");
+  });
+
+  test("placeholders take environment variables, defaults, and defaults in defaults", () => {
+    expect(port(`server.port: \${P:7}`)).toBe(7);
+    expect(port(`server.port: \${P:7}`, { P: "8" })).toBe(8);
+    expect(port(`server.port: \${P:\${Q:7}}`, { Q: "9" })).toBe(9);
+    expect(port(`server.port: 1\${P}2`, { P: "3" })).toBe(132);
+  });
+
+  test("a placeholder without value or default is a mistake; a backslash keeps it", () => {
+    const missing = mistakes({ files: { "application.yml": `server.address: \${HERE}` } });
+    expect(missing[0]).toContain("the environment variable HERE is not set");
+    const { config } = load({ files: { "application.yml": `lavalink.server.password: 'a\\\${b}'` } });
+    expect(config.server.password.reveal()).toBe(`a\${b}`);
+  });
+
+  test("anchors that grow without end are stopped", () => {
+    const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
+    for (let level = 1; level < 9; level++) {
+      const alias = `*a${level - 1}`;
+      lines.push(`a${level}: &a${level} [${Array(10).fill(alias).join(", ")}]`);
+    }
+    expect(mistakes({ files: { "application.yml": lines.join("\n") } })[0]).toContain("too deep or too much");
+  });
+});
+
+describe("secrets", () => {
+  const SECRET = "hunter2hunter2";
+  const text = `lavalink.server: { password: ${SECRET}, httpConfig: { proxyHost: proxy.test, proxyUser: me, proxyPassword: ${SECRET} } }`;
+
+  test("print as <redacted> in text, JSON and inspect", () => {
+    const { config } = load({ files: { "application.yml": text } });
+    for (const print of [JSON.stringify(config), inspect(config, { depth: 9 }), `${config.server.password}`]) {
+      expect(print).not.toContain(SECRET);
+      expect(print).toContain("<redacted>");
+    }
+  });
+
+  test("never show in mistakes and warnings", () => {
+    const wrong = `${text}\ntonearm.nothing: 1\nlavalink.server.pasword: ${SECRET}\nsentry.dsn: ${SECRET}`;
+    expect(mistakes({ files: { "application.yml": wrong } }).join()).not.toContain(SECRET);
+    const { warnings } = load({ files: { "application.yml": `lavalink.pasword: ${SECRET}\nsentry.dsn: ${SECRET}` } });
+    expect(warnings).toHaveLength(2);
+    expect(warnings.join()).not.toContain(SECRET);
+  });
+
+  test("the proxy's URL holds escaped credentials for the worker", () => {
+    const { config } = load({ files: { "application.yml": text.replaceAll(SECRET, '"p@ss:w/d"') } });
+    expect(toWorkerSettings(config).http.proxyUrl).toBe("http://me:p%40ss%3Aw%2Fd@proxy.test:3128");
+  });
+});
+
+describe("open doors", () => {
+  const withPassword = (address: string, password = "youshallnotpass") =>
+    load({ env: { SERVER_ADDRESS: address, LAVALINK_SERVER_PASSWORD: password } }).warnings;
+
+  test.each(["0.0.0.0", "::", "192.0.2.1", "example.test"])("the well-known password on %s is warned of", (address) => {
+    expect(withPassword(address).join()).toContain("WHICH EVERYBODY KNOWS");
+  });
+
+  test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("on %s it is nobody's business", (address) => {
+    expect(withPassword(address)).toEqual([]);
+  });
+
+  test("a password of one's own is fine everywhere", () => {
+    expect(withPassword("0.0.0.0", "something else")).toEqual([]);
+  });
+});
+
+test("the configuration is frozen to its leaves", () => {
+  const { config } = load({ env: { TONEARM_NETWORK_ALLOW: "10.0.0.0/8" } });
+  expect(Object.isFrozen(config) && Object.isFrozen(config.network) && Object.isFrozen(config.network.allow)).toBe(
+    true,
+  );
+  expect(Object.isFrozen(config.logging.requests)).toBe(true);
+});
+
+test("a worker gets no folders while the local source is off", () => {
+  expect(toWorkerSettings(load({}).config).localRoots).toEqual([]);
+  const env = { LAVALINK_SERVER_SOURCES_LOCAL: "true", TONEARM_LOCAL_ROOTS: "/music:/missing" };
+  const loaded = load({ env });
+  expect(toWorkerSettings(loaded.config).localRoots).toEqual(["/music"]);
+  expect(loaded.warnings).toEqual(["tonearm.local.roots: there is no folder /missing; leaving it out"]);
+});
+
+test("roots: [] in the file means no folder at all", () => {
+  expect(load({ files: { "tonearm.yml": "tonearm.local.roots: []" } }).config.local.roots).toEqual([]);
+});
+
+test("a log level for lavalink goes before the one for root", () => {
+  const level = (text: string) => load({ files: { "application.yml": text } }).config.logging.level;
+  expect(level("logging.level: { root: WARN }")).toBe("warn");
+  expect(level("logging.level: { root: WARN, lavalink: debug }")).toBe("debug");
+  expect(level("logging.level: { root: ERROR, lavalink.server.io: TRACE }")).toBe("error");
+});
