@@ -15,6 +15,12 @@ import { WorkerThread } from "./worker-thread.ts";
 const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 /** A worker that ran this long was sound: the next loss counts as the first again. */
 const STABLE_AFTER_MS = 60_000;
+/**
+ * Players that move are handed over in batches: each opens connections anew, and a few hundred at once would be heard by
+ * those that play on the worker already. A thousand have moved after a second.
+ */
+const MOVE_BATCH = 50;
+const MOVE_INTERVAL_MS = 50;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
 /** What a player is taken to cost until the worker's next counters, share of a core. */
@@ -44,8 +50,9 @@ interface Slot {
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #slots: Slot[];
-  /** Players without a worker, because none is running: served in order as soon as one starts. */
+  /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
+  #nextBatch: Timer | undefined;
   readonly #places = new Map<WorkerTenant, { readonly slot: Slot; readonly playerId: PlayerId }>();
   #playerCount = 0;
   #isClosed = false;
@@ -104,6 +111,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiting.clear();
+    this.#nextBatch?.cancel();
     for (const slot of this.#slots) slot.restart?.cancel();
     await Promise.all(this.#slots.map((slot) => slot.thread?.close()));
   }
@@ -122,7 +130,16 @@ export class WorkerPool {
       onEvent: (event) => this.#onEvent(slot, event),
       onLost: (reason) => this.#onLost(slot, reason),
     });
-    for (const tenant of [...this.#waiting]) this.attach(tenant);
+    this.#serveWaiting();
+  }
+
+  #serveWaiting(): void {
+    this.#nextBatch?.cancel();
+    this.#nextBatch = undefined;
+    if (this.#freest() === undefined) return;
+    for (const tenant of [...this.#waiting].slice(0, MOVE_BATCH)) this.#guarded(() => this.attach(tenant));
+    if (this.#waiting.size === 0) return;
+    this.#nextBatch = this.#options.clock.after(MOVE_INTERVAL_MS, () => this.#serveWaiting());
   }
 
   #onEvent(slot: Slot, event: WorkerEvent): void {
@@ -168,18 +185,18 @@ export class WorkerPool {
       restartInMs: delayMs,
       error: reason,
     });
-    // First all leave, then the worker starts anew, then all move: a lone worker has to be there to move to.
+    // First all leave, then the worker starts anew, then they move: a lone worker has to be there to move to.
     for (const tenant of tenants) {
       this.detach(tenant);
       this.#waiting.add(tenant);
       this.#guarded(() => tenant.onWorkerLost());
     }
+    slot.restart = delayMs === 0 ? undefined : this.#options.clock.after(delayMs, () => this.#start(slot));
     if (delayMs === 0) this.#start(slot);
-    else slot.restart = this.#options.clock.after(delayMs, () => this.#start(slot));
-    for (const tenant of tenants) if (this.#waiting.has(tenant)) this.#guarded(() => this.attach(tenant));
+    else this.#serveWaiting();
   }
 
-  /** The worker for one more player: ready ones first, then by load, then by number of players. */
+  /** The worker for one more player: by load, then by number of players; one that has failed only once it is ready. */
   #freest(): Slot | undefined {
     let best: Slot | undefined;
     for (const slot of this.#slots) {
@@ -190,11 +207,16 @@ export class WorkerPool {
 }
 
 function isFreer(slot: Slot, other: Slot): boolean {
-  const isReady = slot.thread?.isReady === true;
-  if (isReady !== (other.thread?.isReady === true)) return isReady;
+  const isSound = isTrusted(slot);
+  if (isSound !== isTrusted(other)) return isSound;
   const step = Math.floor(expectedLoad(slot) / LOAD_STEP);
   const otherStep = Math.floor(expectedLoad(other) / LOAD_STEP);
   return step === otherStep ? slot.tenants.size < other.tenants.size : step < otherStep;
+}
+
+/** While the node starts, players need not crowd on the worker that was ready first: what they are told waits. */
+function isTrusted(slot: Slot): boolean {
+  return slot.failureCount === 0 || slot.thread?.isReady === true;
 }
 
 /** Measured load plus what the players that came since will cost if they are like the others. */

@@ -1,0 +1,3 @@
+// An audio worker that cannot start.
+
+throw new Error("broken on purpose");

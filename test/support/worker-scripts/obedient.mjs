@@ -1,0 +1,65 @@
+// An audio worker without sound for tests of the pool: says ready, sends counters, answers requests, and does what the
+// URL of a probe, or the endpoint of a voice connection, orders. Plain JavaScript: workers load it without a compiler.
+
+import { parentPort } from "node:worker_threads";
+
+let tickLoad = 0;
+
+parentPort.postMessage({ type: "ready" });
+setInterval(sendCounters, 10);
+
+parentPort.on("message", (command) => {
+  if (command.type === "close") process.exit(0);
+  if (command.type === "createPlayer") sendPosition(command.playerId);
+  if (!("requestId" in command) || obey(command.input?.url ?? command.credentials?.endpoint, command.requestId)) return;
+  parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
+});
+
+/** Returns true when the request is not to be answered as usual. */
+function obey(order, requestId) {
+  if (order === "exit") process.exit(3);
+  if (order === "throw") {
+    setImmediate(() => {
+      throw new Error("thrown on order");
+    });
+    return true;
+  }
+  if (order === "hang") for (;;);
+  if (order === "fill-heap") for (const heap = []; ; ) heap.push(new Array(100_000).fill(heap.length));
+  if (order === "fail") {
+    const error = { code: "worker-busy", message: "refused", severity: "common", cause: "", causeStackTrace: "" };
+    parentPort.postMessage({ type: "replyError", requestId, error });
+    return true;
+  }
+  if (order?.startsWith("load ")) {
+    tickLoad = Number(order.slice(5));
+    sendCounters();
+  }
+  if (order === "log") {
+    parentPort.postMessage({ type: "log", level: "warn", message: "from the worker", fields: { n: 1 } });
+  }
+  if (order === "minute") {
+    const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+    const minute = { playerId: 1, minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true };
+    parentPort.postMessage({ type: "frameMinutes", minutes: [minute] });
+  }
+  return false;
+}
+
+function sendCounters() {
+  const worker = {
+    playerCount: 0,
+    playingCount: 0,
+    tickLoad,
+    framesSent: 0,
+    framesLost: 0,
+    latenessMsP99: 0,
+    latenessMsMax: 0,
+  };
+  parentPort.postMessage({ type: "counters", worker, positions: [] });
+}
+
+function sendPosition(playerId) {
+  const report = { playerId, trackId: 1, seekId: 0, positionMs: 1234, epochMs: 0, rate: 1 };
+  parentPort.postMessage({ type: "position", report });
+}

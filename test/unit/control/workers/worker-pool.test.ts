@@ -1,0 +1,305 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
+import type { PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
+import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
+import { createLogger, type LogFields } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const GONE_AFTER_MS = 5000;
+const GRACE_MS = 250;
+const SETTINGS: WorkerSettings = {
+  networkAllow: [],
+  localRoots: [],
+  opusComplexity: 10,
+  opusBitrateBps: 128_000,
+  trackStuckThresholdMs: 10_000,
+  readAheadMs: 10_000,
+  readAheadBytesMax: 1_000_000,
+  http: { connectTimeoutMs: 3000, socketTimeoutMs: 3000, userAgent: "test", proxyUrl: undefined },
+  voice: { connectTimeoutMs: 5000, isPlainFallbackAllowed: true, gatewayScheme: "wss" },
+};
+
+/** A player that only notes what happens to it. */
+class Tenant implements WorkerTenant {
+  readonly log: string[] = [];
+  handle: WorkerHandle | undefined;
+  #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
+
+  onWorkerAssigned(handle: WorkerHandle): void {
+    this.handle = handle;
+    handle.send({ type: "createPlayer", guildId: "1", userId: "2", volume: 100, filters: {} });
+    this.#note(`assigned ${handle.workerIndex}`);
+  }
+
+  onWorkerLost(): void {
+    this.handle = undefined;
+    this.#note("lost");
+  }
+
+  onWorkerEvent(event: PlayerEvent): void {
+    this.#note(event.type === "position" ? `position ${event.report.positionMs}` : event.type);
+  }
+
+  /** Resolves when the next thing of that name happens. */
+  next(what: string): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push({ what, resolve }));
+  }
+
+  #note(what: string): void {
+    this.log.push(what);
+    const due = this.#waiting.filter((waiting) => what.startsWith(waiting.what));
+    this.#waiting = this.#waiting.filter((waiting) => !due.includes(waiting));
+    for (const { resolve } of due) resolve();
+  }
+}
+
+const clock = new FakeClock();
+const lines: { readonly message: string; readonly fields: LogFields }[] = [];
+let pool: WorkerPool;
+
+afterEach(async () => {
+  const closed = pool.close();
+  clock.advance(2000);
+  await closed;
+  lines.length = 0;
+});
+
+function start(script: "obedient" | "mute" | "broken", count = 1): void {
+  pool = new WorkerPool({
+    entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
+    count,
+    settings: SETTINGS,
+    clock,
+    logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
+  });
+}
+
+function order(url: string): Promise<unknown> {
+  return pool.request({ type: "probe", input: { kind: "http", url, container: undefined } }, { timeoutMs: 60_000 });
+}
+
+/** As `order`, to the worker of one player. */
+function orderOf(tenant: Tenant, endpoint: string): Promise<unknown> {
+  const credentials = { token: "", endpoint, sessionId: "", channelId: undefined };
+  if (tenant.handle === undefined) throw new Error("the player has no worker");
+  return tenant.handle.request({ type: "connectVoice", voiceId: 1, credentials }, { timeoutMs: 60_000 });
+}
+
+function attach(): Tenant {
+  const tenant = new Tenant();
+  pool.attach(tenant);
+  return tenant;
+}
+
+/** A player on a worker that has shown that it runs. */
+async function settled(): Promise<Tenant> {
+  const tenant = attach();
+  await tenant.next("position");
+  return tenant;
+}
+
+/** Resolves when the pool has logged that a worker was lost. */
+async function lossLogged(): Promise<LogFields> {
+  for (;;) {
+    const line = lines.find(({ message }) => message.startsWith("an audio worker was lost"));
+    if (line !== undefined) return line.fields;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("a pool of sound workers", () => {
+  test("serves a player before its worker is ready: what it is told waits", async () => {
+    start("obedient");
+    const tenant = attach();
+    expect(tenant.log).toEqual(["assigned 0"]);
+    await tenant.next("position 1234");
+  });
+
+  test("passes answers, errors, log lines and frame minutes on", async () => {
+    start("obedient");
+    const tenant = await settled();
+    await expect(order("nothing")).resolves.toEqual({ kind: "empty" });
+    await expect(order("fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
+    const minute = tenant.next("frameMinute");
+    await order("minute");
+    await minute;
+    await order("log");
+    expect(lines).toContainEqual({ message: "from the worker", fields: { n: 1, worker: 0 } });
+  });
+
+  test("spreads players evenly while the loads are alike, also before it is ready", () => {
+    start("obedient", 2);
+    const tenants = [attach(), attach(), attach(), attach()];
+    expect(tenants.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
+    expect(new Set(tenants.map(({ handle }) => handle?.playerId)).size).toBe(4);
+  });
+
+  test("gives players to the worker with less to do, not the one with fewer players", async () => {
+    start("obedient", 2);
+    const first = await settled();
+    const second = await settled();
+    await orderOf(first, "load 0.5");
+    await orderOf(second, "load 0.1");
+    const tenants = [attach(), attach(), attach()];
+    for (const { handle } of tenants) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
+    expect(pool.counters.map(({ tickLoad }) => tickLoad).sort()).toEqual([0.1, 0.5]);
+  });
+
+  test("a player that has left hears nothing more", async () => {
+    start("obedient");
+    const tenant = await settled();
+    pool.detach(tenant);
+    const { length } = tenant.log;
+    const other = await settled();
+    expect(other.handle?.playerId).toBe(2);
+    expect(tenant.log).toHaveLength(length);
+  });
+
+  test("one player's mistake does not keep the others from their events", async () => {
+    start("obedient");
+    const clumsy = new Tenant();
+    clumsy.onWorkerEvent = () => {
+      throw new Error("mistake");
+    };
+    pool.attach(clumsy);
+    await settled();
+    expect(lines.map(({ message }) => message)).toContain("a player failed to handle an event of its worker");
+  });
+
+  test("closing ends the workers, and nothing is served after it", async () => {
+    start("obedient", 2);
+    await settled();
+    await pool.close();
+    await pool.close();
+    expect(attach().log).toEqual([]);
+  });
+
+  test("closing ends a worker that does not answer after 2 s", async () => {
+    start("obedient");
+    await settled();
+    void order("hang").catch(() => undefined);
+    const closed = pool.close();
+    clock.advance(2000);
+    await closed;
+  });
+});
+
+describe("a worker that fails", () => {
+  test.each(["exit", "throw", "fill-heap"])(
+    "by %s is replaced: its players move, others notice nothing",
+    async (how) => {
+      start("obedient", 2);
+      const bystander = await settled();
+      const tenant = await settled();
+      expect(tenant.handle?.workerIndex).not.toBe(bystander.handle?.workerIndex);
+      const { playerId } = { ...tenant.handle };
+      await expect(orderOf(tenant, how)).rejects.toMatchObject({ code: "worker-lost" });
+      await tenant.next("position");
+      expect(tenant.log.map((entry) => entry.split(" ")[0])).toEqual([
+        ...["assigned", "position"],
+        ...["lost", "assigned", "position"],
+      ]);
+      expect(tenant.handle?.playerId).not.toBe(playerId);
+      expect(bystander.log).not.toContain("lost");
+    },
+  );
+
+  test("a lone worker is replaced at once, and its player is told to begin again there", async () => {
+    start("obedient");
+    const tenant = await settled();
+    await expect(order("exit")).rejects.toMatchObject({ code: "worker-lost" });
+    await tenant.next("position");
+    expect(tenant.log).toEqual(["assigned 0", "position 1234", "lost", "assigned 0", "position 1234"]);
+    expect(await lossLogged()).toMatchObject({ worker: 0, players: 1, lossesInARow: 1, restartInMs: 0 });
+  });
+
+  test("many players move in batches of 50, one every 50 ms", async () => {
+    start("obedient");
+    const first = await settled();
+    const tenants = [first, ...Array.from({ length: 119 }, attach)];
+    const countMoved = () => tenants.filter(({ log }) => log.includes("lost") && log.at(-1) !== "lost").length;
+    await expect(orderOf(first, "exit")).rejects.toThrow();
+    expect(countMoved()).toBe(50);
+    clock.advance(50);
+    expect(countMoved()).toBe(100);
+    clock.advance(50);
+    expect(countMoved()).toBe(120);
+  });
+
+  test("requests that waited are rejected with its reason", async () => {
+    start("obedient");
+    await settled();
+    await expect(order("throw")).rejects.toMatchObject({
+      code: "worker-lost",
+      message: expect.stringContaining("stopped by an error"),
+    });
+  });
+
+  test("a worker that hangs is replaced after 5 s without a sign of life", async () => {
+    start("obedient");
+    const tenant = await settled();
+    void order("hang").catch(() => undefined);
+    // What it had sent before it hung is read; then nothing comes any more.
+    await new Promise((resolve) => setImmediate(resolve));
+    const moved = tenant.next("assigned");
+    clock.advance(GONE_AFTER_MS - 1);
+    expect(tenant.log).not.toContain("lost");
+    clock.advance(1 + GRACE_MS);
+    await moved;
+    expect(await lossLogged()).toMatchObject({ error: { message: expect.stringContaining("no sign of life") } });
+    await tenant.next("position");
+  });
+
+  test("a stall of the main thread costs no worker", async () => {
+    start("obedient");
+    const tenant = await settled();
+    clock.advance(GONE_AFTER_MS);
+    // Its reply comes after counters, which the main thread had not read yet.
+    await order("load 0");
+    clock.advance(GRACE_MS);
+    expect(tenant.log).not.toContain("lost");
+  });
+
+  test("a worker that never gets ready is replaced", async () => {
+    start("mute");
+    const tenant = attach();
+    clock.advance(15_000 + GRACE_MS);
+    expect(tenant.log).toEqual(["assigned 0", "lost", "assigned 0"]);
+  });
+
+  test("a worker that keeps failing is started again ever more slowly, and its players wait", async () => {
+    start("broken");
+    const tenant = attach();
+    const delaysMs: unknown[] = [];
+    for (const delayMs of [0, 250, 1000, 5000, 15_000, 30_000, 30_000]) {
+      delaysMs.push((await lossLogged()).restartInMs);
+      lines.length = 0;
+      expect(tenant.log.filter((entry) => entry === "lost")).toHaveLength(delaysMs.length);
+      clock.advance(delayMs);
+    }
+    expect(delaysMs).toEqual([0, 250, 1000, 5000, 15_000, 30_000, 30_000]);
+    expect(tenant.log.filter((entry) => entry === "lost").length).toBe(
+      tenant.log.filter((entry) => entry === "assigned 0").length - 1,
+    );
+  });
+
+  test("a minute of good work makes the next loss the first again", async () => {
+    start("obedient");
+    const tenant = await settled();
+    await expect(order("exit")).rejects.toThrow();
+    await tenant.next("position");
+    lines.length = 0;
+    clock.stall(60_000);
+    await expect(order("exit")).rejects.toThrow();
+    await tenant.next("position");
+    expect((await lossLogged()).lossesInARow).toBe(1);
+  });
+
+  test("without any worker, requests are refused at once", async () => {
+    start("broken");
+    await lossLogged();
+    lines.length = 0;
+    await lossLogged();
+    await expect(order("nothing")).rejects.toMatchObject({ code: "worker-lost" });
+  });
+});
