@@ -11,6 +11,8 @@ export type ProbeResult =
       readonly kind: "track";
       /** `probeName` or `probeName|parameters` as Lavalink writes it into encoded tracks. */
       readonly container: string;
+      /** The address after HTTP redirects, when there were any: what the track is known by from then on. */
+      readonly location: string | undefined;
       readonly title: string | undefined;
       readonly author: string | undefined;
       readonly artworkUrl: string | undefined;

@@ -1,6 +1,7 @@
 // One audio worker: carries out the main thread's commands, owns its players, and twice a second says how it is doing.
 // Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
 
+import type { WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId, WorkerCommand } from "../bridge/commands.ts";
 import type { FrameMinute, PositionReport, WorkerEvent } from "../bridge/events.ts";
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
@@ -13,7 +14,6 @@ import { TickLoop } from "./tick-loop.ts";
 const COUNTERS_INTERVAL_MS = 500;
 
 type Notice = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>;
-type Request = Extract<WorkerCommand, { readonly requestId: number }>;
 
 export interface AudioWorkerOptions {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface AudioWorkerOptions {
   /** Sends an event up. */
   readonly send: (event: Notice) => void;
   /** Answers a request with what the work comes to. */
-  readonly answer: (request: Request, work: Promise<unknown>) => void;
+  readonly answer: (request: WorkerRequest, work: Promise<WorkerReplies[WorkerRequest["type"]]>) => void;
   /** Called once everything is closed. */
   readonly onClosed: () => void;
 }
@@ -118,7 +118,7 @@ export class AudioWorker {
         const work = player.connectVoice(command.voiceId, command.credentials);
         this.#options.answer(
           command,
-          work.then(() => ({ isConnected: true })),
+          work.then(() => ({ isConnected: true as const })),
         );
         return;
       }
@@ -127,7 +127,7 @@ export class AudioWorker {
     }
   }
 
-  #answerForGone(command: Request): Promise<undefined> {
+  #answerForGone(command: WorkerRequest): Promise<undefined> {
     if (command.type === "destroyPlayer") return Promise.resolve(undefined);
     return Promise.reject(
       new NodeError("player-destroyed", "the player was destroyed before the request was carried out"),

@@ -23,8 +23,6 @@ const SEEK_FADE_SAMPLES = 240;
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
 const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
 const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
-/** Room for the target, one long packet (FLAC: up to 65535 samples at any rate, typically 4096) and the priming. */
-const FIFO_SAMPLES = 1 << 17;
 /** Times of packets may wander by this much against the decoded samples before they are believed again. */
 const DRIFT_MS_MAX = 60;
 
@@ -46,10 +44,10 @@ export interface TranscoderOptions {
 
 export class Transcoder {
   readonly #options: TranscoderOptions;
-  readonly #converter = new StereoConverter();
-  readonly #fifo = new StereoFifo(FIFO_SAMPLES);
+  readonly #fifo = new StereoFifo();
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
+  #converter: StereoConverter;
   #decoder: Decoder;
   #stream: AudioStream;
   /** A decode or a change of decoder that has not answered yet. */
@@ -65,13 +63,14 @@ export class Transcoder {
   #nextMs: number | undefined;
   #isPrimed = false;
   /** The end of the old sound after a jump, until it has been mixed into the new. */
-  #fade: { left: Float32Array; right: Float32Array; doneSamples: number } | undefined;
+  #fade: { readonly left: Float32Array; readonly right: Float32Array; doneSamples: number } | undefined;
   #run = 0;
 
   constructor(options: TranscoderOptions) {
     this.#options = options;
     this.#decoder = options.decoder;
     this.#stream = options.stream;
+    this.#converter = new StereoConverter({ codec: options.stream.codec });
   }
 
   /** Song time at the end of what has been encoded, as the listener hears it. */
@@ -191,6 +190,8 @@ export class Transcoder {
     this.#await(this.#options.createDecoder(entry.stream), supply, (decoder) => {
       this.#decoder.close();
       this.#decoder = decoder;
+      this.#converter.flush(this.#fifo);
+      this.#converter = new StereoConverter({ codec: entry.stream.codec });
       this.#decode(entry, supply);
     });
   }
@@ -258,11 +259,10 @@ export class Transcoder {
   #crossFade(fromSample: number): void {
     const fade = this.#fade;
     if (fade === undefined) return;
-    const total = fade.left.length;
-    const end = Math.min(total, fade.doneSamples + this.#fifo.lengthSamples - fromSample);
-    this.#fifo.mixAt(fromSample, fade.left, fade.right, fade.doneSamples, end - fade.doneSamples);
-    fade.doneSamples = end;
-    if (end === total) this.#fade = undefined;
+    const count = this.#fifo.lengthSamples - fromSample;
+    this.#fifo.fadeFrom(fade, { offset: fromSample, from: fade.doneSamples, count });
+    fade.doneSamples += count;
+    if (fade.doneSamples >= fade.left.length) this.#fade = undefined;
   }
 
   /** Encodes one frame that nobody hears, so that the encoder knows what came before the first one that is sent. */

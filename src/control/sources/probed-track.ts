@@ -29,16 +29,17 @@ export function containerOf(track: Track): string | undefined {
 
 function createProbedTrack(result: Extract<ProbeResult, { kind: "track" }>, origin: Origin): Track {
   const isStream = result.lengthMs === undefined;
+  const identifier = result.location ?? origin.identifier;
   return createTrack(
     {
-      identifier: origin.identifier,
+      identifier,
       isSeekable: !isStream && result.isSeekable,
       author: result.author ?? UNKNOWN_AUTHOR,
       length: result.lengthMs === undefined ? UNKNOWN_LENGTH_MS : Math.floor(result.lengthMs),
       isStream,
       position: 0,
       title: result.title ?? origin.title ?? UNKNOWN_TITLE,
-      uri: origin.identifier,
+      uri: identifier,
       sourceName: origin.sourceName,
       artworkUrl: result.artworkUrl ?? null,
       isrc: result.isrc ?? null,
