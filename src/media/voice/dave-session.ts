@@ -2,7 +2,7 @@
 // frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice session and the
 // MLS library, on the audio thread. All MLS work happens in message handlers; a frame costs one call of the cipher.
 
-import { DAVESession as MlsSession, generateP256Keypair } from "@snazzah/davey";
+import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";

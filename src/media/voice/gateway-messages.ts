@@ -143,7 +143,10 @@ function parseTransition(opcode: 21 | 22 | 24, data: Fields): GatewayMessage | u
  */
 export function parseBinaryFrame(bytes: Buffer): GatewayFrame | undefined {
   if (bytes.length < 3) return undefined;
-  return { seq: bytes.readUInt16BE(0), message: parseBinaryMessage(bytes.readUInt8(2), Buffer.from(bytes.subarray(3))) };
+  return {
+    seq: bytes.readUInt16BE(0),
+    message: parseBinaryMessage(bytes.readUInt8(2), Buffer.from(bytes.subarray(3))),
+  };
 }
 
 function parseBinaryMessage(opcode: number, payload: Buffer): GatewayMessage | undefined {

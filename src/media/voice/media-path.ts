@@ -2,7 +2,7 @@
 // session and outlives its WebSocket across a resume. Called from the tick of the audio thread.
 
 import { RTP_HEADER_BYTES, type RtpStream } from "./rtp-stream.ts";
-import { PACKET_BYTES_MAX, type PacketSealer, PAYLOAD_BYTES_MAX } from "./transport-encryption.ts";
+import { PACKET_BYTES_MAX, PAYLOAD_BYTES_MAX, type PacketSealer } from "./transport-encryption.ts";
 import type { UdpSocket } from "./udp-socket.ts";
 
 /** A busy system may read a packet late; by then four more are due, 80 ms later. */

@@ -3,7 +3,7 @@
 
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { encodeDiscoveryRequest, type ExternalAddress, parseDiscoveryResponse } from "./ip-discovery.ts";
+import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
 
 const DISCOVERY_TRIES_MAX = 6;
 const DISCOVERY_RESEND_MS = 500;

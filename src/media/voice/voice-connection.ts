@@ -371,7 +371,8 @@ export class VoiceConnection {
     this.#sounding = previous ?? session;
     if (previous === undefined) this.#overlapTimer?.cancel();
     if (before.kind !== "active") return;
-    if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry)) before.retry.timer.cancel();
+    if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry))
+      before.retry.timer.cancel();
     for (const old of [before.session, before.previous]) if (old !== undefined && !kept.includes(old)) old.close();
   }
 
@@ -380,7 +381,8 @@ export class VoiceConnection {
     const isConnected = session?.isOpen ?? false;
     const next = { isConnected, isReady: session?.isReady ?? false, pingMs: isConnected ? (session?.pingMs ?? 0) : -1 };
     const shown = this.#shown;
-    if (next.isConnected === shown.isConnected && next.isReady === shown.isReady && next.pingMs === shown.pingMs) return;
+    if (next.isConnected === shown.isConnected && next.isReady === shown.isReady && next.pingMs === shown.pingMs)
+      return;
     this.#shown = next;
     this.#tell(() => this.#options.listener.onVoiceState(next));
   }
@@ -399,9 +401,7 @@ export class VoiceConnection {
 }
 
 function isSame(a: VoiceCredentials, b: VoiceCredentials): boolean {
-  return (
-    a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId
-  );
+  return a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId;
 }
 
 /** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */

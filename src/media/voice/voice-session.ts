@@ -2,20 +2,15 @@
 // any number of resumes (discord-voice.md sections 1.3, 1.5). A new Identify is a new one of these. Below the voice
 // connection, which decides about reconnecting and moves; on the audio thread.
 
-import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import { isIPv4 } from "node:net";
+import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
 import { type DaveGate, DaveSession } from "./dave-session.ts";
-import {
-  type GatewayMessage,
-  OPCODE,
-  type ReadyMessage,
-  type SessionDescriptionMessage,
-} from "./gateway-messages.ts";
+import { type GatewayMessage, OPCODE, type ReadyMessage, type SessionDescriptionMessage } from "./gateway-messages.ts";
 import { GatewaySocket } from "./gateway-socket.ts";
 import { MediaPath } from "./media-path.ts";
 import { RtpStream, randomRtpStart } from "./rtp-stream.ts";
@@ -400,7 +395,8 @@ export class VoiceSession {
       this.#handshake.abort();
       this.#handshake = new AbortController();
     }
-    const isStep = next.kind !== "opening" && next.kind !== "live" && next.kind !== "detached" && next.kind !== "closed";
+    const isStep =
+      next.kind !== "opening" && next.kind !== "live" && next.kind !== "detached" && next.kind !== "closed";
     if (isStep) this.#stepTimer = this.#clock.after(STEP_MS_MAX, () => this.#onStepTimeout(next.kind));
   }
 

@@ -1,0 +1,90 @@
+// A voice connection ready for tests, with everything it told its listener.
+
+import { setImmediate } from "node:timers/promises";
+import type { VoiceCredentials } from "../../src/bridge/commands.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { OutboundGuard } from "../../src/lib/outbound-guard.ts";
+import type { Random } from "../../src/lib/random.ts";
+import { createLogger, type LogFields } from "../../src/log.ts";
+import { VoiceConnection, type VoiceState } from "../../src/media/voice/voice-connection.ts";
+
+/** No jitter, and streams that start at known places. */
+export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };
+
+export interface LoggedLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+export interface VoiceFixture {
+  readonly connection: VoiceConnection;
+  readonly states: VoiceState[];
+  readonly closes: { readonly code: number; readonly reason: string; readonly isByRemote: boolean }[];
+  /** States and closes in the order they came. */
+  readonly story: string[];
+  readonly lines: LoggedLine[];
+  credentials(changes?: Partial<VoiceCredentials>): VoiceCredentials;
+}
+
+export interface VoiceFixtureOptions {
+  readonly endpoint: string;
+  readonly clock?: Clock;
+  readonly guildId?: string;
+  readonly userId?: string;
+  readonly connectTimeoutMs?: number;
+  readonly isPlainFallbackAllowed?: boolean;
+  readonly networkAllow?: readonly string[];
+}
+
+export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
+  const states: VoiceState[] = [];
+  const closes: VoiceFixture["closes"] = [];
+  const story: string[] = [];
+  const lines: LoggedLine[] = [];
+  const connection = new VoiceConnection({
+    guildId: options.guildId ?? "4001",
+    userId: options.userId ?? "5001",
+    settings: {
+      connectTimeoutMs: options.connectTimeoutMs ?? 5000,
+      isPlainFallbackAllowed: options.isPlainFallbackAllowed ?? true,
+      gatewayScheme: "ws",
+    },
+    guard: new OutboundGuard(options.networkAllow ?? ["127.0.0.0/8"]),
+    clock: options.clock ?? systemClock,
+    random: fixedRandom,
+    logger: createLogger((level, message, fields) => lines.push({ level, message, fields })),
+    listener: {
+      onVoiceState(state) {
+        states.push(state);
+        story.push(`connected ${state.isConnected} ready ${state.isReady}`);
+      },
+      onVoiceClosed(close) {
+        closes.push(close);
+        story.push(`closed ${close.code} ${close.isByRemote}`);
+      },
+    },
+  });
+  const credentials = (changes: Partial<VoiceCredentials> = {}): VoiceCredentials => ({
+    token: "token-1",
+    endpoint: options.endpoint,
+    sessionId: "session-1",
+    channelId: "6001",
+    ...changes,
+  });
+  return { connection, states, closes, story, lines, credentials };
+}
+
+/** Lets sockets work until `condition` holds; fails naming it after `timeoutMs` of real time. */
+export async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
+  const startMs = performance.now();
+  while (!condition()) {
+    if (performance.now() - startMs > timeoutMs) throw new Error(`never happened: ${condition}`);
+    await setImmediate();
+  }
+}
+
+/** Lets the sockets do what they have to do, for "and nothing more happens". */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 30; round++) await setImmediate();
+}

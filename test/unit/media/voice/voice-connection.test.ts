@@ -1,0 +1,618 @@
+// The voice connection against a gateway that does exactly what each test says, in the time the test says.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import {
+  type ScriptedGatewayOptions,
+  ScriptedVoiceGateway,
+  SECRET_KEY,
+} from "../../../support/scripted-voice-gateway.ts";
+import {
+  createVoice,
+  settle,
+  until,
+  type VoiceFixture,
+  type VoiceFixtureOptions,
+} from "../../../support/voice-builders.ts";
+
+const OPUS = Buffer.from("fc0102030405060708", "hex");
+const open: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+interface Fixture extends VoiceFixture {
+  readonly clock: FakeClock;
+  readonly gateway: ScriptedVoiceGateway;
+}
+
+async function prepare(
+  script: ScriptedGatewayOptions = {},
+  options: Partial<VoiceFixtureOptions> = {},
+): Promise<Fixture> {
+  const gateway = await ScriptedVoiceGateway.start(script);
+  const clock = new FakeClock();
+  const voice = createVoice({ endpoint: gateway.endpoint, clock, ...options });
+  open.push(gateway, voice.connection);
+  return { ...voice, clock, gateway };
+}
+
+/** Connected, with sound flowing. */
+async function goLive(
+  script: ScriptedGatewayOptions = {},
+  options: Partial<VoiceFixtureOptions> = {},
+): Promise<Fixture> {
+  const fixture = await prepare(script, options);
+  await fixture.connection.connect(fixture.credentials());
+  await until(() => fixture.connection.gate === "send");
+  await until(() => fixture.states.at(-1)?.pingMs === 1);
+  return fixture;
+}
+
+/** The server closes; the client has noticed. */
+async function closeByServer({ gateway, states }: Fixture, code: number, reason = ""): Promise<void> {
+  const before = states.length;
+  gateway.last.socket.close(code, reason);
+  await until(() => states.length > before);
+}
+
+describe("connecting", () => {
+  test("identifies with the client's data, asks for no incoming sound and announces its SSRC", async () => {
+    const { gateway, connection, states } = await goLive();
+    expect(gateway.last.all(0)).toEqual([
+      {
+        server_id: "4001",
+        user_id: "5001",
+        session_id: "session-1",
+        token: "token-1",
+        max_dave_protocol_version: 1,
+      },
+    ]);
+    expect(gateway.last.all(15)).toEqual([{ any: 0 }]);
+    const [select] = gateway.last.all(1);
+    expect(select).toMatchObject({
+      protocol: "udp",
+      data: { address: "127.0.0.1", mode: "aead_xchacha20_poly1305_rtpsize" },
+    });
+    await until(() => gateway.last.all(5).length === 1);
+    expect(gateway.last.all(5)).toEqual([{ speaking: 0, delay: 0, ssrc: 1000 }]);
+    expect(states[0]).toEqual({ isConnected: true, isReady: false, pingMs: 0 });
+    expect(states.at(-1)).toEqual({ isConnected: true, isReady: true, pingMs: 1 });
+    expect(connection.gate).toBe("send");
+  });
+
+  test("the promise resolves when the WebSocket is open, before sound can flow", async () => {
+    const { connection, credentials } = await prepare({ silentOn: [0] });
+    await connection.connect(credentials());
+    expect(connection.gate).toBe("hold");
+    expect(connection.sendFrame(OPUS)).toBe(false);
+    expect(connection.counters.framesRefused).toBe(1);
+  });
+
+  test("identical data on an open connection change nothing", async () => {
+    const { connection, credentials, gateway, story } = await goLive();
+    const before = story.length;
+    await connection.connect(credentials());
+    await settle();
+    expect(gateway.connections).toHaveLength(1);
+    expect(story).toHaveLength(before);
+  });
+
+  test("a refused connection is tried three times, then rejected, and nothing stays half alive", async () => {
+    const { connection, credentials, gateway, clock, closes, states } = await prepare();
+    const { endpoint } = gateway;
+    await gateway.close();
+    open.shift();
+    const outcome = connection.connect(credentials({ endpoint })).then(
+      () => "opened",
+      (error: unknown) => error,
+    );
+    let result: unknown;
+    void outcome.then((value) => {
+      result = value;
+    });
+    await until(() => {
+      if (clock.pendingCount > 0 && result === undefined) clock.advance(50);
+      return result !== undefined;
+    });
+    expect(result).toMatchObject({ code: "voice-connect-failed", message: expect.stringContaining("ECONNREFUSED") });
+    expect(clock.now()).toBeLessThan(5000);
+    expect(connection.gate).toBe("down");
+    expect([closes, states]).toEqual([[], []]);
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("a server that never answers is given up after the timeout of the settings", async () => {
+    const { createServer } = await import("node:net");
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await until(() => silent.listening);
+    const { connection, credentials, clock } = await prepare();
+    const { port } = silent.address() as { port: number };
+    const outcome = connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }));
+    const rejected = expect(outcome).rejects.toMatchObject({ code: "voice-connect-failed" });
+    clock.advance(4999);
+    expect(connection.gate).toBe("hold");
+    clock.advance(1);
+    await rejected;
+    expect(connection.gate).toBe("down");
+    silent.close();
+  });
+
+  test.each(["", "not an endpoint", "user@host"])("the endpoint %j is rejected", async (endpoint) => {
+    const { connection, credentials } = await prepare();
+    await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({ code: "voice-connect-failed" });
+    expect(connection.gate).toBe("down");
+  });
+
+  test("a forbidden gateway address is never dialled", async () => {
+    const { connection, credentials, gateway } = await prepare({}, { networkAllow: [] });
+    for (const endpoint of [gateway.endpoint, "localhost:1", "2130706433:80", "[::1]:80"]) {
+      await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({
+        code: "voice-connect-failed",
+        cause: { code: "address-refused" },
+      });
+    }
+    expect(gateway.connections).toEqual([]);
+  });
+
+  test("a forbidden UDP address in Ready ends the connection for good", async () => {
+    const { connection, credentials, closes, gateway } = await prepare({ udpAddress: "10.0.0.1" });
+    await connection.connect(credentials());
+    await until(() => closes.length > 0);
+    expect(closes).toEqual([{ code: 1006, reason: "the voice server's UDP address is refused", isByRemote: false }]);
+    await until(() => gateway.last.closeCode === 1000);
+    expect(connection.gate).toBe("down");
+  });
+
+  test("credentials appear in no log line", async () => {
+    const fixture = await goLive();
+    await closeByServer(fixture, 4006);
+    expect(fixture.lines.length).toBeGreaterThan(0);
+    expect(JSON.stringify(fixture.lines)).not.toContain("token-1");
+  });
+});
+
+describe("UDP", () => {
+  test("discovery is asked again until an answer comes", async () => {
+    const { connection, credentials, gateway, clock } = await prepare({ lostDiscoveries: 2 });
+    await connection.connect(credentials());
+    await until(() => gateway.packets.length === 1);
+    clock.advance(500);
+    await until(() => gateway.packets.length === 2);
+    clock.advance(500);
+    await until(() => connection.gate === "send");
+    expect(gateway.packets).toHaveLength(3);
+  });
+
+  test("without any answer it goes on after six requests, for we only send", async () => {
+    const { connection, credentials, gateway, clock, lines } = await prepare({ lostDiscoveries: 99 });
+    await connection.connect(credentials());
+    for (let count = 1; count <= 6; count++) {
+      await until(() => gateway.packets.length === count);
+      clock.advance(500);
+    }
+    await until(() => connection.gate === "send");
+    expect(gateway.packets).toHaveLength(6);
+    expect(lines.some(({ message }) => message.includes("no answer to IP discovery"))).toBe(true);
+  });
+
+  test("a keep-alive goes out in every five seconds without sound", async () => {
+    const { gateway, clock, connection } = await goLive();
+    const keepAlives = () => gateway.packets.filter((packet) => packet.length === 8);
+    clock.advance(5000);
+    clock.advance(5000);
+    await until(() => keepAlives().length >= 1);
+    const before = keepAlives().length;
+    connection.sendFrame(OPUS);
+    clock.advance(5000);
+    await until(() => gateway.rtpPackets.length === 1);
+    await settle();
+    expect(keepAlives()).toHaveLength(before);
+    clock.advance(5000);
+    await until(() => keepAlives().length === before + 1);
+    expect(keepAlives().map((packet) => packet.readUInt32LE(0))).toEqual(keepAlives().map((_, index) => index + 1));
+  });
+
+  test("a network that takes nothing for three seconds brings a new session", async () => {
+    const { gateway, clock, connection } = await goLive();
+    await gateway.closeUdp();
+    await until(() => {
+      connection.sendFrame(OPUS);
+      clock.advance(20);
+      return connection.counters.reconnects === 1;
+    });
+    expect(connection.counters.udpErrors).toBeGreaterThan(1);
+    await until(() => gateway.connections.length === 2);
+    expect(gateway.connections[0]?.closeCode).toBe(1000);
+  });
+});
+
+describe("sound", () => {
+  test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"])(
+    "frames go out in %s with headers that count on",
+    async (mode) => {
+      const { connection, gateway } = await goLive({ modes: [mode] });
+      for (let count = 0; count < 3; count++) expect(connection.sendFrame(OPUS)).toBe(true);
+      connection.skipFrames(10);
+      expect(connection.sendFrame(OPUS)).toBe(true);
+      await until(() => gateway.rtpPackets.length === 4);
+      expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8, 9, 10]);
+      expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 967, 1927, 12_487]);
+      expect(gateway.rtpPackets.map((packet) => packet.length)).toEqual(Array(4).fill(12 + OPUS.length + 20));
+      expect(gateway.last.all(1)).toMatchObject([{ data: { mode } }]);
+      expect(connection.counters.packetsSent).toBe(4);
+    },
+  );
+
+  test("Speaking is told on change only, and silence only ends sound", async () => {
+    const { connection, gateway } = await goLive();
+    expect(connection.sendSilence()).toBe(false);
+    connection.stopSpeaking();
+    connection.sendFrame(OPUS);
+    connection.sendFrame(OPUS);
+    expect(connection.sendSilence()).toBe(true);
+    connection.stopSpeaking();
+    connection.stopSpeaking();
+    connection.sendFrame(OPUS);
+    await until(() => gateway.last.all(5).length >= 4);
+    await settle();
+    expect(gateway.last.all(5).map(({ speaking }) => speaking)).toEqual([0, 1, 0, 1]);
+    await until(() => gateway.rtpPackets.length === 4);
+  });
+
+  test("a frame that is too large is refused, and its time passes", async () => {
+    const { connection, gateway } = await goLive();
+    expect(connection.sendFrame(Buffer.alloc(1400))).toBe(false);
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    await until(() => gateway.rtpPackets.length === 1);
+    expect(gateway.rtpPackets[0]?.readUInt32BE(4)).toBe(967);
+    expect(gateway.rtpPackets[0]?.readUInt16BE(2)).toBe(7);
+  });
+
+  test("a second op 4 with a new key restarts the counter, the same op 4 again does not", async () => {
+    const { connection, gateway } = await goLive();
+    const mode = "aead_xchacha20_poly1305_rtpsize";
+    const counters = () => gateway.rtpPackets.map((packet) => packet.readUInt32BE(packet.length - 4));
+    connection.sendFrame(OPUS);
+    await until(() => gateway.rtpPackets.length === 1);
+    gateway.last.send(4, { mode, secret_key: SECRET_KEY, dave_protocol_version: 0 });
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 2);
+    connection.sendFrame(OPUS);
+    await until(() => gateway.rtpPackets.length === 2);
+    gateway.last.send(4, { mode, secret_key: [...SECRET_KEY].reverse(), dave_protocol_version: 0 });
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 3);
+    connection.sendFrame(OPUS);
+    await until(() => gateway.rtpPackets.length === 3);
+    expect(counters()).toEqual([0, 1, 0]);
+  });
+});
+
+describe("heartbeat", () => {
+  test("goes out at once, then every five seconds at the latest, with the last sequence number", async () => {
+    const { gateway, clock } = await goLive({ heartbeatIntervalMs: 41_250 });
+    expect(gateway.last.all(3)).toMatchObject([{ seq_ack: -1 }]);
+    gateway.last.send(18, {}, 0);
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 2);
+    clock.advance(5000);
+    gateway.last.sendBinary(65_535, 99, Buffer.alloc(1));
+    await until(() => gateway.last.all(3).length === 3);
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 4);
+    expect(gateway.last.all(3).map(({ seq_ack }) => seq_ack)).toEqual([-1, 0, 0, 65_535]);
+    const nonces = gateway.last.all(3).map(({ t }) => t as number);
+    expect(new Set(nonces).size).toBe(nonces.length);
+  });
+
+  test("two intervals without an answer end the connection, and it is resumed", async () => {
+    const { gateway, clock, states, connection } = await goLive();
+    const { silentOn } = { silentOn: [3] };
+    Object.assign(gateway.options, { silentOn });
+    clock.advance(5000);
+    clock.advance(5000);
+    expect(states.at(-1)?.isConnected).toBe(true);
+    clock.advance(5000);
+    expect(states.at(-1)).toEqual({ isConnected: false, isReady: true, pingMs: -1 });
+    expect(connection.gate).toBe("send");
+    clock.advance(250);
+    await until(() => connection.counters.resumes === 1);
+    expect(states.at(-1)?.isConnected).toBe(true);
+  });
+
+  test("our own lateness does not count against the server", async () => {
+    const { gateway, clock, states } = await goLive();
+    clock.advance(5000);
+    await until(() => gateway.last.all(3).length === 2);
+    clock.stall(60_000);
+    clock.advance(0);
+    await until(() => gateway.last.all(3).length === 3);
+    expect(states.at(-1)?.isConnected).toBe(true);
+  });
+});
+
+describe("losing the connection", () => {
+  test("a lost connection is resumed with seq_ack while sound goes on, and nothing is reported", async () => {
+    const fixture = await goLive();
+    const { gateway, clock, connection, closes, states } = fixture;
+    connection.sendFrame(OPUS);
+    gateway.last.send(18, {}, 41);
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 2);
+    gateway.last.socket.terminate();
+    await until(() => states.at(-1)?.isConnected === false);
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    clock.advance(250);
+    await until(() => connection.counters.resumes === 1);
+    expect(gateway.last.all(7)).toEqual([
+      { server_id: "4001", session_id: "session-1", token: "token-1", seq_ack: 41 },
+    ]);
+    expect(gateway.last.all(0)).toEqual([]);
+    await until(() => gateway.last.all(5).length === 1);
+    expect(gateway.last.all(5)).toMatchObject([{ speaking: 1, ssrc: 1000 }]);
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    await until(() => gateway.rtpPackets.length === 3);
+    expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8, 9]);
+    expect(closes).toEqual([]);
+  });
+
+  test("Ready instead of Resumed begins a new session", async () => {
+    const fixture = await goLive();
+    const { gateway, clock, connection } = fixture;
+    Object.assign(gateway.options, { silentOn: [7] });
+    await closeByServer(fixture, 1001);
+    clock.advance(250);
+    await until(() => gateway.connections.length === 2 && gateway.last.all(7).length === 1);
+    gateway.last.send(2, gateway.ready());
+    await until(() => gateway.last.all(5).length === 1);
+    expect(connection.gate).toBe("send");
+    expect(gateway.last.all(5)).toMatchObject([{ ssrc: 1001 }]);
+    expect(connection.counters.resumes).toBe(0);
+  });
+
+  test.each([1001, 1006, 1011, 1012, 4000, 4001, 4002, 4013, 4015, 4020, 1000])("%i is resumed", async (code) => {
+    const fixture = await goLive();
+    const { gateway, clock, connection, closes } = fixture;
+    if (code === 1006) gateway.last.socket.terminate();
+    else gateway.last.socket.close(code);
+    await until(() => fixture.states.at(-1)?.isConnected === false);
+    clock.advance(250);
+    await until(() => connection.counters.resumes === 1);
+    expect(gateway.last.all(7)).toHaveLength(1);
+    expect(closes).toEqual([]);
+  });
+
+  test.each([4003, 4005, 4009])("%i is identified anew, holding sound meanwhile", async (code) => {
+    const fixture = await goLive();
+    const { gateway, clock, connection, closes } = fixture;
+    await closeByServer(fixture, code);
+    expect(connection.gate).toBe("hold");
+    clock.advance(250);
+    await until(() => connection.gate === "send");
+    expect(gateway.last.all(0)).toHaveLength(1);
+    expect(gateway.last.all(7)).toHaveLength(0);
+    expect(connection.counters.reconnects).toBe(1);
+    expect(closes).toEqual([]);
+  });
+
+  test("4016 is identified anew with the mode every server knows", async () => {
+    const fixture = await goLive({ modes: ["aead_aes256_gcm_rtpsize"] });
+    await closeByServer(fixture, 4016);
+    fixture.clock.advance(250);
+    await until(() => fixture.connection.gate === "send");
+    expect(fixture.gateway.last.all(1)).toMatchObject([{ data: { mode: "aead_xchacha20_poly1305_rtpsize" } }]);
+  });
+
+  test.each([4004, 4006, 4011, 4012, 4014, 4017, 4021, 4022, 4099])(
+    "%i is reported, and new data connect again",
+    async (code) => {
+      const fixture = await goLive();
+      const { gateway, clock, connection, closes, states, credentials } = fixture;
+      await closeByServer(fixture, code, "why");
+      expect(closes).toEqual([{ code, reason: "why", isByRemote: true }]);
+      expect(states.at(-1)).toEqual({ isConnected: false, isReady: false, pingMs: -1 });
+      expect(connection.gate).toBe("down");
+      expect(clock.pendingCount).toBe(0);
+      clock.advance(60_000);
+      await settle();
+      expect(gateway.connections).toHaveLength(1);
+      await connection.connect(credentials());
+      await until(() => connection.gate === "send");
+      expect(closes).toHaveLength(1);
+    },
+  );
+
+  test("a server that offers no mode we know is asked for the one every server has to know", async () => {
+    const { connection, credentials, closes, clock, gateway } = await prepare({ modes: ["xsalsa20_poly1305"] });
+    await connection.connect(credentials());
+    await until(() => connection.gate === "hold" && gateway.last.closeCode === 1000);
+    clock.advance(250);
+    await until(() => gateway.connections.length === 2 && closes.length + gateway.last.all(1).length > 0);
+    expect(gateway.last.all(1)).toMatchObject([{ data: { mode: "aead_xchacha20_poly1305_rtpsize" } }]);
+  });
+
+  test("resuming that never succeeds ends in one report, and every wait is bounded", async () => {
+    const fixture = await goLive();
+    const { gateway, clock, connection, closes } = fixture;
+    Object.assign(gateway.options, { silentOn: [7] });
+    await closeByServer(fixture, 1001);
+    await until(() => {
+      clock.advance(100);
+      return closes.length > 0;
+    }, 10_000);
+    expect(closes).toEqual([{ code: 1006, reason: "no answer while resuming", isByRemote: false }]);
+    expect(gateway.connections.length).toBeLessThanOrEqual(7);
+    expect(clock.now()).toBeLessThan(120_000);
+    expect(connection.gate).toBe("down");
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test.each([
+    [0, "identifying"],
+    [1, "selecting"],
+  ])("no answer to opcode %i is retried and then given up", async (opcode, step) => {
+    const { connection, credentials, clock, closes } = await prepare({ silentOn: [opcode] });
+    await connection.connect(credentials());
+    await until(() => {
+      clock.advance(100);
+      return closes.length > 0;
+    }, 10_000);
+    expect(closes).toEqual([{ code: 1006, reason: `no answer while ${step}`, isByRemote: false }]);
+    expect(clock.now()).toBeLessThan(120_000);
+  });
+
+  test("identical data while it waits to reconnect make it try at once", async () => {
+    const fixture = await goLive();
+    await closeByServer(fixture, 4009);
+    const opened = fixture.connection.connect(fixture.credentials());
+    await opened;
+    await until(() => fixture.connection.gate === "send");
+    expect(fixture.gateway.connections).toHaveLength(2);
+  });
+
+  test("malformed messages are counted and harmless", async () => {
+    const fixture = await goLive();
+    const { gateway, connection } = fixture;
+    gateway.last.socket.send("{");
+    gateway.last.socket.send(Buffer.alloc(1));
+    gateway.last.send(2, { ssrc: "x" });
+    gateway.last.send(22, {});
+    gateway.last.send(3, null);
+    await until(() => gateway.last.all(3).length === 2);
+    expect(connection.gate).toBe("send");
+    connection.close();
+    expect(connection.counters.malformedMessages).toBe(4);
+  });
+
+  test("a listener that throws does not stop anything", async () => {
+    const fixture = await prepare();
+    const push = fixture.states.push;
+    fixture.states.push = () => {
+      throw new Error("listener");
+    };
+    await fixture.connection.connect(fixture.credentials());
+    await until(() => fixture.connection.gate === "send");
+    fixture.states.push = push;
+    expect(fixture.lines.some(({ level }) => level === "error")).toBe(true);
+  });
+});
+
+describe("moving", () => {
+  test("reports 1000 at once, sounds on over the old session, switches when the new one is ready", async () => {
+    const { gateway, connection, credentials, story, states } = await goLive();
+    const target = await ScriptedVoiceGateway.start({ silentOn: [1] });
+    open.push(target);
+    connection.sendFrame(OPUS);
+    story.length = 0;
+    const moved = connection.connect(credentials({ endpoint: target.endpoint, token: "token-2" }));
+    expect(story).toEqual(["closed 1000 false", "connected false ready false"]);
+    expect(connection.gate).toBe("send");
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    await moved;
+    expect(story.at(-1)).toBe("connected true ready false");
+    await until(() => target.last.all(1).length === 1);
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    await until(() => gateway.rtpPackets.length === 3);
+    target.last.send(4, { mode: "aead_xchacha20_poly1305_rtpsize", secret_key: SECRET_KEY, dave_protocol_version: 0 });
+    await until(() => states.at(-1)?.isReady === true);
+    expect(connection.gate).toBe("send");
+    connection.sendFrame(OPUS);
+    await until(() => target.rtpPackets.length === 1);
+    await until(() => gateway.last.closeCode === 1000);
+    expect(gateway.rtpPackets).toHaveLength(3);
+    expect(target.last.all(0)).toMatchObject([{ token: "token-2" }]);
+  });
+
+  test("the old server's close during a move is not reported and holds the sound", async () => {
+    const { gateway, connection, credentials, closes } = await goLive();
+    const target = await ScriptedVoiceGateway.start({ silentOn: [0] });
+    open.push(target);
+    await connection.connect(credentials({ endpoint: target.endpoint }));
+    gateway.last.socket.close(4014);
+    await until(() => connection.gate === "hold");
+    expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+    Object.assign(target.options, { silentOn: [] });
+    target.last.send(2, target.ready());
+    await until(() => connection.gate === "send");
+    expect(closes).toHaveLength(1);
+  });
+
+  test("a new server that fails ends both, and the promise says so", async () => {
+    const { gateway, connection, credentials, clock, closes } = await goLive();
+    const target = await ScriptedVoiceGateway.start();
+    const { endpoint } = target;
+    await target.close();
+    const moved = connection.connect(credentials({ endpoint }));
+    const rejected = expect(moved).rejects.toMatchObject({ code: "voice-connect-failed" });
+    await until(() => {
+      clock.advance(20);
+      return connection.gate === "down";
+    });
+    await rejected;
+    await until(() => gateway.last.closeCode === 1000);
+    expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+  });
+
+  test("the old session sounds for ten seconds at most", async () => {
+    const { gateway, connection, credentials, clock } = await goLive();
+    const target = await ScriptedVoiceGateway.start({ silentOn: [0] });
+    open.push(target);
+    await connection.connect(credentials({ endpoint: target.endpoint }));
+    clock.advance(9900);
+    expect(connection.gate).toBe("send");
+    clock.advance(100);
+    expect(connection.gate).not.toBe("send");
+    await until(() => gateway.last.closeCode === 1000);
+  });
+
+  test("moves in quick succession end at the last, and every promise follows it", async () => {
+    const { gateway, connection, credentials, closes } = await goLive();
+    const tokens = ["a", "b", "c"];
+    await Promise.all(tokens.map((token) => connection.connect(credentials({ token }))));
+    await until(
+      () =>
+        connection.gate === "send" &&
+        gateway.connections.filter(({ closeCode }) => closeCode === undefined).length === 1,
+    );
+    expect(gateway.last.all(0)).toMatchObject([{ token: "c" }]);
+    expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+  });
+});
+
+describe("closing", () => {
+  test("closes with 1000, reports it once, leaves no timer and refuses to connect again", async () => {
+    const { gateway, connection, closes, clock, credentials } = await goLive();
+    connection.close();
+    connection.close();
+    expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+    expect(connection.gate).toBe("down");
+    await until(() => gateway.last.closeCode === 1000);
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+    await expect(connection.connect(credentials())).rejects.toMatchObject({ code: "voice-connect-failed" });
+  });
+
+  test("while it connects, the promise is rejected and nothing is reported", async () => {
+    const { connection, credentials, closes, clock } = await prepare();
+    const opening = connection.connect(credentials());
+    connection.close();
+    await expect(opening).rejects.toMatchObject({ code: "voice-connect-failed" });
+    await settle();
+    expect(closes).toEqual([]);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("during IP discovery nothing is left behind", async () => {
+    const { connection, credentials, clock, gateway } = await prepare({ lostDiscoveries: 99 });
+    await connection.connect(credentials());
+    await until(() => gateway.packets.length === 1);
+    connection.close();
+    await until(() => gateway.last.closeCode === 1000);
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+  });
+});
