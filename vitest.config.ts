@@ -1,10 +1,33 @@
 import { defineConfig } from "vitest/config";
 
+// One project per ring of tests; CONTRIBUTING.md says what each needs. `npm test` runs unit and scenario.
+const shared = { pool: "forks", testTimeout: 20_000, hookTimeout: 20_000 } as const;
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    pool: "forks",
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    projects: [
+      { test: { ...shared, name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "scenario",
+          include: ["test/scenario/**/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      { test: { ...shared, name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "media",
+          include: ["test/media/**/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
   },
 });

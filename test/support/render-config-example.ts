@@ -39,7 +39,7 @@ function renderGroups(group: Group, depth: number): string {
   const indent = "  ".repeat(depth);
   return [...group.groups]
     .map(([name, child]) => {
-      const gap = depth === 0 ? "\n" : "";
+      const gap = depth === 0 || child.entry !== undefined ? "\n" : "";
       if (child.entry !== undefined) return gap + renderKey(name, child.entry, indent);
       return `${gap}${indent}${name}:\n${renderGroups(child, depth + 1)}`;
     })
@@ -48,13 +48,11 @@ function renderGroups(group: Group, depth: number): string {
 
 function renderKey(name: string, entry: KeyEntry, indent: string): string {
   const { docs, defaultText, expected, shape } = entry.key;
-  const facts = [
-    docs.unit === undefined ? "" : `Unit: ${docs.unit}.`,
-    `${capital(expected)}; default: ${docs.defaultNote ?? quoted(defaultText)}.`,
-    `Variable: ${variableNameOf(entry)}${shape === "map" || shape === "tree" ? "_…" : ""}.`,
-    docs.noEffect === undefined ? "" : `No effect: ${docs.noEffect}.`,
-  ];
-  const comment = wrap(`${docs.meaning} ${facts.filter((fact) => fact !== "").join(" ")}`, COLUMNS - indent.length);
+  const unit = docs.unit === undefined ? "" : ` (${docs.unit})`;
+  const fact = `${capital(expected)}${unit}; default: ${docs.defaultNote ?? quoted(defaultText)}.`;
+  const variable = `Variable: ${variableNameOf(entry)}${shape === "map" || shape === "tree" ? "_…" : ""}`;
+  const noEffect = docs.noEffect === undefined ? [] : [`No effect: ${docs.noEffect}.`];
+  const comment = [docs.meaning, fact, ...noEffect, variable].flatMap((text) => wrap(text, COLUMNS - indent.length));
   const line = defaultText === undefined ? `#${name}: ${docs.example}` : `${name}: ${yamlText(defaultText)}`;
   return `${comment.map((text) => `${indent}# ${text}\n`).join("")}${indent}${line}\n`;
 }

@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { expect, test } from "vitest";
+import { ERROR_FAULTS } from "../../src/errors.ts";
+import { VERSION } from "../../src/version.ts";
+import { PROJECT_ROOT, projectFiles } from "../support/project-files.ts";
+
+interface PackageJson {
+  readonly version: string;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+// Our own file, and a test that fails loudly when it has another shape.
+const PACKAGE = JSON.parse(read("package.json")) as PackageJson;
+const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
+
+function read(path: string): string {
+  return readFileSync(PROJECT_ROOT + path, "utf8");
+}
+
+test("docs/reference/errors.md has a section for every code, in order, and no others", () => {
+  const headings = [...read("docs/reference/errors.md").matchAll(/^## (.+)$/gm)].map((match) => match[1]);
+  expect(headings).toEqual(Object.keys(ERROR_FAULTS).toSorted());
+});
+
+test("each of these sections says something", () => {
+  const sections = read("docs/reference/errors.md").split(/^## /m).slice(1);
+  const empty = sections.filter((section) => section.split("\n").slice(1).join("").trim().length < 40);
+  expect(empty.map((section) => section.split("\n")[0])).toEqual([]);
+});
+
+test("VERSION is the one of package.json, and CHANGELOG.md begins with what comes next", () => {
+  expect(VERSION).toBe(PACKAGE.version);
+  expect(read("CHANGELOG.md")).toMatch(/^# Changelog\n[\s\S]*?\n## Next\n/);
+});
+
+test("every dependency is pinned and has its reason in docs/decisions/dependencies.md", () => {
+  const { dependencies, devDependencies, optionalDependencies } = PACKAGE;
+  const all = { ...dependencies, ...devDependencies, ...optionalDependencies };
+  const reasons = read("docs/decisions/dependencies.md");
+  for (const [name, range] of Object.entries(all)) {
+    expect(range, name).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(reasons.includes(`\`${name}\``), `${name} is named in dependencies.md`).toBe(true);
+  }
+});
+
+test("every npm script a document names is there", () => {
+  const named = DOCUMENTS.flatMap(({ path, text }) =>
+    [...text.matchAll(/npm run ([\w:-]*\w)/g)].map((match) => ({ path, script: match[1] ?? "" })),
+  );
+  expect(named.filter(({ script }) => !(script in PACKAGE.scripts))).toEqual([]);
+  expect(named.length).toBeGreaterThan(3);
+});
+
+test("every test ring is named in CONTRIBUTING.md", () => {
+  const rings = Object.keys(PACKAGE.scripts).filter((name) => name.startsWith("test:"));
+  const contributing = read("CONTRIBUTING.md");
+  expect(rings.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
+});
+
+test("links from one document to another lead somewhere", () => {
+  const broken = DOCUMENTS.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].flatMap((match) => {
+      const target = match[1] ?? "";
+      if (/^[a-z]+:/.test(target) || existsSync(PROJECT_ROOT + posix.join(posix.dirname(path), target))) return [];
+      return [`${path}: ${target}`];
+    }),
+  );
+  expect(broken).toEqual([]);
+});

@@ -1,0 +1,104 @@
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type ProjectFile, typescriptFiles } from "../support/project-files.ts";
+
+const FROM =
+  /(?:^|\n)(?:import|export)\s[^;]*?from\s+"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"\s*\)|(?:^|\n)import\s+"(\.[^"]+)"/g;
+
+/** What a folder may import: each entry is the start of a path. Folders not named here may import all of src. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  "src/lib/": ["src/lib/", "src/errors.ts", "src/log.ts"],
+  "src/bridge/": ["src/bridge/", "src/lib/", "src/errors.ts", "src/log.ts"],
+  "src/media/": ["src/media/", "src/bridge/", "src/lib/", "src/errors.ts", "src/log.ts"],
+  "src/control/": [
+    "src/control/",
+    "src/bridge/",
+    "src/lib/",
+    "src/config/",
+    "src/errors.ts",
+    "src/log.ts",
+    "src/version.ts",
+  ],
+  "src/config/": ["src/config/", "src/bridge/", "src/lib/", "src/errors.ts", "src/log.ts", "src/version.ts"],
+  "src/plugins/api/": [],
+  "src/errors.ts": [],
+  "src/log.ts": [],
+};
+
+/** `tonearm demo` is a command of the node and a tool of the lab. */
+const DEMO_IMPORT = "src/cli/run-command.ts -> lab/demo/main.ts";
+
+function importsOf({ path, text }: ProjectFile): string[] {
+  return [...text.matchAll(FROM)].map((match) =>
+    posix.join(posix.dirname(path), match[1] ?? match[2] ?? match[3] ?? ""),
+  );
+}
+
+const FILES = typescriptFiles("src/", "lab/", "test/");
+const EDGES = FILES.flatMap((file) => importsOf(file).map((target) => ({ from: file.path, target })));
+
+function edgesThat(isWrong: (from: string, target: string) => boolean): string[] {
+  return EDGES.filter(({ from, target }) => isWrong(from, target)).map(({ from, target }) => `${from} -> ${target}`);
+}
+
+function filesWith(pattern: RegExp, folder = "src/"): string[] {
+  return FILES.filter(({ path, text }) => path.startsWith(folder) && pattern.test(withoutComments(text))).map(
+    ({ path }) => path,
+  );
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|[^:"'`])\/\/.*$/gm, "$1");
+}
+
+describe("imports", () => {
+  test("are found in both forms (or the rules below would see nothing)", () => {
+    expect(EDGES.length).toBeGreaterThan(50);
+    const text =
+      'import { a } from "./a.ts";\nimport type {\n  B,\n} from "../b.ts";\nconst c = await import("./c.ts");';
+    expect(importsOf({ path: "src/x/y.ts", text })).toEqual(["src/x/a.ts", "src/b.ts", "src/x/c.ts"]);
+  });
+
+  test.each(Object.entries(ALLOWED))("%s keeps to what it may know", (folder, allowed) => {
+    const wrong = edgesThat(
+      (from, target) => from.startsWith(folder) && !allowed.some((start) => target.startsWith(start)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("src needs neither lab nor test", () => {
+    const wrong = edgesThat((from, target) => from.startsWith("src/") && !target.startsWith("src/"));
+    expect(wrong.filter((edge) => edge !== DEMO_IMPORT)).toEqual([]);
+  });
+
+  test("lab does not need test", () => {
+    expect(edgesThat((from, target) => from.startsWith("lab/") && target.startsWith("test/"))).toEqual([]);
+  });
+
+  test("each file says where a name comes from: no re-exports", () => {
+    const isPluginApi = (path: string): boolean => path.startsWith("src/plugins/api/");
+    expect(
+      filesWith(/^export\s+(type\s+)?(\*|\{[^}]*\})\s*(as\s+\w+\s+)?from\s/m).filter((path) => !isPluginApi(path)),
+    ).toEqual([]);
+  });
+});
+
+describe("only one place", () => {
+  test("reads parentPort and workerData: the audio worker's entry", () => {
+    expect(
+      filesWith(/\bparentPort\b|\bworkerData\b\s*[,}].*worker_threads/).filter((path) => path !== "src/media/main.ts"),
+    ).toEqual([]);
+  });
+
+  test("starts threads: control/workers", () => {
+    expect(filesWith(/new Worker\(/).filter((path) => !path.startsWith("src/control/workers/"))).toEqual([]);
+  });
+
+  test("reads the environment: config", () => {
+    expect(filesWith(/process\.env\b/).filter((path) => !path.startsWith("src/config/"))).toEqual([]);
+  });
+
+  test("writes to the console: nobody, lines go through the logger", () => {
+    expect(filesWith(/\bconsole\./)).toEqual([]);
+  });
+});
