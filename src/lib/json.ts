@@ -90,12 +90,6 @@ function writeValue(value: unknown, depth: number): string | undefined {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const WHITESPACE = /[ \t\n\r]*/y;
-const LITERALS = [
-  ["true", true],
-  ["false", false],
-  ["null", null],
-] as const;
-
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -121,8 +115,14 @@ class Reader {
         return this.#array(depth);
       case '"':
         return this.#string();
+      case "t":
+        return this.#word("true", true);
+      case "f":
+        return this.#word("false", false);
+      case "n":
+        return this.#word("null", null);
       default:
-        return this.#literal() ?? this.#number();
+        return this.#number();
     }
   }
 
@@ -169,13 +169,10 @@ class Reader {
     return (at - first) % 2 === 1;
   }
 
-  #literal(): boolean | null | undefined {
-    for (const [word, value] of LITERALS) {
-      if (!this.#text.startsWith(word, this.#at)) continue;
-      this.#at += word.length;
-      return value;
-    }
-    return undefined;
+  #word<Value>(word: string, value: Value): Value {
+    if (!this.#text.startsWith(word, this.#at)) this.#fail();
+    this.#at += word.length;
+    return value;
   }
 
   #number(): JsonTree {

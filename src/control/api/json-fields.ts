@@ -81,6 +81,7 @@ function readDecimal(value: JsonTree): number | undefined {
 function roundToFloat32(value: number): number | undefined {
   const float = Math.fround(value);
   if (!Number.isFinite(float)) return undefined;
+  if (Number.isInteger(float)) return float;
   for (let digits = 6; digits <= 9; digits++) {
     const decimal = Number(float.toPrecision(digits));
     if (Math.fround(decimal) === float) return decimal;

@@ -132,10 +132,10 @@ function sendAnswer(answer: RestAnswer, request: FastifyRequest, reply: FastifyR
     case "empty":
       return reply.code(answer.status).send();
     case "text":
-      return reply.code(answer.status).header("Content-Type", answer.contentType).send(answer.text);
+      return reply.code(answer.status).header("Content-Type", answer.contentType).send(Buffer.from(answer.text));
     case "json":
       if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
-      return reply.header("Content-Type", "application/json").send(stringifyJson(answer.value));
+      return sendJson(reply, answer.value);
   }
 }
 
@@ -182,14 +182,15 @@ function sendFailure(
     epochMs: context.clock.epochMs(),
     isTraced: isTraced(request),
   });
-  if (body.status >= 500) {
+  if (!(error instanceof ApiError) && body.status >= 500) {
     context.logger.error("a request failed", { method: request.method, path: body.path, error });
   }
-  return reply
-    .code(body.status)
-    .header(API_VERSION_HEADER, API_VERSION)
-    .header("Content-Type", "application/json")
-    .send(stringifyJson(body));
+  return sendJson(reply.code(body.status).header(API_VERSION_HEADER, API_VERSION), body);
+}
+
+/** As bytes, as the texts above: to strings the framework would add a character set, which the published server does not name. */
+function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
+  return reply.header("Content-Type", "application/json").send(Buffer.from(stringifyJson(value)));
 }
 
 function isTraced(request: FastifyRequest): boolean {

@@ -19,7 +19,7 @@ export function routePlannerRoutes(): readonly RestRoute[] {
   ];
 }
 
-/** The published server answers 500 here; asking for what is switched off is the caller's mistake. */
+/** The published status: clients may take it for what it says. */
 function refuse(): RestAnswer {
-  throw new ApiError(400, "Can't access disabled route planner");
+  throw new ApiError(500, "Can't access disabled route planner");
 }

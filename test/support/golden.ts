@@ -1,0 +1,87 @@
+// Reads the recordings of a real node in test/fixtures/golden and makes them comparable: placeholders are filled in, and
+// what depends on time, memory or version is taken out of both sides.
+
+import { readFileSync } from "node:fs";
+import { createTrack, decodeTrack } from "../../src/control/sources/track.ts";
+
+/** What JSON.parse gives. */
+export type Parsed = ReturnType<JSON["parse"]>;
+
+export interface GoldenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface GoldenStep {
+  readonly request: GoldenRequest;
+  readonly response: {
+    /** Null: no answer within the time the recording allowed. */
+    readonly status: number | null;
+    readonly headers: readonly (readonly [string, string])[];
+    readonly body?: string;
+    readonly json: Parsed;
+  };
+  readonly ws?: readonly { readonly msg: Parsed }[];
+}
+
+export interface GoldenCase {
+  readonly name: string;
+  readonly steps: readonly GoldenStep[];
+}
+
+/** The folder of the media files, wherever it was. */
+const MEDIA = "/media";
+
+/** All recorded REST cases, with placeholders other than `{session}` filled in. */
+export function readRestCases(): readonly GoldenCase[] {
+  const lines = readLines("rest.jsonl");
+  const locals = localTracks(lines);
+  return lines
+    .map((line) => line.replaceAll(/\{encoded of local ([^}]+)\}/g, (_whole, name: string) => locals.get(name) ?? ""))
+    .map((line) => JSON.parse(line.replaceAll("{media}", MEDIA)))
+    .map((recorded: Parsed) => ({ name: recorded.name, steps: recorded.steps ?? [recorded] }));
+}
+
+export function readLines(name: string): readonly string[] {
+  const path = new URL(`../fixtures/golden/${name}`, import.meta.url);
+  return readFileSync(path, "utf8").split("\n").filter(Boolean);
+}
+
+/** The encoded form of each local file, which the recordings leave out because it held a path. */
+function localTracks(lines: readonly string[]): ReadonlyMap<string, string> {
+  const tracks = new Map<string, string>();
+  const visit = (value: Parsed): void => {
+    if (typeof value !== "object" || value === null) return;
+    const [, name] = /^\{encoded of local ([^}]+)\}$/.exec(value.encoded) ?? [];
+    if (name !== undefined && !tracks.has(name) && value.info !== undefined) {
+      const details = { kind: "probe", probeInfo: value.pluginInfo.probeInfo } as const;
+      tracks.set(name, createTrack({ ...value.info, position: 0 }, details).encoded);
+    }
+    Object.values(value).forEach(visit);
+  };
+  for (const line of lines) visit(JSON.parse(line.replaceAll("{media}", MEDIA)));
+  return tracks;
+}
+
+/** A body or message without what two runs never share; encoded tracks are replaced by what they decode to. */
+export function comparable(value: Parsed): Parsed {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== "object" || value === null) return value;
+  if (typeof value.encoded === "string" && typeof value.info === "object") {
+    // The same information must be in it, but for the position, which the placeholders have lost.
+    const { info } = JSON.parse(JSON.stringify(decodeTrack(value.encoded), bigintsAsNumbers));
+    return { ...value, encoded: { ...info, position: undefined } };
+  }
+  const entries = Object.entries(value).map(([key, member]) => {
+    if (["timestamp", "time", "uptime", "memory", "cpu"].includes(key)) return [key, typeof member];
+    if (key === "trace") return [key, typeof member];
+    return [key, comparable(member)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function bigintsAsNumbers(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}

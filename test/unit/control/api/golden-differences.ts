@@ -1,0 +1,163 @@
+// Where we answer otherwise than the recorded server, on purpose, and recorded cases that cannot be walked without sound
+// or voice. The whole-node test takes the second list over. docs/reference/compatibility.md tells users the same.
+
+import { expect } from "vitest";
+import type { GoldenCase } from "../../../support/golden.ts";
+
+export interface Difference {
+  readonly names: readonly string[];
+  readonly reason: string;
+  /** By index of the step: what we answer. Steps not named match the recording. */
+  readonly steps: Readonly<Record<number, Partial<ExpectedAnswer>>>;
+}
+
+interface ExpectedAnswer {
+  readonly status: number;
+  /** Of the error object. */
+  readonly message: unknown;
+  readonly headers: object;
+  readonly body: unknown;
+}
+
+const NO_PLAYER = { status: 404, message: "Player not found" };
+
+/** Where a seek beyond the end leads. */
+const AT_THE_END = expect.objectContaining({ state: expect.objectContaining({ position: 30048 }) });
+
+/** Refused in the first step, so there is no player in the second and no such filter in the third. */
+function refusedFilter(message: string): Difference["steps"] {
+  return { 0: { status: 400, message }, 1: NO_PLAYER, 2: { body: expect.objectContaining({ filters: {} }) } };
+}
+
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    names: ["accept-html-unknown"],
+    reason: "error objects are JSON for everyone; nobody reads this API in a browser",
+    steps: { 0: { headers: { "content-type": "application/json" }, message: "No endpoint GET /v4/nope." } },
+  },
+  {
+    names: ["auth-bearer"],
+    reason: "GET /version is open, whatever the header says (spec.md, Authentication)",
+    steps: { 0: { status: 200, body: expect.stringMatching(/^\d+\.\d+\.\d+$/) } },
+  },
+  {
+    names: ["auth-none-error", "auth-ok-error"],
+    reason: "/error is a page of the published server's framework, not of the protocol",
+    steps: { 0: { status: 404, message: "No endpoint GET /error." } },
+  },
+  {
+    names: ["decode-empty", "decodetracks-one-bad"],
+    reason: "bad input is answered with 400 and a reason instead of 500 (design.md section 7)",
+    steps: { 0: { status: 400, message: "cannot decode the encoded track: it is empty" } },
+  },
+  {
+    names: ["decode-notb64"],
+    reason: "as above",
+    steps: {
+      0: { status: 400, message: "cannot decode the encoded track: it holds the illegal base64 character 0x21" },
+    },
+  },
+  {
+    names: ["decode-v3-unknown-probe"],
+    reason: "as above",
+    steps: { 0: { status: 400, message: 'cannot decode the encoded track: its container "zzz" is not known' } },
+  },
+  {
+    names: ["decode-unknown-source"],
+    reason: "tracks of every source that the format names decode, also while the source is switched off",
+    steps: { 0: { status: 200, body: expect.objectContaining({ pluginInfo: {} }) } },
+  },
+  {
+    names: ["player-encoded-bad-b64"],
+    reason: "as decode-notb64; and a refused update leaves nothing behind, no player either (protocol-v4.md 9.3, 5)",
+    steps: { 0: { status: 400, message: expect.stringContaining("illegal base64") }, 1: NO_PLAYER },
+  },
+  {
+    names: ["player-encoded-empty", "player-encoded-garbage"],
+    reason: "as above",
+    steps: { 0: { status: 400, message: expect.stringContaining("it is empty") }, 1: NO_PLAYER },
+  },
+  {
+    names: ["player-voice-badendpoint"],
+    reason: "as above",
+    steps: { 0: { status: 400, message: expect.stringContaining("voice.endpoint must be a host name") }, 1: NO_PLAYER },
+  },
+  {
+    names: ["player-voice-nochannel"],
+    reason: "clients from before 4.2 send no channelId and are served (design.md section 7)",
+    steps: { 0: { status: 200 }, 1: { status: 200 } },
+  },
+  {
+    names: ["player-identifier-refused"],
+    reason: "the reason is told, which the published server leaves out since 4.0.8 (protocol-v4.md 9.3, 1)",
+    steps: { 0: { message: expect.stringMatching(/^Something went wrong while looking up the track: .+/) } },
+  },
+  {
+    names: ["play-novoice"],
+    reason: "a seek's target is reported until sound has moved on; the recorded one forgot it (protocol-v4.md 9.3, 7)",
+    // Step 9 ends the track there.
+    steps: { ...Object.fromEntries([4, 5, 6, 7, 8].map((step) => [step, { body: AT_THE_END }])), 9: { status: 200 } },
+  },
+  {
+    names: ["filters-eq-band-neg"],
+    reason: "values outside the published range are refused, naming field and range (design.md section 7)",
+    steps: { 0: { status: 400, message: "filters.equalizer[0].band must be from 0 to 14, but is -1" }, 1: NO_PLAYER },
+  },
+  {
+    names: ["filters-eq-gain2"],
+    reason: "as above",
+    steps: refusedFilter("filters.equalizer[0].gain must be from -0.25 to 1, but is 2"),
+  },
+  {
+    names: ["filters-karaoke-partial"],
+    reason: "as above",
+    steps: refusedFilter("filters.karaoke.level must be from 0 to 1, but is 2"),
+  },
+  {
+    names: ["filters-timescale-zero"],
+    reason: "as above; the published server accepts the value and kills the track later",
+    steps: refusedFilter("filters.timescale.speed must be greater than 0, but is 0"),
+  },
+  {
+    names: ["filters-tremolo-depth2"],
+    reason: "as above",
+    steps: refusedFilter("filters.tremolo.depth must be from 0 to 1, but is 2"),
+  },
+  {
+    names: ["filters-tremolo-freq0"],
+    reason: "as above",
+    steps: refusedFilter("filters.tremolo.frequency must be greater than 0, but is 0"),
+  },
+  {
+    names: ["filters-tremolo-freqneg"],
+    reason: "as above",
+    steps: refusedFilter("filters.tremolo.frequency must be greater than 0, but is -1"),
+  },
+  {
+    names: ["filters-vibrato-freq0"],
+    reason: "as above",
+    steps: refusedFilter("filters.vibrato.frequency must be greater than 0 and at most 14, but is 0"),
+  },
+  {
+    names: ["filters-vibrato-freq20"],
+    reason: "as above",
+    steps: refusedFilter("filters.vibrato.frequency must be greater than 0 and at most 14, but is 20"),
+  },
+  {
+    names: ["filters-volume-6"],
+    reason: "as above",
+    steps: refusedFilter("filters.volume must be from 0 to 5, but is 6"),
+  },
+];
+
+export const NEEDS_WHOLE_NODE: readonly { readonly reason: string; applies(golden: GoldenCase): boolean }[] = [
+  {
+    reason: "media must be looked at to load a track, or to say what is wrong with it",
+    applies: ({ steps: [step] }) => ["track", "error"].includes(step?.response.json?.loadType),
+  },
+  { reason: "plays an identifier, which must be loaded", applies: ({ name }) => name === "play-identifier-novoice" },
+  {
+    reason: "needs a voice server that refuses",
+    applies: ({ name }) => ["player-voice-refused", "player-voice-plain-http-port"].includes(name),
+  },
+];
