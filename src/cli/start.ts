@@ -37,7 +37,8 @@ function announce(
 ): void {
   const { host, port } = node.address;
   const place = host.includes(":") ? `[${host}]` : host;
-  logger.info(`listening on http://${place}:${port}`, { workers: config.workers.count });
+  const reach = isReachableAddress(config.server.address) ? "" : " (for this machine only, see server.address)";
+  logger.info(`listening on http://${place}:${port}${reach}`, { workers: config.workers.count });
   if (!config.server.isPasswordGenerated) return;
   // Not through the logger: its lines are kept, and this is for the person who looks on.
   context.write(

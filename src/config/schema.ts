@@ -12,7 +12,7 @@ import { serverSection } from "./sections/server.ts";
 import { tonearmSection } from "./sections/tonearm.ts";
 
 /** In the order of the example file. */
-export const SECTIONS: readonly Section[] = [
+const SECTIONS: readonly Section[] = [
   serverSection,
   lavalinkServerSection,
   httpConfigSection,

@@ -29,7 +29,7 @@ export async function runDoctor(args: readonly string[], context: CommandContext
 }
 
 /** Turns a rejection into a line. */
-export async function runCheck(check: Check): Promise<CheckResult> {
+async function runCheck(check: Check): Promise<CheckResult> {
   try {
     return await check.run();
   } catch (error) {
