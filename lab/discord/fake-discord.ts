@@ -182,9 +182,11 @@ export class FakeDiscord {
       channelId: options.channelId,
       daveVersion: options.daveVersion ?? 1,
       keepFrames: this.#options.keepFrames ?? true,
+      waiters: this.#waiters,
+      report: (kind, detail) => this.#violations.add(kind, options.guildId, detail),
     });
     this.#channels.set(options.channelId, channel);
-    for (const userId of options.listenerIds ?? [DEFAULT_LISTENER_ID]) void channel.addListener(userId);
+    for (const userId of options.listenerIds ?? [DEFAULT_LISTENER_ID]) channel.enter(userId);
     return channel;
   }
 

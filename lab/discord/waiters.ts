@@ -25,6 +25,14 @@ export class Waiters {
     });
   }
 
+  /** The same without rejecting: true once `condition` holds, false after `timeoutMs` (or at close). */
+  settled(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+    return this.until(condition, "", timeoutMs).then(
+      () => true,
+      () => false, // the caller decides what the timeout means
+    );
+  }
+
   /** Something changed: settles every waiter whose condition now holds. */
   changed(): void {
     if (this.#waiters.size === 0) return;

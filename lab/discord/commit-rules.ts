@@ -1,0 +1,43 @@
+// When a gateway accepts a commit: right group, epoch and sender, exactly the open proposals, and a Welcome for exactly
+// the members they add (discord-voice.md section 4.5).
+
+import type { Commit, KeyPackage, Welcome } from "./mls-codec.ts";
+
+/** What one member was asked to commit. */
+export interface CommitOffer {
+  readonly groupId: Buffer;
+  readonly epoch: bigint;
+  /** The member's leaf; 0 in the group of its own that everybody has before the first commit. */
+  readonly senderLeaf: number;
+  readonly signatureKey: Buffer;
+  /** Refs of the open proposals. */
+  readonly openRefs: ReadonlySet<string>;
+  /** Those of them that add somebody. */
+  readonly added: ReadonlyMap<string, KeyPackage>;
+}
+
+/** What is wrong with a commit, or undefined. */
+export function commitProblem(offer: CommitOffer, commit: Commit, welcome: Welcome | undefined): string | undefined {
+  if (!commit.groupId.equals(offer.groupId)) return `group id ${commit.groupId.toString("hex")} is not the channel's`;
+  if (commit.epoch !== offer.epoch) return `epoch ${commit.epoch} instead of ${offer.epoch}`;
+  if (commit.senderLeaf !== offer.senderLeaf) return `sender leaf ${commit.senderLeaf} instead of ${offer.senderLeaf}`;
+  const refs = new Set(commit.proposalRefs);
+  const unknown = commit.proposalRefs.filter((ref) => !offer.openRefs.has(ref)).length;
+  if (unknown > 0) return `${unknown} of its proposals are not open`;
+  if (refs.size !== commit.proposalRefs.length) return "it names a proposal twice";
+  const missing = offer.openRefs.size - refs.size;
+  if (missing > 0) return `${missing} of the ${offer.openRefs.size} open proposals are left out`;
+  if (commit.pathLeaf !== undefined && !commit.pathLeaf.signatureKey.equals(offer.signatureKey)) {
+    return "its path changes the signature key";
+  }
+  return welcomeProblem(offer, welcome);
+}
+
+function welcomeProblem(offer: CommitOffer, welcome: Welcome | undefined): string | undefined {
+  const wanted = [...offer.added.values()].map((keyPackage) => keyPackage.ref);
+  if (welcome === undefined) return wanted.length === 0 ? undefined : "members are added, but there is no Welcome";
+  if (wanted.length === 0) return "nobody is added, but there is a Welcome";
+  const addressed = welcome.secrets.map((secret) => secret.newMember);
+  const isComplete = wanted.every((ref) => addressed.includes(ref)) && addressed.length === wanted.length;
+  return isComplete ? undefined : `its Welcome is for ${addressed.length} members, not for the ${wanted.length} added`;
+}

@@ -1,0 +1,79 @@
+// Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this process
+// (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
+
+import type { KeyPackage } from "./mls-codec.ts";
+
+/** What the gateway says to a member; the answers come back through the methods of DaveGroup. */
+export interface DaveMember {
+  readonly userId: string;
+  readonly kind: "bot" | "listener";
+  sendExternalSender(payload: Buffer): void;
+  /** Payload of op 27. */
+  sendProposals(payload: Buffer): void;
+  announceCommit(id: number, commit: Buffer): void;
+  sendWelcome(id: number, welcome: Buffer): void;
+  prepareTransition(id: number, version: number): void;
+  executeTransition(id: number): void;
+  /** Op 24 with epoch 1: a new group begins. */
+  prepareEpoch(version: number): void;
+}
+
+/** Frames of the old state may still be under way, or be sent until op 22 has arrived, this long after a change. */
+const UNDER_WAY_MS = 1000;
+
+export class MemberSlot {
+  readonly member: DaveMember;
+  /** Sent with op 26 and not yet used for an Add. */
+  keyPackage: KeyPackage | undefined;
+  /** It cannot follow the group any more: its leaf has to go, its new key package be added. */
+  isStale = false;
+  /** Transitions in which this member was sent a broken commit or Welcome: op 31 is the right answer. */
+  readonly brokenIds = new Set<number>();
+  /** Ids announced to this member that it may answer with op 23. */
+  readonly announcedIds = new Set<number>();
+  keyPackageTimer: NodeJS.Timeout | undefined;
+  #isActive = false;
+  #changedAtMs: number | undefined;
+
+  constructor(member: DaveMember) {
+    this.member = member;
+  }
+
+  get userId(): string {
+    return this.member.userId;
+  }
+
+  /** True while a key package is due: op 24 or op 4 went out, op 26 has not come. */
+  get isKeyPackageDue(): boolean {
+    return this.keyPackage === undefined && this.keyPackageTimer !== undefined;
+  }
+
+  /** True from the execution of the transition that brought it into an encrypted group. */
+  get isActive(): boolean {
+    return this.#isActive;
+  }
+
+  setActive(isActive: boolean, nowMs: number): void {
+    if (isActive !== this.#isActive) this.#changedAtMs = nowMs;
+    this.#isActive = isActive;
+  }
+
+  /** True when it has been active for a while: no frames of the time before can come any more. */
+  isEstablished(nowMs: number): boolean {
+    return this.#isActive && !this.#hasJustChanged(nowMs);
+  }
+
+  /** May it send plain sound? As long as it is in no encrypted group, and a moment longer. */
+  allowsPlain(nowMs: number): boolean {
+    return !this.#isActive || this.#hasJustChanged(nowMs);
+  }
+
+  /** May it send encrypted sound? As long as it is in an encrypted group, and a moment longer. */
+  allowsEncrypted(nowMs: number): boolean {
+    return this.#isActive || this.#hasJustChanged(nowMs);
+  }
+
+  #hasJustChanged(nowMs: number): boolean {
+    return this.#changedAtMs !== undefined && nowMs - this.#changedAtMs < UNDER_WAY_MS;
+  }
+}

@@ -1,0 +1,91 @@
+// Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22. Several may be
+// under way at once. Id 0 is executed by announcing it.
+
+import type { MemberSlot } from "./dave-member.ts";
+import type { DavePolicy } from "./dave-policy.ts";
+import type { ViolationKind } from "./violations.ts";
+import type { Waiters } from "./waiters.ts";
+
+export interface Transition {
+  readonly id: number;
+  /** The DAVE version in force afterwards. */
+  readonly version: number;
+  readonly slots: readonly MemberSlot[];
+}
+
+export interface TransitionHost {
+  readonly policy: DavePolicy;
+  readonly waiters: Waiters;
+  report(kind: ViolationKind, detail: string): void;
+  /** True while the member is in the call. */
+  isPresent(slot: MemberSlot): boolean;
+  onExecuted(transition: Transition): void;
+}
+
+export class Transitions {
+  readonly #host: TransitionHost;
+  /** Bots that have not sent op 23, by transition id. */
+  readonly #waiting = new Map<number, Set<MemberSlot>>();
+  #executedCount = 0;
+
+  constructor(host: TransitionHost) {
+    this.#host = host;
+  }
+
+  get pendingCount(): number {
+    return this.#waiting.size;
+  }
+
+  get executedCount(): number {
+    return this.#executedCount;
+  }
+
+  /** The members have been told of the transition; sees it through. */
+  begin(transition: Transition): void {
+    for (const slot of transition.slots) slot.announcedIds.add(transition.id);
+    if (transition.id === 0) {
+      this.#finish(transition);
+      return;
+    }
+    const bots = transition.slots.filter((slot) => slot.member.kind === "bot");
+    this.#waiting.set(transition.id, new Set(bots));
+    void this.#seeThrough(transition);
+  }
+
+  /** Op 23. */
+  onReady(slot: MemberSlot, id: number): void {
+    if (id === 0) this.#host.report("dave-transition-ready", "op 23 for transition 0, which is executed at once");
+    else if (!slot.announcedIds.has(id))
+      this.#host.report("dave-transition-ready", `op 23 for unknown transition ${id}`);
+    this.#waiting.get(id)?.delete(slot);
+  }
+
+  /** Nobody need wait for this member in this transition any more. */
+  excuse(slot: MemberSlot, id: number): void {
+    this.#waiting.get(id)?.delete(slot);
+  }
+
+  async #seeThrough(transition: Transition): Promise<void> {
+    const { policy, waiters } = this.#host;
+    const waiting = this.#waiting.get(transition.id) ?? new Set();
+    const isAnswered = () => [...waiting].every((slot) => !this.#host.isPresent(slot));
+    const hasAnswered = await waiters.settled(isAnswered, policy.answerTimeoutMs);
+    if (!hasAnswered) {
+      const late = [...waiting].map((slot) => slot.userId).join(", ");
+      this.#host.report("dave-transition-timeout", `no op 23 for transition ${transition.id} from ${late}`);
+    }
+    if (policy.executeDelayMs > 0) await waiters.settled(() => false, policy.executeDelayMs);
+    this.#waiting.delete(transition.id);
+    this.#finish(transition);
+  }
+
+  #finish(transition: Transition): void {
+    const now = performance.now();
+    this.#executedCount++;
+    for (const slot of transition.slots) {
+      slot.setActive(transition.version > 0 && !slot.isStale, now);
+      if (this.#host.isPresent(slot) && transition.id !== 0) slot.member.executeTransition(transition.id);
+    }
+    this.#host.onExecuted(transition);
+  }
+}

@@ -1,0 +1,77 @@
+// The gateway's part in an MLS group: an external sender that alone proposes who joins and leaves. Written by hand over
+// node:crypto (discord-voice.md section 4.4), so that it shares no code with the MLS library of the clients.
+
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { encodeVector, refHash } from "./mls-codec.ts";
+
+const PROPOSAL_ADD = 1;
+const PROPOSAL_REMOVE = 3;
+
+/** One proposal as it goes into op 27, and the ProposalRef (hex) that revokes and commits name it by. */
+export interface Proposal {
+  readonly message: Buffer;
+  readonly ref: string;
+}
+
+export class ExternalSender {
+  /** Payload of op 25. */
+  readonly packageBytes: Buffer;
+  readonly #privateKey: KeyObject;
+  readonly #groupId: Buffer;
+
+  constructor(channelId: string) {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    this.#privateKey = privateKey;
+    const { x = "", y = "" } = publicKey.export({ format: "jwk" });
+    const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
+    // signature_key<V>, credential type 1 (basic), identity<V>: one zero byte, as in production.
+    this.packageBytes = Buffer.concat([encodeVector(point), Buffer.from([0, 1]), encodeVector(Buffer.from([0]))]);
+    this.#groupId = encodeGroupId(channelId);
+  }
+
+  add(epoch: bigint, keyPackage: Uint8Array): Proposal {
+    return this.#propose(epoch, PROPOSAL_ADD, keyPackage);
+  }
+
+  remove(epoch: bigint, leafIndex: number): Proposal {
+    const index = Buffer.alloc(4);
+    index.writeUInt32BE(leafIndex);
+    return this.#propose(epoch, PROPOSAL_REMOVE, index);
+  }
+
+  #propose(epoch: bigint, proposalType: number, body: Uint8Array): Proposal {
+    const epochBytes = Buffer.alloc(8);
+    epochBytes.writeBigUInt64BE(epoch);
+    // version 1, wire format 1; group, epoch; sender type 2 (external), index 0; no authenticated data; content type 2.
+    const signedBytes = Buffer.concat([
+      Buffer.from([0, 1, 0, 1]),
+      encodeVector(this.#groupId),
+      epochBytes,
+      Buffer.from([2, 0, 0, 0, 0, 0, 2, 0, proposalType]),
+      body,
+    ]);
+    const labelled = Buffer.concat([encodeVector(Buffer.from("MLS 1.0 FramedContentTBS")), encodeVector(signedBytes)]);
+    const signature = sign("sha256", labelled, this.#privateKey);
+    const message = Buffer.concat([signedBytes, encodeVector(signature)]);
+    // AuthenticatedContent is the message without its protocol version.
+    return { message, ref: refHash("MLS 1.0 Proposal Reference", message.subarray(2)) };
+  }
+}
+
+/** The channel id as 8 bytes. */
+export function encodeGroupId(channelId: string): Buffer {
+  const groupId = Buffer.alloc(8);
+  groupId.writeBigUInt64BE(BigInt(channelId));
+  return groupId;
+}
+
+/** Payload of op 27 that adds proposals. */
+export function encodeAppend(proposals: readonly Proposal[]): Buffer {
+  return Buffer.concat([Buffer.from([0]), encodeVector(...proposals.map((proposal) => proposal.message))]);
+}
+
+/** Payload of op 27 that takes proposals back. */
+export function encodeRevoke(proposals: readonly Proposal[]): Buffer {
+  const refs = proposals.map((proposal) => encodeVector(Buffer.from(proposal.ref, "hex")));
+  return Buffer.concat([Buffer.from([1]), encodeVector(...refs)]);
+}
