@@ -5,14 +5,12 @@
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { DaveGate, type DaveGateState } from "./dave-gate.ts";
+import { EpochMemory } from "./epoch-memory.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
 import { readFirstMlsHeader, readMlsHeader } from "./mls-header.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
-/** With others in the channel, the player waits so long for a group before plain sound is tried (section 3.8). */
-const GROUP_WAIT_MS = 3000;
-/** The list of those present comes in the first moments after op 4; without it by then, nobody is there. */
-const ALONE_AFTER_MS = 1000;
 /** No group after a key package: send another once, then give the session up. */
 const GROUP_TIMEOUT_MS = 10_000;
 /** The gateway executes a transition 2 s after announcing it at the latest; these allow for some delay. */
@@ -22,8 +20,6 @@ const POSTPONED_COMMIT_MS_MAX = 5000;
 const OLD_GROUP_MS_MAX = 8000;
 const HELD_PROPOSALS_MS_MAX = 5000;
 const HELD_PROPOSALS_MAX = 8;
-/** Remembered per epoch to recognise repetitions; the gateway bundles changes, so real epochs have one or two. */
-const SEEN_MAX = 32;
 const TRANSITIONS_MAX = 64;
 const RECOVERIES_MAX = 3;
 const RECOVERY_WINDOW_MS = 60_000;
@@ -34,9 +30,6 @@ const KNOWN_USERS_MAX = 10_000;
 /** Stands in for the channel id until the first message of the group brings it. */
 const UNKNOWN_CHANNEL_ID = "0";
 const APPEND = 0;
-
-/** What the session should do with a due frame. */
-export type DaveGate = "send" | "hold" | "discard";
 
 /** What the DAVE session needs of the voice session. */
 export interface DaveParent {
@@ -95,21 +88,16 @@ export class DaveSession {
   #postponed: PostponedCommit | undefined;
   #awaitedJoin: AwaitedJoin | undefined;
   #heldProposals: Buffer[] = [];
-  #seenProposals: Buffer[] = [];
-  #ownCommits: Buffer[] = [];
+  readonly #memory = new EpochMemory();
   #recoveriesMs: number[] = [];
   #isRecovering = false;
   #encryptFailuresInARow = 0;
 
-  #gate: DaveGate = "hold";
+  readonly #gate: DaveGate;
   #isEncrypting = false;
-  /** When op 4 came; undefined before, while the gate stays shut. */
-  #startedMs: number | undefined;
+  #startedMs = 0;
   #isFirstGroup = true;
-  #isWaitOver = false;
   #hasKeyPackageBeenRepeated = false;
-  #waitTimer: Timer | undefined;
-  #aloneTimer: Timer | undefined;
   #groupTimer: Timer | undefined;
   #oldGroupTimer: Timer | undefined;
   #heldTimer: Timer | undefined;
@@ -120,10 +108,17 @@ export class DaveSession {
     this.#clock = options.clock;
     this.#parent = options.parent;
     this.#channelId = options.channelId ?? UNKNOWN_CHANNEL_ID;
+    this.#gate = new DaveGate({
+      clock: options.clock,
+      isPlainFallbackAllowed: options.isPlainFallbackAllowed,
+      onChanged: () => options.parent.onDaveGateChanged(),
+      onWaitOver: () => this.#onWaitOver(),
+    });
   }
 
-  get gate(): DaveGate {
-    return this.#gate;
+  /** What the player should do with a due frame. */
+  get gate(): DaveGateState {
+    return this.#gate.state;
   }
 
   /** Op 4: begins a group for `version`, or plain sound for 0. Messages that came before have been heeded. */
@@ -131,14 +126,9 @@ export class DaveSession {
     this.#version = version;
     this.#activeVersion = version;
     this.#startedMs = this.#clock.now();
-    if (version > 0) {
-      this.#aloneTimer = this.#clock.after(ALONE_AFTER_MS, () => {
-        this.#aloneTimer = undefined;
-        this.#refresh();
-      });
-      this.#beginGroup();
-    }
+    if (version > 0) this.#beginGroup();
     this.#refresh();
+    this.#gate.start();
   }
 
   /** What to put into the packet for `opus`: a DAVE frame, the same bytes when plain, undefined when that failed. */
@@ -160,31 +150,39 @@ export class DaveSession {
     if (this.#isClosed) return;
     switch (message.kind) {
       case "usersPresent":
-        return this.#onUsersPresent(message.userIds);
+        this.#onUsersPresent(message.userIds);
+        break;
       case "userLeft":
-        return this.#onUserLeft(message.userId);
+        this.#onUserLeft(message.userId);
+        break;
       case "externalSender":
-        return this.#onExternalSender(message.senderPackage);
+        this.#onExternalSender(message.senderPackage);
+        break;
       case "proposals":
-        return this.#onProposals(message.operation, message.proposals);
+        this.#onProposals(message.operation, message.proposals);
+        break;
       case "commit":
-        return this.#onCommit(message.transitionId, message.commit);
+        this.#onCommit(message.transitionId, message.commit);
+        break;
       case "welcome":
-        return this.#onWelcome(message.transitionId, message.welcome);
+        this.#onWelcome(message.transitionId, message.welcome);
+        break;
       case "prepareTransition":
-        return this.#onPrepareTransition(message.transitionId, message.version);
+        this.#onPrepareTransition(message.transitionId, message.version);
+        break;
       case "executeTransition":
-        return this.#execute(message.transitionId);
+        this.#execute(message.transitionId);
+        break;
       case "prepareEpoch":
-        return this.#onPrepareEpoch(message.epoch, message.version);
+        this.#onPrepareEpoch(message.epoch, message.version);
+        break;
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const timer of [this.#waitTimer, this.#aloneTimer, this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) {
-      timer?.cancel();
-    }
+    this.#gate.close();
+    for (const timer of [this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) timer?.cancel();
     this.#dropPending();
     this.#mls = undefined;
     this.#sender = undefined;
@@ -257,7 +255,7 @@ export class DaveSession {
   /** False for appended proposals that are repeated, of the past, or not (yet) of our group. */
   #isTimelyAppend(proposals: Buffer): boolean {
     const header = readFirstMlsHeader(proposals);
-    if (header === undefined || this.#seenProposals.some((seen) => seen.equals(proposals))) return false;
+    if (header === undefined || this.#memory.hasSeen(proposals)) return false;
     if (!this.#followGroupId(header.groupId)) return false;
     const epoch = this.#mls?.epoch ?? undefined;
     if (epoch === undefined || header.epoch < epoch) return false;
@@ -270,9 +268,9 @@ export class DaveSession {
     if (this.#mls === undefined) return;
     try {
       const answer = this.#mls.processProposals(operation, proposals, [...this.#knownUserIds]);
-      remember(this.#seenProposals, proposals);
+      this.#memory.rememberProposals(proposals);
       if (answer.commit === undefined) return;
-      remember(this.#ownCommits, answer.commit);
+      this.#memory.rememberCommit(answer.commit);
       const parts = answer.welcome === undefined ? [answer.commit] : [answer.commit, answer.welcome];
       this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, Buffer.concat(parts));
     } catch (error) {
@@ -284,7 +282,10 @@ export class DaveSession {
 
   /** Proposals that add somebody the gateway has not told us of wait for that, a short while. */
   #holdProposals(proposals: Buffer): void {
-    if (this.#heldProposals.length >= HELD_PROPOSALS_MAX) return this.#onHeldTooLong();
+    if (this.#heldProposals.length >= HELD_PROPOSALS_MAX) {
+      this.#onHeldTooLong();
+      return;
+    }
     this.#heldProposals.push(proposals);
     this.#heldTimer ??= this.#clock.after(HELD_PROPOSALS_MS_MAX, () => this.#onHeldTooLong());
   }
@@ -312,12 +313,10 @@ export class DaveSession {
     if (this.#channelId === UNKNOWN_CHANNEL_ID && !this.#followGroupId(header.groupId)) return;
     // Of the past or repeated; or of a group we are not in yet, which our Welcome will bring.
     if (header.epoch < (this.#mls.epoch ?? 0n) || (!isInGroup && header.epoch > 0n)) return;
-    const ownIndex = this.#ownCommits.findIndex((own) => own.equals(commit));
+    const whose = this.#memory.whose(commit);
     // The library merges the commit it made last, whichever is announced: an earlier one would lead us astray.
-    const isOutdatedOwn = ownIndex !== -1 && ownIndex < this.#ownCommits.length - 1;
-    if (isOutdatedOwn) return this.#recover(transitionId, "an outdated commit was announced");
-    if (!isInGroup && ownIndex === -1) return;
-    this.#followCommit(transitionId, commit);
+    if (whose === "outdated") this.#recover(transitionId, "an outdated commit was announced");
+    else if (isInGroup || whose === "latest") this.#followCommit(transitionId, commit);
   }
 
   /**
@@ -327,7 +326,10 @@ export class DaveSession {
   #followCommit(transitionId: number, commit: Buffer): void {
     this.#lastTransitionId = transitionId;
     const isSending = this.#sender !== undefined && this.#sender === this.#mls;
-    if (transitionId === 0 || !isSending) return this.#processCommit(transitionId, commit);
+    if (transitionId === 0 || !isSending) {
+      this.#processCommit(transitionId, commit);
+      return;
+    }
     this.#announceReady(transitionId, this.#version);
     const timer = this.#clock.after(POSTPONED_COMMIT_MS_MAX, () => this.#processPostponed());
     this.#postponed = { transitionId, commit, timer };
@@ -358,7 +360,10 @@ export class DaveSession {
   }
 
   #joinBy(welcome: Buffer): void {
-    if (this.#placeholder === undefined) return this.#mls?.processWelcome(welcome);
+    if (this.#placeholder === undefined) {
+      this.#mls?.processWelcome(welcome);
+      return;
+    }
     // It answers the key package from before the channel id was known. That session can send but not follow commits:
     // the next group change replaces it (`#followGroupId`), unheard.
     this.#placeholder.processWelcome(welcome);
@@ -367,8 +372,7 @@ export class DaveSession {
 
   #onEpoch(): void {
     this.#options.counters.daveTransitions++;
-    this.#seenProposals = [];
-    this.#ownCommits = [];
+    this.#memory.clear();
     this.#dropHeldProposals();
   }
 
@@ -383,7 +387,10 @@ export class DaveSession {
     this.#groupTimer = undefined;
     this.#awaitedJoin?.timer.cancel();
     this.#awaitedJoin = undefined;
-    if (transitionId === 0) return this.#startSending(this.#version);
+    if (transitionId === 0) {
+      this.#startSending(this.#version);
+      return;
+    }
     this.#announceReady(transitionId, this.#version);
     const timer = this.#clock.after(JOIN_EXECUTE_MS_MAX, () => this.#execute(transitionId));
     this.#awaitedJoin = { transitionId, timer };
@@ -393,9 +400,7 @@ export class DaveSession {
     this.#activeVersion = version;
     this.#sender = this.#mls?.ready ? this.#mls : undefined;
     this.#oldGroupTimer?.cancel();
-    if (this.#startedMs !== undefined && this.#isFirstGroup) {
-      this.#options.counters.daveReadyMs = this.#clock.now() - this.#startedMs;
-    }
+    if (this.#isFirstGroup) this.#options.counters.daveReadyMs = this.#clock.now() - this.#startedMs;
     this.#isFirstGroup = false;
     this.#refresh();
   }
@@ -415,7 +420,10 @@ export class DaveSession {
   }
 
   #onPrepareTransition(transitionId: number, version: number): void {
-    if (transitionId !== 0) return this.#announceReady(transitionId, version);
+    if (transitionId !== 0) {
+      this.#announceReady(transitionId, version);
+      return;
+    }
     this.#rememberTransition(0, version);
     this.#execute(0);
   }
@@ -429,7 +437,8 @@ export class DaveSession {
     if (this.#awaitedJoin?.transitionId === transitionId) {
       this.#awaitedJoin.timer.cancel();
       this.#awaitedJoin = undefined;
-      return this.#startSending(version);
+      this.#startSending(version);
+      return;
     }
     // The reset of a sole member ends in such a downgrade: whoever comes next is greeted with a group, not plain sound.
     const isSoleMemberReset = version === 0 && this.#isAwaitingGroup && this.#knownUserIds.size === 0;
@@ -468,7 +477,10 @@ export class DaveSession {
     if (this.#isRecovering && error === undefined) return;
     const nowMs = this.#clock.now();
     this.#recoveriesMs = this.#recoveriesMs.filter((atMs) => nowMs - atMs < RECOVERY_WINDOW_MS);
-    if (this.#recoveriesMs.length >= RECOVERIES_MAX) return this.#parent.onDaveStuck();
+    if (this.#recoveriesMs.length >= RECOVERIES_MAX) {
+      this.#parent.onDaveStuck();
+      return;
+    }
     this.#recoveriesMs.push(nowMs);
     this.#isRecovering = true;
     this.#options.counters.daveRecoveries++;
@@ -523,7 +535,10 @@ export class DaveSession {
     this.#groupTimer = undefined;
     if (this.#knownUserIds.size === 0 || this.#mls === undefined) return;
     this.#options.logger.warn("no DAVE group came to be", { isLastTry: this.#hasKeyPackageBeenRepeated });
-    if (this.#hasKeyPackageBeenRepeated) return this.#parent.onDaveStuck();
+    if (this.#hasKeyPackageBeenRepeated) {
+      this.#parent.onDaveStuck();
+      return;
+    }
     this.#hasKeyPackageBeenRepeated = true;
     this.#sendKeyPackage(this.#mls);
   }
@@ -533,8 +548,7 @@ export class DaveSession {
     this.#postponed = undefined;
     this.#awaitedJoin?.timer.cancel();
     this.#awaitedJoin = undefined;
-    this.#seenProposals = [];
-    this.#ownCommits = [];
+    this.#memory.clear();
     this.#dropHeldProposals();
   }
 
@@ -544,45 +558,20 @@ export class DaveSession {
     this.#heldTimer = undefined;
   }
 
-  // What becomes of a due frame (section 3.8).
+  // What becomes of a due frame.
 
   #refresh(): void {
-    if (this.#isClosed || this.#startedMs === undefined) return;
-    const wasGate = this.#gate;
+    if (this.#isClosed) return;
     this.#isEncrypting = this.#activeVersion > 0 && this.#sender !== undefined;
     const isFlowing = this.#activeVersion === 0 || this.#isEncrypting;
-    const isWaiting = !isFlowing && this.#knownUserIds.size > 0;
-    this.#watchWait(isWaiting);
-    if (isFlowing) this.#gate = "send";
-    else if (!isWaiting) this.#gate = this.#aloneTimer === undefined ? "discard" : "hold";
-    else if (!this.#isWaitOver) this.#gate = "hold";
-    else this.#gate = this.#options.isPlainFallbackAllowed ? "send" : "discard";
-    if (this.#gate !== wasGate) this.#parent.onDaveGateChanged();
-  }
-
-  #watchWait(isWaiting: boolean): void {
-    if (!isWaiting) {
-      this.#waitTimer?.cancel();
-      this.#waitTimer = undefined;
-      this.#isWaitOver = false;
-    } else if (!this.#isWaitOver) {
-      this.#waitTimer ??= this.#clock.after(GROUP_WAIT_MS, () => this.#onWaitOver());
-    }
+    this.#gate.update({ isFlowing, hasCompany: this.#knownUserIds.size > 0 });
   }
 
   #onWaitOver(): void {
-    this.#waitTimer = undefined;
-    this.#isWaitOver = true;
-    const isPlainFallback = this.#options.isPlainFallbackAllowed;
-    if (isPlainFallback) this.#options.counters.plainFallbacks++;
-    this.#options.logger.warn("no DAVE group in time", { then: isPlainFallback ? "sending plain" : "sending nothing" });
-    this.#refresh();
+    const { isPlainFallbackAllowed, counters, logger } = this.#options;
+    if (isPlainFallbackAllowed) counters.plainFallbacks++;
+    logger.warn("no DAVE group in time", { outcome: isPlainFallbackAllowed ? "sending plain" : "sending nothing" });
   }
-}
-
-function remember(list: Buffer[], item: Buffer): void {
-  if (list.length >= SEEN_MAX) list.shift();
-  list.push(item);
 }
 
 function isUnexpectedUser(error: unknown): boolean {

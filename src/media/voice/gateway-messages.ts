@@ -64,10 +64,10 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Reads a JSON frame; undefined when it is not even an object with an opcode. */
 export function parseTextFrame(text: string): GatewayFrame | undefined {
   const envelope = parseJsonObject(text);
-  if (envelope === undefined || !isUnsigned(envelope["op"], 0xffff)) return undefined;
-  const seq = typeof envelope["seq"] === "number" ? envelope["seq"] : undefined;
-  const data = envelope["d"];
-  return { seq, message: parseMessage(envelope["op"], isFields(data) ? data : {}, data) };
+  if (envelope === undefined || !isUnsigned(envelope.op, 0xffff)) return undefined;
+  const seq = typeof envelope.seq === "number" ? envelope.seq : undefined;
+  const data = envelope.d;
+  return { seq, message: parseMessage(envelope.op, isFields(data) ? data : {}, data) };
 }
 
 function parseMessage(opcode: number, data: Fields, rawData: unknown): GatewayMessage | undefined {
@@ -79,7 +79,7 @@ function parseMessage(opcode: number, data: Fields, rawData: unknown): GatewayMe
     case 4:
       return parseSessionDescription(data);
     case 5:
-      return isId(data["user_id"]) ? { kind: "usersPresent", userIds: [data["user_id"]] } : undefined;
+      return isId(data.user_id) ? { kind: "usersPresent", userIds: [data.user_id] } : undefined;
     case 6:
       return parseHeartbeatAck(data, rawData);
     case 8:
@@ -87,11 +87,9 @@ function parseMessage(opcode: number, data: Fields, rawData: unknown): GatewayMe
     case 9:
       return { kind: "resumed" };
     case 11:
-      return Array.isArray(data["user_ids"])
-        ? { kind: "usersPresent", userIds: data["user_ids"].filter(isId) }
-        : undefined;
+      return Array.isArray(data.user_ids) ? { kind: "usersPresent", userIds: data.user_ids.filter(isId) } : undefined;
     case 13:
-      return isId(data["user_id"]) ? { kind: "userLeft", userId: data["user_id"] } : undefined;
+      return isId(data.user_id) ? { kind: "userLeft", userId: data.user_id } : undefined;
     case 21:
     case 22:
     case 24:
@@ -117,12 +115,12 @@ function parseSessionDescription(data: Fields): SessionDescriptionMessage | unde
 
 /** Version 8 answers `{"t": nonce}`; older servers the bare nonce. */
 function parseHeartbeatAck(data: Fields, rawData: unknown): GatewayMessage | undefined {
-  const nonce = typeof rawData === "number" ? rawData : data["t"];
+  const nonce = typeof rawData === "number" ? rawData : data.t;
   return typeof nonce === "number" ? { kind: "heartbeatAck", nonce } : undefined;
 }
 
 function parseHello(data: Fields): GatewayMessage | undefined {
-  const interval = data["heartbeat_interval"];
+  const interval = data.heartbeat_interval;
   if (typeof interval !== "number" || !(interval > 0) || !Number.isFinite(interval)) return undefined;
   return { kind: "hello", heartbeatIntervalMs: interval };
 }

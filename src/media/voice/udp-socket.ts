@@ -73,7 +73,10 @@ export class UdpSocket {
     };
     const onAbort = () => settle(undefined);
     const ask = (triesLeft: number) => {
-      if (triesLeft === 0) return settle(undefined);
+      if (triesLeft === 0) {
+        settle(undefined);
+        return;
+      }
       this.send(request);
       timer = this.#options.clock.after(DISCOVERY_RESEND_MS, () => ask(triesLeft - 1));
     };

@@ -265,11 +265,17 @@ export class VoiceConnection {
   #onSessionLost(session: VoiceSession, loss: SessionLoss): void {
     const state = this.#state;
     if (state.kind !== "active") return;
-    if (session === state.previous) return this.#onPreviousLost(loss);
+    if (session === state.previous) {
+      this.#onPreviousLost(loss);
+      return;
+    }
     if (session !== state.session) return;
     const { code, reason, isByRemote, isResumable } = loss;
     this.#logger.info("voice connection lost", { code, reason, isByRemote, meaning: explainClose(code) });
-    if (!state.target.hasOpened) return this.#onDialFailed(state, loss);
+    if (!state.target.hasOpened) {
+      this.#onDialFailed(state, loss);
+      return;
+    }
     const nowMs = this.#options.clock.now();
     const attempt = loss.isFinal ? undefined : state.target.plan.next({ code, nowMs, isResumable });
     if (attempt === undefined) this.#giveUp({ code, reason, isByRemote }, loss.cause);
@@ -284,7 +290,10 @@ export class VoiceConnection {
 
   #onDialFailed(state: ActiveState, { code, reason, isByRemote, cause }: SessionLoss): void {
     const backoffMs = DIAL_BACKOFF_MS[state.target.dialFailures++];
-    if (backoffMs === undefined || !isTransient(cause)) return this.#giveUp({ code, reason, isByRemote }, cause);
+    if (backoffMs === undefined || !isTransient(cause)) {
+      this.#giveUp({ code, reason, isByRemote }, cause);
+      return;
+    }
     this.#retryLater(state, { reaction: "identify", delayMs: backoffMs * (0.75 + this.#options.random.unit() / 2) });
   }
 

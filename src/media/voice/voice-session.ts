@@ -9,7 +9,8 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
-import { type DaveGate, DaveSession } from "./dave-session.ts";
+import type { DaveGateState } from "./dave-gate.ts";
+import { DaveSession } from "./dave-session.ts";
 import { type GatewayMessage, OPCODE, type ReadyMessage, type SessionDescriptionMessage } from "./gateway-messages.ts";
 import { GatewaySocket } from "./gateway-socket.ts";
 import { MediaPath } from "./media-path.ts";
@@ -115,7 +116,7 @@ export class VoiceSession {
     this.#state = { kind: "opening", gateway: this.#openGateway(), media: undefined };
   }
 
-  get gate(): DaveGate {
+  get gate(): DaveGateState {
     return this.#media === undefined ? "hold" : this.#dave.gate;
   }
 
@@ -230,11 +231,14 @@ export class VoiceSession {
   #onMessage(message: GatewayMessage): void {
     switch (message.kind) {
       case "ready":
-        return this.#onReady(message);
+        this.#onReady(message);
+        break;
       case "sessionDescription":
-        return this.#onSessionDescription(message);
+        this.#onSessionDescription(message);
+        break;
       case "resumed":
-        return this.#onResumed();
+        this.#onResumed();
+        break;
       case "hello":
       case "heartbeatRequest":
       case "heartbeatAck":
@@ -258,11 +262,15 @@ export class VoiceSession {
     if (this.#state.kind === "resuming") this.#startOver();
     if (this.#state.kind !== "identifying") return;
     const { gateway } = this.#state;
-    if (!isIPv4(message.address)) return this.#fail("the voice server named no IPv4 address");
+    if (!isIPv4(message.address)) {
+      this.#fail("the voice server named no IPv4 address");
+      return;
+    }
     try {
       this.#options.guard.check(message.address);
     } catch (cause) {
-      return this.#fail("the voice server's UDP address is refused", { cause, isFinal: true });
+      this.#fail("the voice server's UDP address is refused", { cause, isFinal: true });
+      return;
     }
     const udp = this.#createUdp(message);
     this.#enter({ kind: "discovering", gateway, udp, ssrc: message.ssrc });
@@ -304,7 +312,10 @@ export class VoiceSession {
     const found = await udp.discover(ssrc, signal);
     if (signal.aborted || this.#state.kind !== "discovering") return;
     const mode = this.#options.isXchachaForced ? XCHACHA_MODE : chooseEncryptionMode(modes);
-    if (mode === undefined) return this.#fail("no common encryption mode", { code: CLOSE_UNKNOWN_MODE });
+    if (mode === undefined) {
+      this.#fail("no common encryption mode", { code: CLOSE_UNKNOWN_MODE });
+      return;
+    }
     // The address only matters to those who want to hear something: without an answer sound may flow all the same.
     if (found === undefined) this.#options.logger.warn("no answer to IP discovery, going on without it");
     const { address, port } = found ?? { address: "0.0.0.0", port: 0 };
@@ -314,9 +325,15 @@ export class VoiceSession {
   }
 
   #onSessionDescription({ mode, secretKey, daveVersion }: SessionDescriptionMessage): void {
-    if (this.#state.kind === "live") return this.#onNewKey(mode, secretKey);
+    if (this.#state.kind === "live") {
+      this.#onNewKey(mode, secretKey);
+      return;
+    }
     if (this.#state.kind !== "selecting") return;
-    if (!isEncryptionMode(mode)) return this.#fail("an unknown encryption mode", { code: CLOSE_UNKNOWN_MODE });
+    if (!isEncryptionMode(mode)) {
+      this.#fail("an unknown encryption mode", { code: CLOSE_UNKNOWN_MODE });
+      return;
+    }
     const { gateway, udp, ssrc } = this.#state;
     const rtp = new RtpStream(ssrc, randomRtpStart(this.#options.random));
     const path = new MediaPath({ udp, rtp, sealer: createSealer(mode, secretKey) });
@@ -409,7 +426,10 @@ export class VoiceSession {
 
   #onStepTimeout(step: State["kind"]): void {
     const reason = `no answer while ${step}`;
-    if (step !== "resuming") return this.#fail(reason);
+    if (step !== "resuming") {
+      this.#fail(reason);
+      return;
+    }
     this.#lose({ code: CLOSE_ABNORMAL, reason, isByRemote: false, cause: undefined });
   }
 }
