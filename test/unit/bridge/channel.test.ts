@@ -1,0 +1,141 @@
+import { MessageChannel } from "node:worker_threads";
+import { describe, expect, test } from "vitest";
+import { CommandChannel, type Endpoint, EventChannel, type WorkerRequest } from "../../../src/bridge/channel.ts";
+import type { WorkerCommand } from "../../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../../src/bridge/events.ts";
+import { RemoteError, toWireError } from "../../../src/bridge/wire-error.ts";
+import { NodeError } from "../../../src/errors.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const PROBE = {
+  type: "probe",
+  input: { kind: "http", url: "http://media.example/a.mp3", container: undefined },
+} as const;
+const TIMEOUT = { timeoutMs: 1000 };
+
+/** Both ends of a pipe that carries text, as a network would: nothing survives that JSON does not. */
+function textPipe(): [Endpoint, Endpoint] {
+  const listeners: ((message: unknown) => void)[] = [];
+  const end = (own: number): Endpoint => ({
+    postMessage: (message) => {
+      const text = JSON.stringify(message);
+      queueMicrotask(() => listeners[1 - own]?.(JSON.parse(text)));
+    },
+    on: (_event, listener) => {
+      listeners[own] = listener;
+    },
+  });
+  return [end(0), end(1)];
+}
+
+function connect(onRequest: (request: WorkerRequest, worker: EventChannel) => void = () => undefined) {
+  const clock = new FakeClock();
+  const events: WorkerEvent[] = [];
+  const commands: WorkerCommand[] = [];
+  const [mainEnd, workerEnd] = textPipe();
+  const main = new CommandChannel(mainEnd, { clock, onEvent: (event) => events.push(event) });
+  const worker = new EventChannel(workerEnd, (command) => {
+    commands.push(command);
+    if ("requestId" in command) onRequest(command, worker);
+  });
+  return { clock, events, commands, main, worker };
+}
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("the channel, over text", () => {
+  test("carries commands down and events up, in order", async () => {
+    const { main, worker, commands, events } = connect();
+    main.send({ type: "pause", playerId: 1, isPaused: true });
+    main.send({ type: "stop", playerId: 1 });
+    worker.send({ type: "ready" });
+    worker.send({ type: "trackEnded", playerId: 1, trackId: 2, reason: "finished" });
+    await turn();
+    expect(commands.map(({ type }) => type)).toEqual(["pause", "stop"]);
+    expect(events.map(({ type }) => type)).toEqual(["ready", "trackEnded"]);
+  });
+
+  test("answers each request with its own reply, in whatever order they come", async () => {
+    const held: (() => void)[] = [];
+    const { main } = connect((request, worker) => {
+      held.unshift(() => {
+        if (request.type === "connectVoice") void worker.answer(request, Promise.resolve({ isConnected: true }));
+        else if (request.type === "probe") void worker.answer(request, Promise.resolve({ kind: "empty" }));
+      });
+    });
+    const probed = main.request(PROBE, TIMEOUT);
+    const credentials = { token: "t", endpoint: "e", sessionId: "s", channelId: undefined };
+    const connected = main.request({ type: "connectVoice", playerId: 1, voiceId: 1, credentials }, TIMEOUT);
+    await turn();
+    for (const answer of held) answer();
+    expect(await connected).toEqual({ isConnected: true });
+    expect(await probed).toEqual({ kind: "empty" });
+  });
+
+  test("an error of the worker arrives with its code, message and wire form", async () => {
+    const thrown = new NodeError("media-no-audio", "the file holds no sound", { cause: new RangeError("deep down") });
+    const { main } = connect((request, worker) => {
+      if (request.type === "probe") void worker.answer(request, Promise.reject(thrown));
+    });
+    const error = await main.request(PROBE, TIMEOUT).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(RemoteError);
+    expect(error).toMatchObject({ code: "media-no-audio", fault: "caller", message: "the file holds no sound" });
+    expect(toWireError(error)).toMatchObject({ severity: "common", cause: "RangeError: deep down" });
+    expect(toWireError(error).causeStackTrace).toContain("Caused by: RangeError: deep down");
+  });
+
+  test("a code that this side does not know counts as internal", () => {
+    const wire = { code: "from-the-future", message: "m", severity: "fault", cause: "", causeStackTrace: "" } as const;
+    expect(new RemoteError(wire).code).toBe("internal");
+  });
+
+  test("a request that is not answered in time is rejected, and its late reply dropped", async () => {
+    const held: WorkerRequest[] = [];
+    const { main, clock, worker, events } = connect((request) => held.push(request));
+    const probed = main.request(PROBE, TIMEOUT);
+    await turn();
+    clock.advance(999);
+    clock.advance(1);
+    await expect(probed).rejects.toMatchObject({ code: "worker-timeout" });
+    const [request] = held;
+    if (request?.type === "probe") await worker.answer(request, Promise.resolve({ kind: "empty" }));
+    await turn();
+    expect(events).toEqual([]);
+  });
+
+  test("no more than 4096 requests wait", async () => {
+    const { main } = connect();
+    const waiting = Array.from({ length: 4096 }, () => main.request(PROBE, TIMEOUT));
+    await expect(main.request(PROBE, TIMEOUT)).rejects.toMatchObject({ code: "worker-busy" });
+    const settled = Promise.allSettled(waiting);
+    main.close(new NodeError("worker-lost", "gone"));
+    await settled;
+  });
+
+  test("closing rejects what waits with its reason, and nothing comes or goes after it", async () => {
+    const { main, worker, commands, events, clock } = connect();
+    const probed = main.request(PROBE, TIMEOUT);
+    main.close(new NodeError("worker-lost", "gone"));
+    await expect(probed).rejects.toMatchObject({ code: "worker-lost", message: "gone" });
+    await expect(main.request(PROBE, TIMEOUT)).rejects.toMatchObject({ code: "worker-lost" });
+    main.send({ type: "close" });
+    worker.send({ type: "ready" });
+    await turn();
+    expect(commands.map(({ type }) => type)).toEqual(["probe"]);
+    expect(events).toEqual([]);
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
+test("over a MessagePort, a log line with fields that cannot be copied still arrives", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const arrived = new Promise<WorkerEvent>((resolve) => {
+    new CommandChannel(port1, { clock: new FakeClock(), onEvent: resolve });
+  });
+  const fields = { count: 1, callback: () => undefined };
+  new EventChannel(port2, () => undefined).send({ type: "log", level: "info", message: "hello", fields });
+  expect(await arrived).toMatchObject({ message: "hello", fields: { count: "1" } });
+  port1.close();
+});

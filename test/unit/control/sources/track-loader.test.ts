@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Source, SourceAnswer, SourceRequest } from "../../../../src/control/sources/source.ts";
+import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { settle } from "../../../support/fake-workers.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+type Answers = Record<string, SourceAnswer | (() => Promise<SourceAnswer>)>;
+
+let clock: FakeClock;
+let asked: string[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  asked = [];
+});
+
+function source(name: string, answers: Answers): Source {
+  return {
+    name,
+    load: async ({ identifier }: SourceRequest) => {
+      asked.push(`${name} ${identifier}`);
+      const answer = answers[identifier];
+      return typeof answer === "function" ? answer() : answer;
+    },
+    playableInput: (track) => ({ kind: "http", url: `${name}:${track.info.identifier}`, container: undefined }),
+  };
+}
+
+function loader(...sources: Source[]): TrackLoader {
+  return new TrackLoader({ sources, clock });
+}
+
+function reference(identifier: string): SourceAnswer {
+  return { kind: "reference", identifier, title: undefined };
+}
+
+describe("looking an identifier up", () => {
+  const found: SourceAnswer = { kind: "track", track: buildTrack() };
+
+  test("the first source that has an answer wins", async () => {
+    const tracks = loader(source("a", {}), source("b", { x: found }), source("c", { x: { kind: "empty" } }));
+    expect(await tracks.load("x")).toBe(found);
+    expect(asked).toEqual(["a x", "b x"]);
+    expect(tracks.sourceNames).toEqual(["a", "b", "c"]);
+  });
+
+  test("a source that knows the identifier and finds nothing ends the search", async () => {
+    expect(await loader(source("a", { x: { kind: "empty" } }), source("b", { x: found })).load("x")).toEqual({
+      kind: "empty",
+    });
+  });
+
+  test("what no source knows is empty", async () => {
+    expect(await loader(source("a", {})).load("ytsearch:abc")).toEqual({ kind: "empty" });
+  });
+
+  test("a reference is asked of all sources again", async () => {
+    const tracks = loader(source("a", { z: found }), source("b", { x: reference("y"), y: reference("z") }));
+    expect(await tracks.load("x")).toBe(found);
+    expect(asked).toEqual(["a x", "b x", "a y", "b y", "a z"]);
+  });
+
+  test.each([
+    [5, "track"],
+    [6, "empty"],
+  ])("after %i references the answer is %s", async (hops, kind) => {
+    const answers: Answers = { [`x${hops}`]: found };
+    for (let hop = 0; hop < hops; hop++) answers[`x${hop}`] = reference(`x${hop + 1}`);
+    expect((await loader(source("a", answers)).load("x0")).kind).toBe(kind);
+  });
+
+  test("a failure is an error result with the real message", async () => {
+    const fail = () => Promise.reject(new NodeError("media-unknown-format", "this is no sound that we know"));
+    expect(await loader(source("a", { x: fail })).load("x")).toMatchObject({
+      kind: "error",
+      error: { code: "media-unknown-format", message: "this is no sound that we know", severity: "common" },
+    });
+  });
+
+  test("20 s are enough for everybody", async () => {
+    const result = loader(source("a", { x: () => new Promise(() => undefined) })).load("x");
+    await settle();
+    clock.advance(20_000);
+    expect(await result).toMatchObject({ kind: "error", error: { code: "load-timeout", severity: "suspicious" } });
+  });
+
+  test("a lookup that nobody waits for any more is rejected, and asks no further source", async () => {
+    const abort = new AbortController();
+    let answer: (answer: SourceAnswer) => void = () => undefined;
+    const slow = () => new Promise<SourceAnswer>((resolve) => (answer = resolve));
+    const result = loader(source("a", { x: slow }), source("b", {})).load("x", { signal: abort.signal });
+    await settle();
+    abort.abort(new NodeError("player-destroyed", "gone"));
+    await expect(result).rejects.toMatchObject({ code: "player-destroyed" });
+    answer(reference("y"));
+    await settle();
+    expect(asked).toEqual(["a x"]);
+  });
+
+  test("32 lookups run at once, 1000 wait in line, more are refused", async () => {
+    const answers: ((answer: SourceAnswer) => void)[] = [];
+    const slow = () => new Promise<SourceAnswer>((resolve) => answers.push(resolve));
+    const tracks = loader(source("a", { x: slow }));
+    const results = Array.from({ length: 1032 }, () => tracks.load("x"));
+    await settle();
+    expect(answers).toHaveLength(32);
+    expect(await tracks.load("x")).toMatchObject({ kind: "error", error: { code: "load-busy" } });
+    answers[0]?.(found);
+    await settle();
+    expect(answers).toHaveLength(33);
+    for (let done = 0; done < 1032; done++) {
+      answers[done]?.(found);
+      await settle();
+    }
+    expect((await Promise.all(results)).every((result) => result === found)).toBe(true);
+  });
+});
+
+describe("playing a track", () => {
+  test("its source says how", () => {
+    const input = loader(source("http", {})).playableInput(buildTrack({ identifier: "i" }));
+    expect(input).toMatchObject({ url: "http:i" });
+  });
+
+  test("a track of a source that is not there is refused by name", () => {
+    expect(() => loader(source("http", {})).playableInput(buildTrack({ sourceName: "deezer" }))).toThrow(
+      "the source of this track is not available on this node: deezer",
+    );
+  });
+
+  test("encoded tracks of any source are read", () => {
+    const encoded = "AAAANQAEU29uZwAGQXJ0aXN0AAAAAAADPCAAC2RRdzR3OVdnWGNRAAAHeW91dHViZQAAAAAAAAAA";
+    expect(loader().decode(encoded).info).toMatchObject({ title: "Song", sourceName: "youtube" });
+  });
+});
