@@ -14,6 +14,8 @@ type FoundTrack = Extract<ProbeResult, { kind: "track" }>;
 const FOUND: FoundTrack = {
   kind: "track",
   container: "mp3",
+  location: undefined,
+  location: undefined,
   title: "TestTitle",
   author: "TestArtist",
   artworkUrl: undefined,
@@ -105,9 +107,8 @@ describe("http", () => {
     });
   });
 
-  test("a redirect is followed, and the track is known by where it led", async () => {
-    const input = { kind: "http", url: "http://media.example/b", container: undefined } as const;
-    results.set("http://media.example/a", { kind: "reference", input, title: undefined });
+  test("a track is known by where redirects led", async () => {
+    results.set("http://media.example/a", { ...FOUND, location: "http://media.example/b" });
     expect(await load("http://media.example/a")).toMatchObject({ info: { uri: "http://media.example/b" } });
   });
 
@@ -119,7 +120,7 @@ describe("http", () => {
     expect(await load("http://media.example/list.pls")).toMatchObject({ info: { title: "From the list" } });
   });
 
-  test("redirects without end are empty", async () => {
+  test("playlist files that name each other without end are empty", async () => {
     const input = { kind: "http", url: "http://media.example/loop", container: undefined } as const;
     results.set(input.url, { kind: "reference", input, title: undefined });
     expect(await load(input.url)).toEqual({ kind: "empty" });
