@@ -77,18 +77,16 @@ export class PlayerVoice {
 
   onWorkerEvent(event: Extract<PlayerEvent, { type: "voiceState" | "voiceClosed" }>): void {
     const state = this.#state;
-    if ((state.kind !== "open" && state.kind !== "connecting") || state.voiceId !== event.voiceId) return;
+    // While connecting, the reply to the request is what counts: events may still be about the connection before.
+    if (state.kind !== "open" || state.voiceId !== event.voiceId) return;
     const { credentials, voiceId } = state;
     if (event.type === "voiceClosed") {
-      // While connecting, the reply to the request tells of the failure.
-      if (state.kind !== "open") return;
       this.#state = { kind: "closed", credentials, pingMs: state.pingMs };
       this.#options.onClosed(event.code, event.reason, event.isByRemote);
-    } else if (state.kind === "open" || event.isConnected) {
+    } else {
       const { isConnected, isReady, pingMs } = event;
-      const wasReady = state.kind === "open" && state.isReady;
       this.#state = { kind: "open", credentials, voiceId, isConnected, isReady, pingMs };
-      if (isReady && !wasReady) this.#options.onReady();
+      if (isReady && !state.isReady) this.#options.onReady();
     }
   }
 

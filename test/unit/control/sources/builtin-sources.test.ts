@@ -15,7 +15,6 @@ const FOUND: FoundTrack = {
   kind: "track",
   container: "mp3",
   location: undefined,
-  location: undefined,
   title: "TestTitle",
   author: "TestArtist",
   artworkUrl: undefined,
