@@ -81,7 +81,7 @@ export class PlayerVoice {
     if (state.kind !== "open" || state.voiceId !== event.voiceId) return;
     const { credentials, voiceId } = state;
     if (event.type === "voiceClosed") {
-      this.#state = { kind: "closed", credentials, pingMs: state.pingMs };
+      this.#state = { kind: "closed", credentials };
       this.#options.onClosed(event.code, event.reason, event.isByRemote);
     } else {
       const { isConnected, isReady, pingMs } = event;
@@ -129,7 +129,7 @@ export class PlayerVoice {
     if (this.#isAwaited) {
       this.#state = { kind: "none" };
     } else {
-      this.#state = { kind: "closed", credentials: state.credentials, pingMs: -1 };
+      this.#state = { kind: "closed", credentials: state.credentials };
       this.#options.onClosed(ABNORMAL_CLOSURE, FAILURE_MESSAGE, true);
     }
     return "failed";

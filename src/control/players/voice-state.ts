@@ -25,13 +25,14 @@ export type VoiceState =
       readonly isReady: boolean;
       readonly pingMs: number;
     }
-  | { readonly kind: "closed"; readonly credentials: VoiceCredentials; readonly pingMs: number };
+  | { readonly kind: "closed"; readonly credentials: VoiceCredentials };
 
 /** The `connected` and `ping` of the protocol's PlayerState. */
 export function connectionOf(state: VoiceState): { readonly connected: boolean; readonly ping: number } {
-  if (state.kind === "open") return { connected: state.isConnected, ping: state.pingMs };
-  // A connection that was closed keeps its last ping, as clients are used to.
-  return { connected: false, ping: state.kind === "closed" ? state.pingMs : -1 };
+  // Documented as -1 whenever there is no connection. The published server shows the last ping after a close by Discord.
+  return state.kind === "open" && state.isConnected
+    ? { connected: true, ping: state.pingMs }
+    : { connected: false, ping: -1 };
 }
 
 /** The protocol's VoiceState. */

@@ -542,7 +542,7 @@ describe("voice", () => {
     await play();
     heard();
     workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "Disconnected.", isByRemote: true });
-    expect(heard()).toEqual(['WebSocketClosed 4014 "Disconnected." by remote', "update 0 away 0"]);
+    expect(heard()).toEqual(['WebSocketClosed 4014 "Disconnected." by remote', "update 0 away -1"]);
     expect(player.toJson()).toMatchObject({ voice: CREDENTIALS, track: { info: { title: "Test Title" } } });
     await connect();
     expect(workers.all("connectVoice")).toHaveLength(2);
