@@ -1,0 +1,76 @@
+// Stands in for a player where only the session around it matters.
+
+import type { FrameMinute } from "../../src/bridge/events.ts";
+import type { PlayerJson } from "../../src/control/api/player-json.ts";
+import type { PlayerUpdate } from "../../src/control/api/player-update.ts";
+import type { EventMessage, EventSink } from "../../src/control/sessions/outgoing-message.ts";
+import type { CreatePlayerOptions, SessionPlayer } from "../../src/control/sessions/session-player.ts";
+
+export class FakeSessionPlayer implements SessionPlayer {
+  readonly guildId: string;
+  readonly sink: EventSink;
+  readonly updates: PlayerUpdate[] = [];
+  isPlaying = false;
+  isDestroyed = false;
+  frames: FrameMinute | undefined;
+  /** What `destroy` waits for. */
+  goodbye: Promise<void> = Promise.resolve();
+
+  constructor({ guildId, sink }: CreatePlayerOptions) {
+    this.guildId = guildId;
+    this.sink = sink;
+  }
+
+  update(update: PlayerUpdate): Promise<void> {
+    this.updates.push(update);
+    return Promise.resolve();
+  }
+
+  toJson(): PlayerJson {
+    return {
+      guildId: this.guildId,
+      track: null,
+      volume: 100,
+      paused: false,
+      state: { time: 0, position: 0, connected: false, ping: -1 },
+      voice: { token: "", endpoint: "", sessionId: "", channelId: null },
+      filters: {},
+    };
+  }
+
+  frameMinute(minute: number): FrameMinute | undefined {
+    return this.frames?.minute === minute ? this.frames : undefined;
+  }
+
+  async destroy(): Promise<void> {
+    this.isDestroyed = true;
+    await this.goodbye;
+  }
+
+  /** Says something that can be told from everything else said. */
+  say(thresholdMs: number): void {
+    this.sink.send({ ...stuckEvent(this.guildId), thresholdMs });
+  }
+
+  sayState(): void {
+    this.sink.send({ op: "playerUpdate", guildId: this.guildId, state: this.toJson().state });
+  }
+}
+
+function stuckEvent(guildId: string): Extract<EventMessage, { type: "TrackStuckEvent" }> {
+  const info = {
+    identifier: "x",
+    isSeekable: true,
+    author: "",
+    length: 1,
+    isStream: false,
+    position: 0,
+    title: "",
+    uri: null,
+    sourceName: "http",
+    artworkUrl: null,
+    isrc: null,
+  };
+  const track = { encoded: "", info, pluginInfo: {}, userData: {} };
+  return { op: "event", type: "TrackStuckEvent", guildId, track, thresholdMs: 0 };
+}

@@ -1,0 +1,322 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
+import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
+import { Sessions } from "../../../../src/control/sessions/sessions.ts";
+import { systemRandom } from "../../../../src/lib/random.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import { FakeSocket } from "../../../support/fake-socket.ts";
+
+let clock: FakeClock;
+let sessions: Sessions;
+let socket: FakeSocket;
+let session: Session;
+let players: FakeSessionPlayer[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  players = [];
+  sessions = new Sessions({
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
+    createPlayer: (options) => {
+      const player = new FakeSessionPlayer(options);
+      players.push(player);
+      return player;
+    },
+    readNodeStats: () => ({
+      uptime: 5,
+      memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+      cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
+    }),
+  });
+  socket = new FakeSocket();
+  session = sessions.open(socket, { userId: "1", clientName: undefined });
+});
+
+async function addPlayer(guildId = "7"): Promise<FakeSessionPlayer> {
+  await session.getOrCreatePlayer(guildId);
+  return players.at(-1)!; // made just now
+}
+
+function lose(lost: FakeSocket): void {
+  lost.break();
+  session.socketClosed(lost);
+}
+
+function resume(): FakeSocket {
+  const next = new FakeSocket();
+  session.resume(next);
+  return next;
+}
+
+describe("a connected session", () => {
+  test("says ready first, then stats", () => {
+    expect(socket.received).toMatchObject([
+      { op: "ready", resumed: false, sessionId: expect.stringMatching(/^[a-z0-9]{16}$/) },
+      { op: "stats", frameStats: null, players: 0, playingPlayers: 0, uptime: 5 },
+    ]);
+  });
+
+  test("sends stats every 60 s", () => {
+    clock.advance(59_999);
+    expect(socket.received).toHaveLength(2);
+    clock.advance(1);
+    expect(socket.ops).toEqual(["ready", "stats", "stats"]);
+    clock.advance(60_000);
+    expect(socket.received).toHaveLength(4);
+  });
+
+  test("averages frame counts over players that played throughout the last whole minute", async () => {
+    const lostFrames = { inputDry: 5, decoderLate: 2, loopLate: 1, voiceNotReady: 0 };
+    const epochMs = clock.epochMs() + 60_000;
+    const minute = Math.floor(epochMs / 60_000) - 1;
+    const add = async (guildId: string, frames: { sentFrames: number; isWholeMinute: boolean; minute?: number }) => {
+      const player = await addPlayer(guildId);
+      player.isPlaying = true;
+      player.frames = { playerId: 1, minute, lostFrames, ...frames };
+      return player;
+    };
+    await add("1", { sentFrames: 2990, isWholeMinute: true });
+    await add("2", { sentFrames: 2981, isWholeMinute: true });
+    await add("3", { sentFrames: 10, isWholeMinute: false });
+    await add("4", { sentFrames: 10, isWholeMinute: true, minute: minute - 1 });
+    (await add("5", { sentFrames: 10, isWholeMinute: true })).isPlaying = false;
+    clock.advance(60_000);
+    expect(socket.received.at(-1)).toMatchObject({
+      frameStats: { sent: 2985, nulled: 8, deficit: 6 },
+      players: 5,
+      playingPlayers: 4,
+    });
+  });
+
+  test("a deficit below zero is cut towards zero", async () => {
+    const player = await addPlayer();
+    player.isPlaying = true;
+    const minute = Math.floor((clock.epochMs() + 60_000) / 60_000) - 1;
+    const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+    player.frames = { playerId: 1, minute, lostFrames, sentFrames: 3001, isWholeMinute: true };
+    clock.advance(60_000);
+    expect(socket.received.at(-1).frameStats).toEqual({ sent: 3001, nulled: 0, deficit: -1 });
+  });
+
+  test("passes on what its players say", async () => {
+    const player = await addPlayer();
+    player.say(1);
+    player.sayState();
+    player.say(2);
+    expect(socket.ops.slice(2)).toEqual(["event", "playerUpdate", "event"]);
+    expect(socket.said).toEqual([1, 2]);
+  });
+});
+
+describe("a session whose socket is lost", () => {
+  test("ends at once without resuming", async () => {
+    const player = await addPlayer();
+    lose(socket);
+    expect(player.isDestroyed).toBe(true);
+    expect(sessions.get(session.id)).toBeUndefined();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test.each([0, -5])("ends at once with a timeout of %d", (timeout) => {
+    session.configure({ resuming: true, timeout });
+    lose(socket);
+    expect(sessions.get(session.id)).toBeUndefined();
+  });
+
+  test("waits for its client as long as was asked, and is hidden from REST and stats meanwhile", async () => {
+    session.configure({ resuming: true, timeout: 10 });
+    const player = await addPlayer();
+    lose(socket);
+    expect(sessions.connected(session.id)).toBeUndefined();
+    expect(sessions.get(session.id)).toBe(session);
+    expect(sessions.stats()).toMatchObject({ players: 0 });
+    clock.advance(9_999);
+    expect(player.isDestroyed).toBe(false);
+    clock.advance(1);
+    expect(player.isDestroyed).toBe(true);
+    expect(sessions.get(session.id)).toBeUndefined();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("a timeout beyond every timer does not end it at once", () => {
+    session.configure({ resuming: true, timeout: 2n ** 63n - 1n });
+    lose(socket);
+    clock.advance(72 * 60 * 60 * 1000);
+    expect(session.isWaiting).toBe(true);
+  });
+
+  test("the close of a socket that was replaced means nothing", () => {
+    session.configure({ resuming: true });
+    lose(socket);
+    resume();
+    session.socketClosed(socket);
+    expect(session.isConnected).toBe(true);
+  });
+});
+
+describe("resuming", () => {
+  beforeEach(() => session.configure({ resuming: true, timeout: 60 }));
+
+  test("starts with ready, then what was kept in order, then one update per player", async () => {
+    const player = await addPlayer("7");
+    await addPlayer("8");
+    lose(socket);
+    player.say(1);
+    player.sayState();
+    player.say(2);
+    clock.advance(59_000);
+    const next = resume();
+    expect(next.received[0]).toEqual({ op: "ready", resumed: true, sessionId: session.id });
+    expect(next.said).toEqual([1, 2]);
+    expect(next.ops).toEqual(["ready", "event", "event", "playerUpdate", "playerUpdate"]);
+    expect(next.received.slice(3).map(({ guildId }) => guildId)).toEqual(["7", "8"]);
+  });
+
+  test("stats that fell due meanwhile are kept too, and go on afterwards", () => {
+    session.configure({ timeout: 600 });
+    lose(socket);
+    clock.advance(120_000);
+    const next = resume();
+    expect(next.ops).toEqual(["ready", "stats", "stats"]);
+    clock.advance(60_000);
+    expect(next.ops).toEqual(["ready", "stats", "stats", "stats"]);
+  });
+
+  test("keeps settings, user and players, and stops the timer", async () => {
+    const player = await addPlayer();
+    lose(socket);
+    resume();
+    clock.advance(1_000_000);
+    expect(player.isDestroyed).toBe(false);
+    expect(session).toMatchObject({ resuming: true, timeout: 60, userId: "1", isConnected: true });
+  });
+
+  test("only a waiting session can be resumed", () => {
+    expect(() => session.resume(new FakeSocket())).toThrow("only a waiting session");
+  });
+
+  // The socket may break after any number of messages has got through, on the first connection and on each next one.
+  test.each(Array.from({ length: 8 }, (_, point) => point))(
+    "nothing is lost or doubled when it breaks after %d",
+    async (point) => {
+      const player = await addPlayer();
+      const heard: number[] = [];
+      let current = socket;
+      current.stall();
+      for (let message = 0; message < 40; message++) {
+        player.say(message);
+        if (message % 5 !== point % 5) continue;
+        current.flow(point);
+        lose(current);
+        heard.push(...current.said);
+        player.say(1000 + message);
+        current = new FakeSocket();
+        current.stall();
+        session.resume(current);
+      }
+      current.flow();
+      heard.push(...current.said);
+      const expected = Array.from({ length: 40 }, (_, message) =>
+        message % 5 === point % 5 ? [message, 1000 + message] : [message],
+      );
+      expect(heard).toEqual(expected.flat());
+    },
+  );
+
+  test("a queue that is full keeps the newest of each player and type", async () => {
+    const [first, second] = [await addPlayer("1"), await addPlayer("2")];
+    lose(socket);
+    second.say(-1);
+    for (let message = 0; message < QUEUE_COUNT_MAX * 2; message++) first.say(message);
+    const next = resume();
+    expect(next.received.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX + 3);
+    expect(next.said[0]).toBe(-1);
+    expect(next.said.at(-1)).toBe(QUEUE_COUNT_MAX * 2 - 1);
+    expect(next.ops.slice(-2)).toEqual(["playerUpdate", "playerUpdate"]);
+  });
+});
+
+describe("a client that does not read", () => {
+  test("is cut off at the bound, and gets everything when it returns", async () => {
+    session.configure({ resuming: true });
+    const player = await addPlayer();
+    socket.stall();
+    let count = 0;
+    while (!socket.isTerminated && count < 1_000_000) player.say(count++);
+    expect(count).toBeLessThan(SOCKET_BACKLOG_MAX_BYTES / 100);
+    expect(session.isWaiting).toBe(true);
+    expect(resume().said.at(-1)).toBe(count - 1);
+  });
+
+  test("loses its session without resuming", async () => {
+    const player = await addPlayer();
+    socket.stall();
+    for (let count = 0; count < SOCKET_BACKLOG_MAX_BYTES / 100 && !socket.isTerminated; count++) player.say(count);
+    expect(socket.isTerminated).toBe(true);
+    expect(player.isDestroyed).toBe(true);
+  });
+});
+
+describe("players of a session", () => {
+  test("are made once per guild", async () => {
+    expect(await session.getOrCreatePlayer("1")).toBe(await session.getOrCreatePlayer("1"));
+    expect(players).toHaveLength(1);
+  });
+
+  test("a new one waits until the old one is gone", async () => {
+    const player = await addPlayer();
+    let leave: () => void = () => undefined;
+    player.goodbye = new Promise((resolve) => {
+      leave = resolve;
+    });
+    const destroyed = session.destroyPlayer("7");
+    expect(session.players.has("7")).toBe(false);
+    const next = session.getOrCreatePlayer("7");
+    await Promise.resolve();
+    expect(players).toHaveLength(1);
+    leave();
+    await destroyed;
+    expect(await next).toBe(players[1]);
+  });
+
+  test("destroying one that is not there does nothing", async () => {
+    await expect(session.destroyPlayer("9")).resolves.toBeUndefined();
+  });
+
+  test("one that fails to leave keeps nobody", async () => {
+    const player = await addPlayer();
+    player.goodbye = Promise.reject(new Error("no"));
+    await expect(session.destroyPlayer("7")).resolves.toBeUndefined();
+    await expect(session.getOrCreatePlayer("7")).resolves.not.toBe(player);
+  });
+
+  test("none is made once the session has ended", async () => {
+    lose(socket);
+    await expect(session.getOrCreatePlayer("1")).rejects.toMatchObject({ code: "player-destroyed" });
+  });
+});
+
+describe("closing the node", () => {
+  test("closes sockets with 1001, ends waiting sessions and waits for the players", async () => {
+    const player = await addPlayer();
+    const other = sessions.open(new FakeSocket(), { userId: "2", clientName: undefined });
+    other.configure({ resuming: true });
+    await sessions.close();
+    expect(socket.closedWith).toBe(1001);
+    expect(player.isDestroyed).toBe(true);
+    expect(sessions.get(other.id)).toBeUndefined();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("a session that opens too late is closed too", async () => {
+    await sessions.close();
+    const late = new FakeSocket();
+    sessions.open(late, { userId: "3", clientName: undefined });
+    expect(late.closedWith).toBe(1001);
+    expect(clock.pendingCount).toBe(0);
+  });
+});
