@@ -1,0 +1,1 @@
+export async function runDemo(args: string[]): Promise<number> { return args.length; }

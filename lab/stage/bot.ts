@@ -1,0 +1,167 @@
+// A bot as small as it can be: speaks the v4 protocol to any node over REST and WebSocket, keeps every message, and waits
+// for the ones it needs. For demo, benchmarks, conformance checks and tests that want to see the protocol itself.
+
+import { WebSocket } from "ws";
+import { Waiters } from "../discord/waiters.ts";
+
+export interface BotOptions {
+  /** `http://host:port` of the node. */
+  readonly url: string;
+  readonly password: string;
+  /** Default "100000000000000001". */
+  readonly userId?: string;
+  /** Session to resume. */
+  readonly sessionId?: string;
+}
+
+/** One WebSocket message of the node. */
+export interface NodeMessage {
+  readonly op: string;
+  readonly type?: string;
+  readonly guildId?: string;
+  readonly [field: string]: unknown;
+}
+
+/** A player as REST shows it, as far as this bot looks at it. */
+export interface PlayerView {
+  readonly guildId: string;
+  readonly track: { readonly encoded: string; readonly info: Readonly<Record<string, unknown>> } | null;
+  readonly volume: number;
+  readonly paused: boolean;
+  readonly state: {
+    readonly time: number;
+    readonly position: number;
+    readonly connected: boolean;
+    readonly ping: number;
+  };
+}
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+const UNTIL_TIMEOUT_MS = 10_000;
+
+export class Bot {
+  /** Every message so far, oldest first. */
+  readonly messages: NodeMessage[] = [];
+  readonly #options: BotOptions;
+  readonly #socket: WebSocket;
+  readonly #waiters = new Waiters();
+  #sessionId = "";
+
+  private constructor(options: BotOptions, socket: WebSocket) {
+    this.#options = options;
+    this.#socket = socket;
+    socket.on("error", () => undefined); // `close` follows and tells
+    socket.on("message", (data) => {
+      const message: NodeMessage = JSON.parse(String(data));
+      if (message.op === "ready") this.#sessionId = String(message.sessionId);
+      this.messages.push(message);
+      this.#waiters.changed();
+    });
+  }
+
+  /** Connects and waits for `ready`. */
+  static async connect(options: BotOptions): Promise<Bot> {
+    const socket = new WebSocket(`${options.url.replace("http", "ws")}/v4/websocket`, {
+      headers: {
+        Authorization: options.password,
+        "User-Id": options.userId ?? "100000000000000001",
+        "Client-Name": "tonearm-lab/1",
+        ...(options.sessionId === undefined ? {} : { "Session-Id": options.sessionId }),
+      },
+    });
+    const bot = new Bot(options, socket);
+    await bot.until((message) => message.op === "ready", "ready");
+    return bot;
+  }
+
+  get sessionId(): string {
+    return this.#sessionId;
+  }
+
+  get userId(): string {
+    return this.#options.userId ?? "100000000000000001";
+  }
+
+  /** Events of one guild and type, oldest first. */
+  events(type: string, guildId?: string): NodeMessage[] {
+    return this.messages.filter(
+      (message) => message.type === type && (guildId === undefined || message.guildId === guildId),
+    );
+  }
+
+  /** The first message, past or to come, that fits; rejects naming `what`. */
+  async until(
+    fits: (message: NodeMessage) => boolean,
+    what: string,
+    timeoutMs = UNTIL_TIMEOUT_MS,
+  ): Promise<NodeMessage> {
+    await this.#waiters.until(() => this.messages.some(fits), what, timeoutMs);
+    return this.messages.find(fits)!; // the wait has just found it
+  }
+
+  /** The first event of this type. */
+  untilEvent(type: string, timeoutMs?: number): Promise<NodeMessage> {
+    return this.until((message) => message.type === type, type, timeoutMs);
+  }
+
+  /** Any request; the body is parsed when there is one. */
+  async request<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    const response = await fetch(`${this.#options.url}${path}`, {
+      method,
+      headers: { Authorization: this.#options.password, "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as T }; // the caller knows
+  }
+
+  load(identifier: string): Promise<Answer<LoadView>> {
+    return this.request("GET", `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
+  }
+
+  /** Loads one track and returns its encoded form; throws with the node's own words when it is none. */
+  async loadEncoded(identifier: string): Promise<string> {
+    const { body } = await this.load(identifier);
+    if (body.loadType !== "track") throw new Error(`${identifier}: ${JSON.stringify(body)}`);
+    return (body.data as { encoded: string }).encoded;
+  }
+
+  /** PATCH player; throws with the node's own words unless it answers 200. */
+  async update(guildId: string, body: object, query = ""): Promise<PlayerView> {
+    const answer = await this.request<PlayerView>("PATCH", `${this.#playerPath(guildId)}${query}`, body);
+    if (answer.status !== 200) throw new Error(`PATCH player: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  async player(guildId: string): Promise<PlayerView> {
+    return (await this.request<PlayerView>("GET", this.#playerPath(guildId))).body;
+  }
+
+  async destroy(guildId: string): Promise<void> {
+    await this.request("DELETE", this.#playerPath(guildId));
+  }
+
+  /** Closes the socket as a client that goes away. */
+  close(): void {
+    this.#waiters.close();
+    this.#socket.close();
+  }
+
+  /** Cuts the connection without a word. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #playerPath(guildId: string): string {
+    return `/v4/sessions/${this.#sessionId}/players/${guildId}`;
+  }
+}
+
+export interface LoadView {
+  readonly loadType: "track" | "playlist" | "search" | "empty" | "error";
+  readonly data: unknown;
+}

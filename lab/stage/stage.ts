@@ -1,0 +1,82 @@
+// Everything on one machine: a node, a fake Discord to play to and a web site to play from. What demo, benchmarks and
+// whole-node tests start with one line.
+
+import { loadConfig } from "../../src/config/load-config.ts";
+import { type Logger, silentLogger } from "../../src/log.ts";
+import { createNode, type Node } from "../../src/node.ts";
+import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../discord/fake-discord.ts";
+import { MediaServer, type MediaServerOptions } from "../media-server/media-server.ts";
+import { Bot, type BotOptions } from "./bot.ts";
+
+export interface StageOptions {
+  /** Environment variables for the node's configuration, over those that make it meet the fakes. */
+  readonly config?: Readonly<Record<string, string>>;
+  readonly discord?: FakeDiscordOptions;
+  readonly media?: MediaServerOptions;
+  readonly logger?: Logger;
+  /** The audio worker's module, when the caller does not run from `dist`. */
+  readonly mediaEntry?: URL;
+}
+
+export const STAGE_PASSWORD = "stage password";
+
+export class Stage {
+  readonly node: Node;
+  readonly discord: FakeDiscord;
+  readonly media: MediaServer;
+  readonly #bots: Bot[] = [];
+
+  private constructor(parts: { node: Node; discord: FakeDiscord; media: MediaServer }) {
+    this.node = parts.node;
+    this.discord = parts.discord;
+    this.media = parts.media;
+  }
+
+  static async start(options: StageOptions = {}): Promise<Stage> {
+    const discord = await FakeDiscord.start(options.discord);
+    const media = await MediaServer.start(options.media ?? {});
+    const { config } = loadConfig({
+      args: [],
+      cwd: "/nonexistent",
+      env: {
+        SERVER_PORT: "0",
+        LAVALINK_SERVER_PASSWORD: STAGE_PASSWORD,
+        TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
+        TONEARM_VOICE_GATEWAY_SCHEME: "ws",
+        ...options.config,
+      },
+    });
+    const node = await createNode(config, {
+      logger: options.logger ?? silentLogger,
+      ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
+    });
+    return new Stage({ node, discord, media });
+  }
+
+  /** `http://127.0.0.1:port` of the node. */
+  get url(): string {
+    return `http://${this.node.address.host}:${this.node.address.port}`;
+  }
+
+  /** A bot with a session of its own; closed with the stage. */
+  async connectBot(options: Partial<BotOptions> = {}): Promise<Bot> {
+    const bot = await Bot.connect({ url: this.url, password: STAGE_PASSWORD, ...options });
+    this.#bots.push(bot);
+    return bot;
+  }
+
+  /** Puts a bot's player into a voice channel; resolves when the fake Discord would take sound from it. */
+  async joinVoice(bot: Bot, options: Partial<IssueVoiceOptions> & { readonly guildId: string }): Promise<void> {
+    const channelId = options.channelId ?? `${options.guildId}7`;
+    const voice = this.discord.issueVoice({ userId: bot.userId, ...options, channelId });
+    await bot.update(options.guildId, { voice });
+    await this.discord.channel(channelId).settled();
+  }
+
+  async close(): Promise<void> {
+    for (const bot of this.#bots) bot.close();
+    await this.node.close();
+    await this.discord.close();
+    await this.media.close();
+  }
+}
