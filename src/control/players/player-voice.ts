@@ -56,7 +56,9 @@ export class PlayerVoice {
     this.#isAwaited = true;
     const result = await this.#atMost(this.#state.opening, this.#options.connectTimeoutMs);
     this.#isAwaited = false;
-    if (result === "failed") throw new NodeError("voice-connect-failed", FAILURE_MESSAGE);
+    if (result?.kind === "failed") {
+      throw new NodeError("voice-connect-failed", FAILURE_MESSAGE, { cause: result.error });
+    }
   }
 
   /** The player is being destroyed: tells the client of an open connection that it is closed. */
@@ -118,21 +120,22 @@ export class PlayerVoice {
       const { credentials } = state;
       this.#state = { kind: "open", credentials, voiceId, isConnected: true, isReady: false, pingMs: 0 };
     }
-    return "open";
+    return { kind: "open" };
   }
 
   #onFailed(voiceId: number, error: unknown): OpeningResult {
-    if (error instanceof NodeError && error.code === "worker-lost") return "lost";
+    if (error instanceof NodeError && error.code === "worker-lost") return { kind: "lost" };
+    const result = { kind: "failed", error } as const;
     const state = this.#state;
-    if (state.kind !== "connecting" || state.voiceId !== voiceId) return "failed";
-    this.#options.logger.warn("the voice connection could not be opened", { error });
+    if (state.kind !== "connecting" || state.voiceId !== voiceId) return result;
     if (this.#isAwaited) {
       this.#state = { kind: "none" };
     } else {
+      this.#options.logger.warn("the voice connection could not be opened", { error });
       this.#state = { kind: "closed", credentials: state.credentials };
       this.#options.onClosed(ABNORMAL_CLOSURE, FAILURE_MESSAGE, true);
     }
-    return "failed";
+    return result;
   }
 
   #atMost(opening: Promise<OpeningResult>, limitMs: number): Promise<OpeningResult | undefined> {

@@ -74,7 +74,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#clock = options.clock;
     this.#voice = new PlayerVoice({
       clock: options.clock,
-      logger: options.logger,
+      logger: options.logger.child({ guildId: options.guildId }),
       connectTimeoutMs: options.voiceConnectTimeoutMs,
       onClosed: (code, reason, isByRemote) => this.#onVoiceClosed(code, reason, isByRemote),
       onReady: () => this.sendPlayerUpdate(),

@@ -4,7 +4,10 @@ import type { VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceStateJson } from "../api/player-json.ts";
 
 /** How an attempt to connect came out; `lost`: its worker died, the player tries again on another by itself. */
-export type OpeningResult = "open" | "failed" | "lost";
+export type OpeningResult =
+  | { readonly kind: "open" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "lost" };
 
 export type VoiceState =
   | { readonly kind: "none" }
