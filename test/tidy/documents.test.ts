@@ -71,3 +71,14 @@ test("links from one document to another lead somewhere", () => {
   );
   expect(broken).toEqual([]);
 });
+
+test("package-lock.json knows the parts of every platform, or npm ci would refuse to install on it", () => {
+  type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Readonly<Record<string, LockedPackage>> };
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
