@@ -9,7 +9,17 @@ export async function createDecoder(stream: AudioStream): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
       return (await import("./opus-decoder.ts")).createOpusDecoder(stream);
-    default:
-      throw new NodeError("media-unsupported-codec", `decode ${stream.codec}: not built yet`);
+    case "mp3":
+      return (await import("./mp3-decoder.ts")).createMp3Decoder();
+    case "vorbis":
+      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(stream);
+    case "flac":
+      return (await import("./flac-decoder.ts")).createFlacDecoder(stream);
+    case "pcm":
+      return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
+    case "aac":
+      return (await import("./aac-decoder.ts")).createAacDecoder(stream);
+    case "alac":
+      throw new NodeError("media-unsupported-codec", "decode ALAC: not built yet");
   }
 }

@@ -1,0 +1,235 @@
+// AAC (LC, HE v1, HE v2; bare or with ADTS headers) through the optional package @napi-rs/webcodecs, loaded when the first
+// such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { AudioStream } from "../demux/demuxer.ts";
+import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
+import type { Decoder, PcmBlock } from "./decoder.ts";
+
+/** The part of the package that is used. Written out here, so that the node builds where the package is missing. */
+interface WebCodecs {
+  readonly AudioDecoder: new (handlers: {
+    readonly output: (data: AudioData) => void;
+    readonly error: (error: Error) => void;
+  }) => AudioDecoder;
+  readonly EncodedAudioChunk: new (init: {
+    readonly type: "key";
+    readonly timestamp: number;
+    readonly data: Uint8Array;
+  }) => object;
+}
+
+interface AudioDecoder {
+  configure(config: {
+    readonly codec: string;
+    readonly sampleRate: number;
+    readonly numberOfChannels: number;
+    readonly description?: Uint8Array;
+  }): void;
+  decode(chunk: object): void;
+  flush(): Promise<void>;
+  close(): void;
+}
+
+interface AudioData {
+  readonly numberOfFrames: number;
+  readonly numberOfChannels: number;
+  readonly sampleRate: number;
+  copyTo(target: Float32Array, options: { readonly planeIndex: number; readonly format: "f32-planar" }): void;
+  close(): void;
+}
+
+/** A constant and not a literal in the import: the compiler must not insist on an optional package. */
+const PACKAGE_NAME: string = "@napi-rs/webcodecs";
+/** HE-AAC frames have 2048 samples; a packet of more than this is damage. */
+const PACKET_SAMPLES_MAX = 8192;
+const CHANNELS_MAX = 8;
+/**
+ * A packet takes less than a millisecond. One that yields neither sound nor an error (there is no other sign of being
+ * done: the package's dequeue event comes before the sound) is given up after this.
+ */
+const PACKET_TIMEOUT_MS = 250;
+
+interface AacDecoderOptions {
+  readonly clock?: Clock;
+  /** Loads the package; replaced in tests. */
+  readonly load?: () => Promise<unknown>;
+}
+
+/** Rejects with NodeError `codec-unavailable` where the package has no build, `media-unsupported-codec` for bad set-up. */
+export async function createAacDecoder(stream: AudioStream, options: AacDecoderOptions = {}): Promise<Decoder> {
+  const { clock = systemClock, load = () => import(PACKAGE_NAME) } = options;
+  let webCodecs: WebCodecs;
+  try {
+    webCodecs = (await load()) as WebCodecs; // see WebCodecs
+  } catch (cause) {
+    const message = `decode AAC: the optional package ${PACKAGE_NAME} is not installed; run "npm install ${PACKAGE_NAME}"`;
+    throw new NodeError("codec-unavailable", message, { cause });
+  }
+  return new AacDecoder(webCodecs, stream, clock);
+}
+
+class AacDecoder implements Decoder {
+  readonly #webCodecs: WebCodecs;
+  readonly #stream: AudioStream;
+  readonly #clock: Clock;
+  readonly #damage: DamageLimit;
+  #session: Session;
+  #isClosed = false;
+
+  constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
+    this.#webCodecs = webCodecs;
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#damage = new DamageLimit("aac");
+    this.#session = new Session(webCodecs, stream, clock);
+  }
+
+  async decode(packet: Uint8Array): Promise<PcmBlock> {
+    if (this.#isClosed) return EMPTY_BLOCK;
+    const session = this.#session;
+    const { block, error } = await session.decode(packet);
+    if (this.#isClosed || session !== this.#session) return EMPTY_BLOCK;
+    if (error === undefined) {
+      if (block.lengthSamples > 0) this.#damage.clear();
+      return block;
+    }
+    // After an error it is closed for good.
+    this.reset();
+    return this.#damage.damaged(error);
+  }
+
+  async flush(): Promise<PcmBlock> {
+    return this.#isClosed ? EMPTY_BLOCK : this.#session.flush();
+  }
+
+  reset(): void {
+    if (this.#isClosed) return;
+    this.#session.close();
+    this.#session = new Session(this.#webCodecs, this.#stream, this.#clock);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#session.close();
+  }
+}
+
+interface Result {
+  readonly block: PcmBlock;
+  readonly error: Error | undefined;
+}
+
+/** One native decoder from its start to its first error or jump. Its events cannot reach a later one. */
+class Session {
+  readonly #webCodecs: WebCodecs;
+  readonly #clock: Clock;
+  readonly #decoder: AudioDecoder;
+  #channels: Float32Array[] = [];
+  #lengthSamples = 0;
+  #sampleRateHz = 0;
+  /** Settles the packet in work: one at a time, so nothing queues. */
+  #settle: ((error?: Error) => void) | undefined;
+  #isClosed = false;
+
+  constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
+    this.#webCodecs = webCodecs;
+    this.#clock = clock;
+    this.#decoder = new webCodecs.AudioDecoder({
+      output: (data) => this.#onOutput(data),
+      error: (error) => this.#onError(error),
+    });
+    try {
+      this.#decoder.configure(configurationOf(stream));
+    } catch (cause) {
+      throw new NodeError("media-unsupported-codec", `set up the AAC decoder: its set-up data is not understood`, {
+        cause,
+      });
+    }
+  }
+
+  decode(data: Uint8Array): Promise<Result> {
+    if (this.#settle !== undefined) throw new Error("a decoder takes one packet at a time");
+    return new Promise((resolve) => {
+      const watchdog = this.#clock.after(PACKET_TIMEOUT_MS, () =>
+        this.#settle?.(new Error("no sound came of the packet")),
+      );
+      this.#settle = (error) => {
+        this.#settle = undefined;
+        watchdog.cancel();
+        resolve({ block: this.#takeBlock(), error });
+      };
+      try {
+        this.#decoder.decode(new this.#webCodecs.EncodedAudioChunk({ type: "key", timestamp: 0, data }));
+      } catch (error) {
+        this.#settle(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  }
+
+  async flush(): Promise<PcmBlock> {
+    try {
+      await this.#decoder.flush();
+    } catch {
+      // Damage in the last packet: it has been counted, and there is nothing more to come.
+    }
+    return this.#takeBlock();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#settle?.();
+    try {
+      this.#decoder.close();
+    } catch {
+      // It closes itself after an error; closing it again throws.
+    }
+  }
+
+  /** The next output gets arrays of its own: it may come before this block has been read. */
+  #takeBlock(): PcmBlock {
+    const channels = this.#channels;
+    const lengthSamples = this.#lengthSamples;
+    this.#channels = [];
+    this.#lengthSamples = 0;
+    return lengthSamples === 0 ? EMPTY_BLOCK : { channels, lengthSamples, sampleRateHz: this.#sampleRateHz };
+  }
+
+  /** One packet gives one output. Should one ever give more, they come in front of the next one's. */
+  #onOutput(data: AudioData): void {
+    const { numberOfFrames, numberOfChannels, sampleRate } = data;
+    const end = this.#lengthSamples + numberOfFrames;
+    if (!this.#isClosed && numberOfChannels <= CHANNELS_MAX && end <= PACKET_SAMPLES_MAX) {
+      this.#reserve(numberOfChannels, end);
+      for (const [planeIndex, channel] of this.#channels.entries()) {
+        data.copyTo(channel.subarray(this.#lengthSamples, end), { planeIndex, format: "f32-planar" });
+      }
+      this.#lengthSamples = end;
+      this.#sampleRateHz = sampleRate;
+    }
+    data.close();
+    this.#settle?.();
+  }
+
+  /** A change of layout cannot be shown in one block: then only the newer part is kept. */
+  #reserve(channelCount: number, samples: number): void {
+    const before = this.#channels.length === channelCount ? this.#channels : [];
+    this.#channels = Array.from({ length: channelCount }, (_, index) => {
+      const channel = new Float32Array(samples);
+      channel.set(before[index] ?? []);
+      return channel;
+    });
+  }
+
+  #onError(error: Error): void {
+    this.#settle?.(error);
+  }
+}
+
+/** Without AudioSpecificConfig the packets are ADTS frames, which the decoder reads by itself. */
+function configurationOf({ sampleRateHz, channelCount, description }: AudioStream) {
+  const base = { codec: "mp4a.40.2", sampleRate: sampleRateHz, numberOfChannels: channelCount };
+  return description === undefined ? base : { ...base, description };
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
+import { readCodecFixture } from "../../../support/codec-fixture.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const { stream, packets } = readCodecFixture("aac");
+
+test("without the optional package the error says what to install", async () => {
+  const attempt = createAacDecoder(stream, { load: () => Promise.reject(new Error("Cannot find module")) });
+  await expect(attempt).rejects.toMatchObject({
+    code: "codec-unavailable",
+    message: expect.stringContaining("npm install @napi-rs/webcodecs"),
+  });
+});
+
+/** A package whose decoder does only what the test says. */
+function fakePackage(onDecode: (output: (data: object) => void) => void) {
+  class AudioDecoder {
+    readonly #output: (data: object) => void;
+    constructor({ output }: { output: (data: object) => void }) {
+      this.#output = output;
+    }
+    configure() {}
+    decode() {
+      onDecode(this.#output);
+    }
+    async flush() {}
+    close() {}
+  }
+  return { AudioDecoder, EncodedAudioChunk: class {} };
+}
+
+const audioData = (numberOfFrames: number, sampleRate: number, numberOfChannels: number, value: number) => ({
+  numberOfFrames,
+  numberOfChannels,
+  sampleRate,
+  copyTo: (target: Float32Array) => target.fill(value),
+  close: () => undefined,
+});
+
+test("a packet that yields nothing is given up after a quarter of a second and the next one plays", async () => {
+  const clock = new FakeClock();
+  let isMute = true;
+  const load = async () => fakePackage((output) => isMute || output(audioData(1024, 44_100, 2, 0.5)));
+  const decoder = await createAacDecoder(stream, { clock, load });
+  const pending = decoder.decode(packets[0]!);
+  clock.advance(250);
+  expect((await pending).lengthSamples).toBe(0);
+  isMute = false;
+  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
+  expect(clock.pendingCount).toBe(0);
+});
+
+test("the block says the true rate and channels, also where HE-AAC doubles them without saying so", async () => {
+  const load = async () => fakePackage((output) => output(audioData(2048, 44_100, 2, 0.5)));
+  const decoder = await createAacDecoder({ ...stream, sampleRateHz: 22_050, channelCount: 1 }, { load });
+  const block = await decoder.decode(packets[0]!);
+  expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([2048, 44_100, 2]);
+});
+
+test("two outputs of one packet both arrive, in order", async () => {
+  let value = 0;
+  const load = async () =>
+    fakePackage((output) => {
+      output(audioData(100, 44_100, 1, ++value));
+      output(audioData(100, 44_100, 1, ++value));
+    });
+  const decoder = await createAacDecoder(stream, { load });
+  const heard: number[] = [];
+  for (let packet = 0; packet < 3; packet++) {
+    const block = await decoder.decode(packets[0]!);
+    for (let sample = 0; sample < block.lengthSamples; sample += 100) heard.push(block.channels[0]![sample]!);
+  }
+  expect(heard).toEqual([1, 2, 3, 4, 5]);
+});
+
+test("a stream without channels is refused", async () => {
+  const attempt = createAacDecoder({ ...stream, channelCount: 0 });
+  await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
+});
