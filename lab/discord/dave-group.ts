@@ -2,11 +2,13 @@
 // picks a commit, announces it and sees the transition through (discord-voice.md sections 3.4 and 4.3). Everything the
 // bots answer is checked. One change is negotiated at a time; transitions may overlap.
 
-import { type CommitOffer, commitProblem } from "./commit-rules.ts";
+import { commitProblem } from "./commit-rules.ts";
 import { type DaveMember, MemberSlot } from "./dave-member.ts";
+import { type Negotiation, type Proposer, proposeFirstGroup, proposeUpdate, type Update } from "./dave-negotiation.ts";
 import { createDavePolicy, type DavePolicy, takeTransitionId } from "./dave-policy.ts";
 import { type Transition, Transitions } from "./dave-transitions.ts";
-import { ExternalSender, encodeAppend, encodeGroupId, encodeRevoke, type Proposal } from "./external-sender.ts";
+import { GroupTree, type Leaf } from "./dave-tree.ts";
+import { ExternalSender, encodeGroupId, encodeRevoke } from "./external-sender.ts";
 import { keyPackageProblem } from "./key-package-rules.ts";
 import {
   type Commit,
@@ -25,36 +27,30 @@ export interface DaveGroupOptions {
   readonly report: (kind: ViolationKind, detail: string) => void;
 }
 
-interface Leaf {
+/** A member that never joins. */
+interface Newcomer extends DaveMember {
+  createKeyPackage(): Buffer;
+}
+
+interface Winner {
   readonly slot: MemberSlot;
   readonly signatureKey: Buffer;
+  readonly commit: Commit;
+  readonly welcome: Welcome | undefined;
 }
 
 type Change =
   | { readonly kind: "first"; readonly candidates: readonly MemberSlot[] }
-  | { readonly kind: "update"; readonly staleLeaves: readonly number[]; readonly newcomers: readonly MemberSlot[] }
+  | ({ readonly kind: "update" } & Update)
   | { readonly kind: "reset" };
-
-/** An op 27 that is out, and what came back. */
-interface Negotiation {
-  readonly epoch: bigint;
-  readonly offers: ReadonlyMap<MemberSlot, CommitOffer>;
-  /** Who is added by which proposal. */
-  readonly newcomers: ReadonlyMap<string, MemberSlot>;
-  readonly removedLeaves: ReadonlyMap<string, number>;
-  readonly commits: Map<MemberSlot, { readonly commit: Commit; readonly welcome: Welcome | undefined }>;
-}
 
 export class DaveGroup {
   readonly policy: DavePolicy = createDavePolicy();
   readonly #options: DaveGroupOptions;
-  readonly #groupId: Buffer;
-  readonly #externalSender: ExternalSender;
+  readonly #proposer: Proposer;
   readonly #transitions: Transitions;
   readonly #slots = new Map<string, MemberSlot>();
-  /** By leaf index; empty while there is no group. */
-  #leaves: (Leaf | undefined)[] = [];
-  #epoch = 0n;
+  readonly #tree = new GroupTree();
   /** 0 between a downgrade and the upgrade after it. */
   #version = 1;
   /** The next first group ends an upgrade: members wait for op 22. */
@@ -67,8 +63,8 @@ export class DaveGroup {
 
   constructor(options: DaveGroupOptions) {
     this.#options = options;
-    this.#groupId = encodeGroupId(options.channelId);
-    this.#externalSender = new ExternalSender(options.channelId);
+    const groupId = encodeGroupId(options.channelId);
+    this.#proposer = { groupId, sender: new ExternalSender(groupId) };
     this.#transitions = new Transitions({
       policy: this.policy,
       waiters: options.waiters,
@@ -80,12 +76,12 @@ export class DaveGroup {
 
   /** The current epoch of the group; 0 while there is none. */
   get epoch(): bigint {
-    return this.#epoch;
+    return this.#tree.epoch;
   }
 
   /** Payload of op 25. */
   get externalSenderPackage(): Buffer {
-    return this.#externalSender.packageBytes;
+    return this.#proposer.sender.packageBytes;
   }
 
   /** Transitions executed so far. */
@@ -106,7 +102,7 @@ export class DaveGroup {
 
   /** True while the member's leaf is in the group and usable; `recovered`: and op 31 has come for all that was broken. */
   isInGroup(userId: string, state: "any" | "recovered" = "any"): boolean {
-    const leaf = this.#leaves.find((candidate) => candidate?.slot.userId === userId && this.#isCurrent(candidate));
+    const leaf = this.#members.find((candidate) => candidate.slot.userId === userId);
     return leaf !== undefined && (state === "any" || leaf.slot.brokenIds.size === 0);
   }
 
@@ -145,7 +141,7 @@ export class DaveGroup {
     slot.keyPackageTimer = undefined;
     slot.keyPackage = keyPackage;
     // A member that sends a new one has begun anew and cannot follow the old group.
-    if (this.#leaves.some((leaf) => leaf?.slot === slot)) this.#loseGroup(slot);
+    if (this.#tree.has(slot)) this.#loseGroup(slot);
     this.#drive();
     return true;
   }
@@ -227,9 +223,9 @@ export class DaveGroup {
   }
 
   /** Op 27 adds somebody and op 27 takes it back before anything is announced. */
-  proposeAndRevoke(keyPackageBytes: Buffer, when: "atOnce" | "afterCommits"): Promise<void> {
+  proposeAndRevoke(newcomer: Newcomer, when: "atOnce" | "afterCommits"): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#jobs.push(() => this.#proposeAndRevoke(keyPackageBytes, when).then(resolve, reject));
+      this.#jobs.push(() => this.#proposeAndRevoke(newcomer, when).then(resolve, reject));
       this.#drive();
     });
   }
@@ -238,8 +234,9 @@ export class DaveGroup {
     return this.#slots.get(slot.userId) === slot;
   }
 
-  #isCurrent(leaf: Leaf): boolean {
-    return this.#isPresent(leaf.slot) && !leaf.slot.isStale;
+  /** Leaves whose members are there and can follow the group. */
+  get #members(): readonly Leaf[] {
+    return this.#tree.leaves.filter(({ slot }) => this.#isPresent(slot) && !slot.isStale);
   }
 
   #slotFor(member: DaveMember): MemberSlot | undefined {
@@ -249,12 +246,12 @@ export class DaveGroup {
 
   /** True for a commit that was right when it was made: of an earlier epoch, or for proposals revoked meanwhile. */
   #isOvertaken(commit: Commit): boolean {
-    if (!commit.groupId.equals(this.#groupId)) return false;
-    return commit.epoch < this.#epoch || commit.proposalRefs.some((ref) => this.#revokedRefs.has(ref));
+    if (!commit.groupId.equals(this.#proposer.groupId)) return false;
+    return commit.epoch < this.#tree.epoch || commit.proposalRefs.some((ref) => this.#revokedRefs.has(ref));
   }
 
   #loseGroup(slot: MemberSlot): void {
-    slot.isStale = this.#leaves.some((leaf) => leaf?.slot === slot);
+    slot.isStale = this.#tree.has(slot);
     slot.setActive(false, performance.now());
   }
 
@@ -291,21 +288,26 @@ export class DaveGroup {
   #nextChange(): Change | undefined {
     const present = [...this.#slots.values()];
     if (this.#version === 0 || present.some((slot) => slot.isKeyPackageDue)) return undefined;
-    if (this.#leaves.length === 0) {
-      const candidates = present.filter((slot) => slot.keyPackage !== undefined);
-      return candidates.length < 2 ? undefined : { kind: "first", candidates };
-    }
-    const staleLeaves = this.#leaves.flatMap((leaf, index) => (leaf && !this.#isCurrent(leaf) ? [index] : []));
-    const currentCount = this.#leaves.filter((leaf) => leaf !== undefined).length - staleLeaves.length;
     const newcomers = present.filter((slot) => slot.keyPackage !== undefined);
-    if (currentCount === 0 || currentCount + newcomers.length < 2) return { kind: "reset" };
-    return staleLeaves.length + newcomers.length === 0 ? undefined : { kind: "update", staleLeaves, newcomers };
+    const { leaves } = this.#tree;
+    if (leaves.length === 0) return newcomers.length < 2 ? undefined : { kind: "first", candidates: newcomers };
+    const members = this.#members;
+    if (members.length === 0 || members.length + newcomers.length < 2) return { kind: "reset" };
+    const staleLeaves = leaves.filter((leaf) => !members.includes(leaf));
+    if (staleLeaves.length + newcomers.length === 0) return undefined;
+    const isOnlooker = (slot: MemberSlot) => this.policy.areNewcomersOffered && slot.member.kind === "bot";
+    return { kind: "update", staleLeaves, newcomers, members, onlookers: newcomers.filter(isOnlooker) };
   }
 
   /** False when nobody answered: try again only when something new happens. */
   #carryOut(change: Change): Promise<boolean> {
     if (change.kind === "reset") return this.#resetToSoleMember();
-    return this.#negotiate(change.kind === "first" ? this.#offerFirst(change.candidates) : this.#offerUpdate(change));
+    const isFirst = change.kind === "first";
+    return this.#negotiate(
+      isFirst
+        ? proposeFirstGroup(this.#proposer, change.candidates)
+        : proposeUpdate(this.#proposer, this.#tree, change),
+    );
   }
 
   /** One member is left (or none): op 24 and op 21 with id 0; it answers with a new key package. */
@@ -329,8 +331,7 @@ export class DaveGroup {
 
   /** No group any more. */
   #dissolve(): void {
-    this.#leaves = [];
-    this.#epoch = 0n;
+    this.#tree.clear();
     for (const slot of this.#slots.values()) {
       slot.keyPackage = undefined;
       slot.isStale = false;
@@ -338,106 +339,44 @@ export class DaveGroup {
     }
   }
 
-  /** Everybody has a group of its own at epoch 0 and is asked to add everybody else. */
-  #offerFirst(candidates: readonly MemberSlot[]): Negotiation {
-    const adds = candidates.flatMap((slot) =>
-      slot.keyPackage === undefined ? [] : [{ slot, keyPackage: slot.keyPackage }],
-    );
-    const proposals = adds.map(({ slot, keyPackage }) => {
-      return { slot, keyPackage, proposal: this.#externalSender.add(0n, keyPackage.bytes) };
-    });
-    const offers = new Map<MemberSlot, CommitOffer>();
-    this.#negotiation = {
-      epoch: 0n,
-      offers,
-      newcomers: new Map(proposals.map(({ slot, proposal }) => [proposal.ref, slot])),
-      removedLeaves: new Map(),
-      commits: new Map(),
-    };
-    for (const { slot, keyPackage } of proposals) {
-      const others = proposals.filter((other) => other.slot !== slot);
-      const added = new Map(others.map((other) => [other.proposal.ref, other.keyPackage]));
-      const openRefs = new Set(added.keys());
-      const { signatureKey } = keyPackage.leaf;
-      offers.set(slot, { groupId: this.#groupId, epoch: 0n, senderLeaf: 0, signatureKey, openRefs, added });
-      slot.member.sendProposals(encodeAppend(others.map((other) => other.proposal)));
-    }
-    return this.#negotiation;
-  }
-
-  /** Removes and Adds for a running group, the same for every member. */
-  #offerUpdate(change: Extract<Change, { kind: "update" }>): Negotiation {
-    const removes = change.staleLeaves.map((leaf) => ({
-      leaf,
-      proposal: this.#externalSender.remove(this.#epoch, leaf),
-    }));
-    const adds = change.newcomers.flatMap((slot) =>
-      slot.keyPackage === undefined
-        ? []
-        : [
-            {
-              slot,
-              keyPackage: slot.keyPackage,
-              proposal: this.#externalSender.add(this.#epoch, slot.keyPackage.bytes),
-            },
-          ],
-    );
-    const proposals = [...removes, ...adds].map((change) => change.proposal);
-    const added = new Map(adds.map(({ proposal, keyPackage }) => [proposal.ref, keyPackage]));
-    const negotiation = {
-      epoch: this.#epoch,
-      offers: this.#offersToMembers(proposals, added),
-      newcomers: new Map(adds.map(({ proposal, slot }) => [proposal.ref, slot])),
-      removedLeaves: new Map(removes.map(({ proposal, leaf }) => [proposal.ref, leaf])),
-      commits: new Map(),
-    };
-    this.#negotiation = negotiation;
-    const payload = encodeAppend(proposals);
-    for (const slot of negotiation.offers.keys()) slot.member.sendProposals(payload);
-    for (const slot of this.policy.areNewcomersOffered ? change.newcomers : []) {
-      if (slot.member.kind === "bot") slot.member.sendProposals(payload);
-    }
-    return negotiation;
-  }
-
-  #offersToMembers(
-    proposals: readonly Proposal[],
-    added: ReadonlyMap<string, KeyPackage>,
-  ): ReadonlyMap<MemberSlot, CommitOffer> {
-    const openRefs = new Set(proposals.map((proposal) => proposal.ref));
-    const offers = new Map<MemberSlot, CommitOffer>();
-    for (const [senderLeaf, leaf] of this.#leaves.entries()) {
-      if (leaf === undefined || !this.#isCurrent(leaf)) continue;
-      const { slot, signatureKey } = leaf;
-      offers.set(slot, { groupId: this.#groupId, epoch: this.#epoch, senderLeaf, signatureKey, openRefs, added });
-    }
-    return offers;
-  }
-
   async #negotiate(negotiation: Negotiation): Promise<boolean> {
+    this.#sendProposals(negotiation);
     await this.#awaitCommits(negotiation);
     this.#negotiation = undefined;
     const winner = this.#pickWinner(negotiation);
     if (winner === undefined) return false;
-    const { commit, welcome } = negotiation.commits.get(winner) ?? {};
-    if (commit === undefined) return false;
-    const isFirst = this.#leaves.length === 0;
-    const keyPackages = this.#applyCommit(negotiation, winner, commit);
-    const isZeroDue = isFirst && !this.#isUpgrade;
-    const id = isZeroDue ? this.policy.firstTransitionId : takeTransitionId(this.policy);
+    const isFirst = this.#tree.leaves.length === 0;
+    const id = isFirst && !this.#isUpgrade ? this.policy.firstTransitionId : takeTransitionId(this.policy);
     if (isFirst) this.#isUpgrade = false;
-    const slots = this.#leaves.flatMap((leaf) => (leaf === undefined ? [] : [leaf.slot]));
-    for (const slot of slots) slot.announcedIds.add(id);
-    for (const slot of slots) {
-      const keyPackage = keyPackages.get(slot);
-      if (keyPackage !== undefined && welcome !== undefined) {
-        slot.member.sendWelcome(id, this.#maybeBreak(slot, id, "welcome", welcomeFor(welcome, keyPackage.ref)));
-      } else {
-        slot.member.announceCommit(id, this.#maybeBreak(slot, id, "commit", commit.bytes));
-      }
-    }
+    const slots = this.#announce(negotiation, winner, id);
     this.#transitions.begin({ id, version: 1, slots });
     return true;
+  }
+
+  #sendProposals(negotiation: Negotiation): void {
+    // Set first: listeners answer within the call.
+    this.#negotiation = negotiation;
+    for (const [slot, payload] of negotiation.messages) slot.member.sendProposals(payload);
+  }
+
+  /** Op 29 to the members the group had, op 30 to those it gains. Returns them all. */
+  #announce(negotiation: Negotiation, winner: Winner, id: number): readonly MemberSlot[] {
+    const { commit, welcome, slot: founder, signatureKey } = winner;
+    const added = this.#tree.apply(commit, { ...negotiation, founder: { slot: founder, signatureKey } });
+    const founding = [...negotiation.added.values()].find((addition) => addition.slot === founder);
+    if (founding !== undefined) useKeyPackage(founder, founding.keyPackage);
+    const slots = this.#tree.leaves.map((leaf) => leaf.slot);
+    for (const slot of slots) slot.announcedIds.add(id);
+    for (const slot of slots) {
+      const keyPackage = added.get(slot);
+      if (keyPackage === undefined || welcome === undefined) {
+        slot.member.announceCommit(id, this.#maybeBreak(slot, id, "commit", commit.bytes));
+        continue;
+      }
+      useKeyPackage(slot, keyPackage);
+      slot.member.sendWelcome(id, this.#maybeBreak(slot, id, "welcome", welcomeFor(welcome, keyPackage.ref)));
+    }
+    return slots;
   }
 
   async #awaitCommits(negotiation: Negotiation): Promise<void> {
@@ -451,35 +390,13 @@ export class DaveGroup {
   }
 
   /** A broken commit has to be a stranger's: nobody reads the announcement of its own. */
-  #pickWinner({ commits }: Negotiation): MemberSlot | undefined {
-    const present = [...commits.keys()].filter((slot) => this.#isPresent(slot));
-    const kind = this.policy.commitWinner === "bot" && this.#broken === undefined ? "bot" : "listener";
-    if (this.policy.commitWinner === "first" && this.#broken === undefined) return present[0];
-    return present.find((slot) => slot.member.kind === kind) ?? present[0];
-  }
-
-  /** The group after the commit: removes first, then each Add on the leftmost blank leaf. Returns who was added. */
-  #applyCommit(negotiation: Negotiation, winner: MemberSlot, commit: Commit): ReadonlyMap<MemberSlot, KeyPackage> {
-    const offer = negotiation.offers.get(winner);
-    if (this.#leaves.length === 0 && offer !== undefined) {
-      this.#leaves = [{ slot: winner, signatureKey: offer.signatureKey }];
-      winner.keyPackage = undefined;
-    }
-    for (const leaf of negotiation.removedLeaves.values()) this.#leaves[leaf] = undefined;
-    const added = new Map<MemberSlot, KeyPackage>();
-    for (const ref of commit.proposalRefs) {
-      const slot = negotiation.newcomers.get(ref);
-      const keyPackage = offer?.added.get(ref);
-      if (slot === undefined || keyPackage === undefined) continue;
-      const blank = this.#leaves.indexOf(undefined);
-      this.#leaves[blank === -1 ? this.#leaves.length : blank] = { slot, signatureKey: keyPackage.leaf.signatureKey };
-      added.set(slot, keyPackage);
-      // A newer one may have come meanwhile: then the member is stale already and comes again.
-      if (slot.keyPackage === keyPackage) slot.keyPackage = undefined;
-      slot.isStale = slot.keyPackage !== undefined;
-    }
-    this.#epoch = negotiation.epoch + 1n;
-    return added;
+  #pickWinner({ commits, offers }: Negotiation): Winner | undefined {
+    const kind = this.#broken === undefined ? this.policy.commitWinner : "listener";
+    const present = [...commits].filter(([slot]) => this.#isPresent(slot));
+    const [slot, message] = present.find(([slot]) => slot.member.kind === kind) ?? present[0] ?? [];
+    const offer = slot === undefined ? undefined : offers.get(slot);
+    if (slot === undefined || message === undefined || offer === undefined) return undefined;
+    return { slot, signatureKey: offer.signatureKey, ...message };
   }
 
   #maybeBreak(slot: MemberSlot, id: number, what: "commit" | "welcome", bytes: Buffer): Buffer {
@@ -491,27 +408,27 @@ export class DaveGroup {
     return broken;
   }
 
-  async #proposeAndRevoke(keyPackageBytes: Buffer, when: "atOnce" | "afterCommits"): Promise<void> {
-    const proposal = this.#externalSender.add(this.#epoch, keyPackageBytes);
-    const keyPackage = parseKeyPackage(keyPackageBytes);
-    if (keyPackage === undefined) throw new Error("fake Discord: proposeAndRevoke needs a key package");
-    const negotiation: Negotiation = {
-      epoch: this.#epoch,
-      offers: this.#offersToMembers([proposal], new Map([[proposal.ref, keyPackage]])),
-      newcomers: new Map(),
-      removedLeaves: new Map(),
-      commits: new Map(),
-    };
-    this.#negotiation = negotiation;
-    for (const slot of negotiation.offers.keys()) slot.member.sendProposals(encodeAppend([proposal]));
+  async #proposeAndRevoke(newcomer: Newcomer, when: "atOnce" | "afterCommits"): Promise<void> {
+    const phantom = new MemberSlot(newcomer);
+    phantom.keyPackage = parseKeyPackage(newcomer.createKeyPackage());
+    const update = { staleLeaves: [], newcomers: [phantom], members: this.#members, onlookers: [] };
+    const negotiation = proposeUpdate(this.#proposer, this.#tree, update);
+    this.#sendProposals(negotiation);
     if (when === "afterCommits") await this.#awaitCommits(negotiation);
     this.#negotiation = undefined;
-    this.#revokedRefs.add(proposal.ref);
-    for (const slot of negotiation.offers.keys()) slot.member.sendProposals(encodeRevoke([proposal]));
+    const refs = [...negotiation.added.keys()];
+    for (const ref of refs) this.#revokedRefs.add(ref);
+    for (const slot of negotiation.messages.keys()) slot.member.sendProposals(encodeRevoke(refs));
   }
 
   #onExecuted(transition: Transition): void {
     if (transition.version === 0) this.#dissolve();
     this.#options.waiters.changed();
   }
+}
+
+/** The member was added with `used`. If it has sent a newer one meanwhile it cannot follow, and is added once more. */
+function useKeyPackage(slot: MemberSlot, used: KeyPackage): void {
+  slot.isStale = slot.keyPackage !== used;
+  if (!slot.isStale) slot.keyPackage = undefined;
 }

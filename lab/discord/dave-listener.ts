@@ -50,10 +50,6 @@ export class DaveListener implements DaveMember, FrameOpener {
     return this.#session.voicePrivacyCode;
   }
 
-  sendExternalSender(): void {
-    // Handed over in the constructor.
-  }
-
   sendProposals(payload: Buffer): void {
     this.#processHeldCommit();
     const { group, userIds } = this.#options;
@@ -113,8 +109,13 @@ export class DaveListener implements DaveMember, FrameOpener {
     }
   }
 
+  /** Payload of op 26; a new one with each call. */
+  createKeyPackage(): Buffer {
+    return this.#session.getSerializedKeyPackage();
+  }
+
   #sendKeyPackage(): void {
-    this.#options.group.onKeyPackage(this, this.#session.getSerializedKeyPackage());
+    this.#options.group.onKeyPackage(this, this.createKeyPackage());
   }
 
   #processHeldCommit(): void {

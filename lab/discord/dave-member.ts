@@ -7,7 +7,6 @@ import type { KeyPackage } from "./mls-codec.ts";
 export interface DaveMember {
   readonly userId: string;
   readonly kind: "bot" | "listener";
-  sendExternalSender(payload: Buffer): void;
   /** Payload of op 27. */
   sendProposals(payload: Buffer): void;
   announceCommit(id: number, commit: Buffer): void;

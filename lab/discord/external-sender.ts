@@ -19,14 +19,14 @@ export class ExternalSender {
   readonly #privateKey: KeyObject;
   readonly #groupId: Buffer;
 
-  constructor(channelId: string) {
+  constructor(groupId: Buffer) {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     this.#privateKey = privateKey;
     const { x = "", y = "" } = publicKey.export({ format: "jwk" });
     const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
     // signature_key<V>, credential type 1 (basic), identity<V>: one zero byte, as in production.
     this.packageBytes = Buffer.concat([encodeVector(point), Buffer.from([0, 1]), encodeVector(Buffer.from([0]))]);
-    this.#groupId = encodeGroupId(channelId);
+    this.#groupId = groupId;
   }
 
   add(epoch: bigint, keyPackage: Uint8Array): Proposal {
@@ -70,8 +70,7 @@ export function encodeAppend(proposals: readonly Proposal[]): Buffer {
   return Buffer.concat([Buffer.from([0]), encodeVector(...proposals.map((proposal) => proposal.message))]);
 }
 
-/** Payload of op 27 that takes proposals back. */
-export function encodeRevoke(proposals: readonly Proposal[]): Buffer {
-  const refs = proposals.map((proposal) => encodeVector(Buffer.from(proposal.ref, "hex")));
-  return Buffer.concat([Buffer.from([1]), encodeVector(...refs)]);
+/** Payload of op 27 that takes proposals back, by their refs in hex. */
+export function encodeRevoke(refs: readonly string[]): Buffer {
+  return Buffer.concat([Buffer.from([1]), encodeVector(...refs.map((ref) => encodeVector(Buffer.from(ref, "hex"))))]);
 }

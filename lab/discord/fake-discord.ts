@@ -138,7 +138,7 @@ export class FakeDiscord {
   issueVoice(options: IssueVoiceOptions): IssuedVoice {
     const channel = this.#channels.get(options.channelId) ?? this.createChannel(options);
     const number = this.#nextVoice++;
-    const session = new VoiceSession(this.#createHost(), channel, {
+    const session = new VoiceSession(this.#createHost(), channel.call, {
       guildId: options.guildId,
       userId: options.userId,
       sessionId: `session-${number}`,
@@ -161,7 +161,8 @@ export class FakeDiscord {
     const closeOld = options.closeOld ?? "now";
     if (closeOld === "now") old.close(code, "Disconnected.");
     old.retire();
-    const channelId = options.channelId ?? old.channel.channelId;
+    const channelId = options.channelId ?? old.call.channelId;
+    if (channelId === old.call.channelId) this.channel(channelId).changeServer();
     const voice = this.issueVoice({ ...options, userId: old.userId, channelId });
     if (closeOld === "afterIdentify") {
       const moved = this.session(voice);

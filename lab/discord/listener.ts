@@ -30,15 +30,13 @@ export class Listener {
   /** Called with each frame heard, kept or not. */
   onFrame: ((frame: HeardFrame) => void) | undefined;
   readonly #keepFrames: boolean;
-  readonly #opener: FrameOpener;
   #heardCount = 0;
   #daveCount = 0;
   #lostCount = 0;
 
-  constructor(options: { readonly userId: string; readonly keepFrames: boolean; readonly opener: FrameOpener }) {
+  constructor(options: { readonly userId: string; readonly keepFrames: boolean }) {
     this.userId = options.userId;
     this.#keepFrames = options.keepFrames;
-    this.#opener = options.opener;
   }
 
   /** Frames heard, silence included. */
@@ -61,11 +59,11 @@ export class Listener {
     return this.heard.filter((frame) => !frame.isSilence);
   }
 
-  hear(botUserId: string, frame: RtpFrame): void {
+  hear(botUserId: string, frame: RtpFrame, opener: FrameOpener): void {
     if (frame.payload === undefined) return;
     const opened = frame.isSilence
       ? { opus: frame.payload, daveDecrypted: false }
-      : this.#opener.open(botUserId, frame.payload);
+      : opener.open(botUserId, frame.payload);
     if (opened === undefined) {
       this.#lostCount++;
       return;

@@ -29,8 +29,8 @@ export interface SessionHost extends GatewayHost {
   nextSsrc(): number;
 }
 
-/** What a session needs of the channel it is in. */
-export interface SessionChannel {
+/** What a session needs of the call it belongs to. */
+export interface SessionCall {
   readonly channelId: string;
   /** 0: a stage channel, no DAVE. */
   readonly daveVersion: number;
@@ -79,7 +79,7 @@ export class VoiceSession implements UdpPeer {
   readonly userId: string;
   readonly sessionId: string;
   readonly token: string;
-  readonly channel: SessionChannel;
+  readonly call: SessionCall;
   /** Faults of this session only; asked before those of the server. */
   readonly faults = new FaultScript();
   /** Set to false to make the session's UDP vanish without an error, true to let it through again. */
@@ -94,7 +94,7 @@ export class VoiceSession implements UdpPeer {
   #resumeTimer: NodeJS.Timeout | undefined;
   #canResume = false;
   #isRetired = false;
-  #isInChannel = false;
+  #isInCall = false;
   #daveVersion = 0;
   #identifyCount = 0;
   #resumeCount = 0;
@@ -103,9 +103,9 @@ export class VoiceSession implements UdpPeer {
   #keepaliveCount = 0;
   #framesAfterEnd = 0;
 
-  constructor(host: SessionHost, channel: SessionChannel, options: VoiceSessionOptions) {
+  constructor(host: SessionHost, call: SessionCall, options: VoiceSessionOptions) {
     this.#host = host;
-    this.channel = channel;
+    this.call = call;
     this.guildId = options.guildId;
     this.userId = options.userId;
     this.sessionId = options.sessionId;
@@ -216,11 +216,11 @@ export class VoiceSession implements UdpPeer {
     this.#connection?.terminate(options.canResume ?? true);
   }
 
-  /** The credentials stop working; an open WebSocket stays until somebody closes it. */
+  /** The credentials stop working; an open WebSocket stays in the call until somebody closes it. */
   retire(): void {
     this.#isRetired = true;
     this.#canResume = false;
-    this.#leaveChannel();
+    if (!this.isConnected) this.#leaveCall();
   }
 
   forbidResume(): void {
@@ -241,7 +241,7 @@ export class VoiceSession implements UdpPeer {
     if (identify.userId !== this.userId) {
       return { closeCode: 4004, reason: "Authentication failed", violation: "user_id is not the user of the token" };
     }
-    if (identify.daveVersionMax < this.channel.daveVersion) return { closeCode: 4017, reason: "E2EE/DAVE required" };
+    if (identify.daveVersionMax < this.call.daveVersion) return { closeCode: 4017, reason: "E2EE/DAVE required" };
     return undefined;
   }
 
@@ -249,17 +249,17 @@ export class VoiceSession implements UdpPeer {
     this.#connection?.terminate(false);
     this.#identifyCount++;
     this.#bind(connection);
-    this.#daveVersion = Math.min(daveVersionMax, this.channel.daveVersion);
+    this.#daveVersion = Math.min(daveVersionMax, this.call.daveVersion);
     this.#replay = new ReplayBuffer(this.#host.firstSeq);
     this.#receivers.push(this.#createReceiver());
     this.#host.udp.add(this);
     const { ssrc } = this.receiver;
     const ready = { ssrc, ip: "127.0.0.1", port: this.#host.udp.nextPort(), modes: this.#host.modes };
     connection.send("ready", { op: 2, d: { ...ready, experiments: [], streams: [] } });
-    const others = this.channel.otherUserIds(this.userId);
+    const others = this.call.otherUserIds(this.userId);
     if (others.length > 0) this.announceUsers(others);
-    this.#isInChannel = true;
-    this.channel.onIdentified(this);
+    this.#isInCall = true;
+    this.call.onIdentified(this);
   }
 
   /** Op 11 for users who are there, and the two messages about them that clients have to ignore. */
@@ -344,7 +344,7 @@ export class VoiceSession implements UdpPeer {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
     if (this.#canResume) this.#resumeTimer = setTimeout(() => this.#end(), this.#host.resumeWindowMs).unref();
-    else this.#leaveChannel();
+    else this.#leaveCall();
   }
 
   report(kind: ViolationKind, detail: string): void {
@@ -353,19 +353,19 @@ export class VoiceSession implements UdpPeer {
 
   /** Judges what only time can tell: silence frames and op 5 after the last sound. */
   settle(): void {
-    if (this.#isInChannel) this.#receivers.at(-1)?.stopRules.settle(performance.now(), this.isConnected);
+    if (this.#isInCall) this.#receivers.at(-1)?.stopRules.settle(performance.now(), this.isConnected);
   }
 
   #end(): void {
     this.#canResume = false;
-    this.#leaveChannel();
+    this.#leaveCall();
   }
 
-  #leaveChannel(): void {
+  #leaveCall(): void {
     clearTimeout(this.#resumeTimer);
-    if (!this.#isInChannel) return;
-    this.#isInChannel = false;
-    this.channel.onLeft(this);
+    if (!this.#isInCall) return;
+    this.#isInCall = false;
+    this.call.onLeft(this);
     this.#host.changed();
   }
 
@@ -386,7 +386,7 @@ export class VoiceSession implements UdpPeer {
   }
 
   #onFrame(frame: RtpFrame): void {
-    if (this.#isInChannel || (this.#isRetired && this.isConnected)) this.channel.onFrame(this, frame);
+    if (this.#isInCall) this.call.onFrame(this, frame);
     else this.#framesAfterEnd++;
     this.#host.changed();
   }
@@ -403,7 +403,7 @@ export class VoiceSession implements UdpPeer {
       return;
     }
     receiver.mode = mode;
-    this.channel.beforeSessionDescription(this);
+    this.call.beforeSessionDescription(this);
     receiver.isOpen = true;
     this.#connection?.send("sessionDescription", {
       op: 4,
@@ -416,7 +416,7 @@ export class VoiceSession implements UdpPeer {
         dave_protocol_version: this.#daveVersion,
       },
     });
-    this.channel.afterSessionDescription(this);
+    this.call.afterSessionDescription(this);
   }
 
   #onSpeaking(d: unknown): void {
@@ -429,12 +429,12 @@ export class VoiceSession implements UdpPeer {
       this.report("gateway-speaking", `op 5 names SSRC ${message.ssrc} instead of ${this.receiver.ssrc}`);
     }
     this.receiver.stopRules.onSpeaking(message.speaking, performance.now());
-    this.channel.onSpeaking(this, message.speaking);
+    this.call.onSpeaking(this, message.speaking);
   }
 
   #onDave(step: FaultStep, op: number, payload: unknown): void {
     this.#withFault(step, () => {
-      if (!this.channel.onDaveMessage(this, op, payload)) {
+      if (!this.call.onDaveMessage(this, op, payload)) {
         this.#connection?.refuse("gateway-message", `malformed payload of opcode ${op}`, 4002);
       }
     });
