@@ -2,6 +2,7 @@
 // after every `icy-metaint` bytes one length byte (times 16) and that much text. This takes them apart. Audio thread.
 
 import { type HttpHeaders, headerOf } from "./http-headers.ts";
+import { decodeText } from "./legacy-text.ts";
 
 /** What a station says of itself. */
 export interface IcyStation {
@@ -95,14 +96,4 @@ export function parseStreamTitle(block: Uint8Array): string | undefined {
   const text = decodeText(end === -1 ? block : block.subarray(0, end));
   // Titles hold apostrophes, so the end is "';" and not the next quote.
   return /StreamTitle='(.*?)'(?:;|$)/s.exec(text)?.[1]?.trim() || undefined;
-}
-
-/** UTF-8 where it is valid, else Windows-1252: stations send either and do not say which. */
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // Not UTF-8, which is one of the two expected cases.
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
 }

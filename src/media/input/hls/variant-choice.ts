@@ -1,0 +1,61 @@
+// Which stream of an HLS master playlist is played: we want its sound, as good as Discord can carry it, and no video if
+// that can be helped. Pure. Audio thread.
+
+import type { HlsMaster, HlsRendition, HlsVariant } from "./hls-playlist.ts";
+
+/**
+ * More than this of sound alone is wasted: 320 kbit/s of AAC or MP3 is beyond what is left after Opus at 128 to 384.
+ * Lossless and surround variants lie above it.
+ */
+const AUDIO_BANDWIDTH_BPS_MAX = 400_000;
+/**
+ * Variants with video below this usually carry 32 to 64 kbit/s of sound, above it 96 to 128; from there on only the
+ * picture gets better. So the first above it is the cheapest with good sound.
+ */
+const VIDEO_BANDWIDTH_BPS_MIN = 500_000;
+
+const PLAYABLE_AUDIO = /^(mp4a\.40\.(2|5|29|34)|mp4a\.(69|6b)|mp3|opus|flac|mp4a)$/i;
+const OTHER_AUDIO = /^(ac-3|ec-3|ac-4|dts|mp4a\.|alac)/i;
+
+/** The playlists to try, best first. Never empty for a master playlist with variants. */
+export function chooseVariants({ variants, renditions }: HlsMaster): URL[] {
+  const playable = variants.filter(isPlayable);
+  const pool = playable.length > 0 ? playable : variants;
+  const urls = [...separateSound(pool, renditions), ...soundOnly(pool), ...withVideo(pool)];
+  return [...new Map(urls.map((url) => [url.href, url])).values()];
+}
+
+/** Sound tracks of their own, of the group the richest variant uses: they cost the same few bits in all of them. */
+function separateSound(variants: readonly HlsVariant[], renditions: readonly HlsRendition[]): URL[] {
+  const byBandwidth = [...variants].sort((a, b) => b.bandwidthBps - a.bandwidthBps);
+  return byBandwidth.flatMap(({ audioGroup }) => {
+    const group = renditions.filter(({ groupId }) => groupId === audioGroup);
+    const best = group.find(({ isDefault }) => isDefault) ?? group.find(({ isAutoselect }) => isAutoselect) ?? group[0];
+    return best?.url === undefined ? [] : [best.url];
+  });
+}
+
+/** The richest within the bound first, then those beyond it from the smallest. */
+function soundOnly(variants: readonly HlsVariant[]): URL[] {
+  const candidates = variants.filter((variant) => !hasVideo(variant)).sort((a, b) => a.bandwidthBps - b.bandwidthBps);
+  const within = candidates.filter(({ bandwidthBps }) => bandwidthBps <= AUDIO_BANDWIDTH_BPS_MAX).reverse();
+  const beyond = candidates.filter(({ bandwidthBps }) => bandwidthBps > AUDIO_BANDWIDTH_BPS_MAX);
+  return [...within, ...beyond].map(({ url }) => url);
+}
+
+/** The cheapest with good sound first, then richer ones, then poorer ones. */
+function withVideo(variants: readonly HlsVariant[]): URL[] {
+  const candidates = variants.filter(hasVideo).sort((a, b) => a.bandwidthBps - b.bandwidthBps);
+  const good = candidates.filter(({ bandwidthBps }) => bandwidthBps >= VIDEO_BANDWIDTH_BPS_MIN);
+  const poor = candidates.filter(({ bandwidthBps }) => bandwidthBps < VIDEO_BANDWIDTH_BPS_MIN).reverse();
+  return [...good, ...poor].map(({ url }) => url);
+}
+
+function hasVideo({ hasResolution, codecs }: HlsVariant): boolean {
+  return hasResolution || codecs.some((codec) => !PLAYABLE_AUDIO.test(codec) && !OTHER_AUDIO.test(codec));
+}
+
+/** False when it says that all its sound is of kinds we cannot decode, or that it has none. */
+function isPlayable({ codecs }: HlsVariant): boolean {
+  return codecs.length === 0 || codecs.some((codec) => PLAYABLE_AUDIO.test(codec));
+}

@@ -1,0 +1,104 @@
+// Playlists that only name other places: M3U, PLS, and plain lists of links (protocol-v4.md section 7.3). A list stands
+// for its first link that can be loaded. Pure functions. Audio thread.
+
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import { NodeError } from "../../errors.ts";
+import { parseInputUrl } from "./http-client.ts";
+import { decodeText } from "./legacy-text.ts";
+
+/** Lavalink's names for the kinds of text that lead elsewhere; `hls` is its own kind here, `m3u` to clients. */
+export type PlaylistFormat = "hls" | "m3u" | "pls" | "plain";
+
+/** How much of a list is looked at; nobody needs the thousandth link. */
+export const LINK_LIST_BYTES_MAX = 64 * 1024;
+/** A plain list is recognised by a link in its first bytes. */
+const PLAIN_HEAD_BYTES = 1000;
+
+interface Link {
+  readonly address: string;
+  readonly title: string | undefined;
+}
+
+/** What kind of playlist begins like this, or undefined when it is none. Wants the first LINK_LIST_BYTES_MAX bytes. */
+export function playlistFormatOf(head: Uint8Array): PlaylistFormat | undefined {
+  // Media files are not decoded as text: they begin with something no playlist begins with.
+  const start = decodeText(head.subarray(0, PLAIN_HEAD_BYTES)).trimStart();
+  if (/^#EXT(M3U|INF|-X-)/.test(start)) return isHls(decodeText(head)) ? "hls" : "m3u";
+  if (/^\[playlist\]/i.test(start)) return "pls";
+  // A zero byte is never in a text, but links are in the tags of media files.
+  if (!head.subarray(0, PLAIN_HEAD_BYTES).includes(0) && /^[ \t]*(https?|icy):\/\/\S/im.test(start)) return "plain";
+  return undefined;
+}
+
+/**
+ * The first link of a list that can be loaded.
+ * @param from where the list was found: relative links count from there, and only a local list may name local files
+ * @throws NodeError "playlist-empty"
+ */
+export function firstLink(
+  bytes: Uint8Array,
+  format: Exclude<PlaylistFormat, "hls">,
+  from: PlayableInput,
+): { readonly input: PlayableInput; readonly title: string | undefined } {
+  for (const { address, title } of linksOf(decodeText(bytes), format)) {
+    const input = resolveLink(address, from);
+    if (input !== undefined) return { input, title };
+  }
+  throw new NodeError("playlist-empty", `reading a ${format} playlist: it names no address that can be loaded`);
+}
+
+/** RFC 8216 playlists are M3U with tags of this kind; no plain list has them. */
+function isHls(text: string): boolean {
+  return /^#EXT-X-/m.test(text);
+}
+
+function linksOf(text: string, format: Exclude<PlaylistFormat, "hls">): Link[] {
+  const lines = text.split(/\r\n|\n|\r/).map((line) => line.trim());
+  if (format === "m3u") return m3uLinks(lines);
+  if (format === "pls") return plsLinks(lines);
+  return lines.filter((line) => /^(https?|icy):\/\//i.test(line)).map((address) => ({ address, title: undefined }));
+}
+
+function m3uLinks(lines: readonly string[]): Link[] {
+  const links: Link[] = [];
+  let title: string | undefined;
+  for (const line of lines) {
+    if (line.startsWith("#EXTINF:")) title = line.slice(line.indexOf(",") + 1).trim() || undefined;
+    if (line === "" || line.startsWith("#")) continue;
+    links.push({ address: line, title });
+    title = undefined;
+  }
+  return links;
+}
+
+function plsLinks(lines: readonly string[]): Link[] {
+  const addresses = new Map<number, string>();
+  const titles = new Map<number, string>();
+  for (const line of lines) {
+    const match = /^(File|Title)(\d{1,6})\s*=\s*(.+)$/i.exec(line);
+    if (match === null) continue;
+    const [, name = "", number, value = ""] = match;
+    const values = name.toLowerCase() === "file" ? addresses : titles;
+    values.set(Number(number), value);
+  }
+  const numbers = [...addresses.keys()].sort((a, b) => a - b);
+  return numbers.map((number) => ({ address: addresses.get(number) ?? "", title: titles.get(number) }));
+}
+
+function resolveLink(address: string, from: PlayableInput): PlayableInput | undefined {
+  try {
+    if (from.kind === "http") {
+      return { kind: "http", url: parseInputUrl(address, parseInputUrl(from.url)).href, container: undefined };
+    }
+    if (/^(https?|icy):/i.test(address)) {
+      return { kind: "http", url: parseInputUrl(address).href, container: undefined };
+    }
+    const path = address.startsWith("file:") ? fileURLToPath(address) : resolve(dirname(from.path), address);
+    return { kind: "local", path, container: undefined };
+  } catch {
+    // Not an address; perhaps the next line is one.
+    return undefined;
+  }
+}
