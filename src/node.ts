@@ -41,85 +41,87 @@ export interface Node {
   close(): Promise<void>;
 }
 
+/** What a node consists of, in the order in which the parts are closed. */
+interface Parts {
+  readonly sessions: Sessions;
+  readonly api: Api;
+  readonly updateTimer: UpdateTimer;
+  readonly workers: WorkerPool;
+}
+
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`. */
-export async function createNode(config: NodeConfig, { logger, mediaEntry = MEDIA_ENTRY }: NodeOptions): Promise<Node> {
+export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
+  const { logger } = options;
+  const parts = await buildParts(config, options);
+  const { address: host } = config.server;
+  try {
+    const port = await parts.api.listen({ host, port: config.server.port });
+    let closing: Promise<void> | undefined;
+    return {
+      address: { host, port },
+      close: () => {
+        closing ??= closeParts(parts, logger);
+        return closing;
+      },
+    };
+  } catch (error) {
+    await closeParts(parts, logger);
+    throw new NodeError("listen-failed", `could not listen on ${host}, port ${config.server.port}`, { cause: error });
+  }
+}
+
+async function buildParts(config: NodeConfig, { logger, mediaEntry = MEDIA_ENTRY }: NodeOptions): Promise<Parts> {
   const clock = systemClock;
+  const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
-  const workers = new WorkerPool({
-    entry: mediaEntry,
-    count: config.workers.count,
-    settings: toWorkerSettings(config),
-    clock,
-    logger,
-  });
-  const sources = createBuiltinSources({
-    isEnabled: config.sources,
-    localRoots: config.local.roots,
-    probe: (input) => workers.request({ type: "probe", input }, { timeoutMs: PROBE_TIMEOUT_MS }),
-  });
-  const tracks = new TrackLoader({ sources, clock });
+  const settings = toWorkerSettings(config);
+  const workers = new WorkerPool({ entry: mediaEntry, count: config.workers.count, settings, clock, logger });
+  const tracks = buildTrackLoader(config, workers);
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
+  const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const sessions = new Sessions({
     clock,
     random: systemRandom,
     logger,
     readNodeStats: () => stats.read(),
     createPlayer: (options) =>
-      new Player({
-        ...options,
-        workers,
-        tracks,
-        updateTimer,
-        clock,
-        logger,
-        voiceConnectTimeoutMs: config.voice.connectTimeoutMs,
-      }),
+      new Player({ ...options, workers, tracks, updateTimer, clock, logger, voiceConnectTimeoutMs }),
   });
-  const info = createInfo({
-    ...(await readBuildInfo()),
-    version: VERSION,
-    sourceNames: tracks.sourceNames,
-    disabledFilters,
-  });
-  const api = new Api({
-    sessions,
-    tracks,
-    clock,
-    logger,
-    disabledFilters,
-    readInfo: () => info,
-    password: config.server.password.reveal(),
-  });
-
-  const closeAll = async () => {
-    await sessions.close();
-    await api.close();
-    updateTimer.close();
-    await workers.close();
-  };
-  const { address: host } = config.server;
-  try {
-    const port = await api.listen({ host, port: config.server.port });
-    let closing: Promise<void> | undefined;
-    return {
-      address: { host, port },
-      close: () => {
-        closing ??= closeWithin(closeAll(), logger);
-        return closing;
-      },
-    };
-  } catch (error) {
-    await closeWithin(closeAll(), logger);
-    throw new NodeError("listen-failed", `could not listen on ${host}, port ${config.server.port}`, { cause: error });
-  }
+  const build = await readBuildInfo();
+  const info = createInfo({ ...build, version: VERSION, sourceNames: tracks.sourceNames, disabledFilters });
+  const api = new Api({ sessions, tracks, clock, logger, disabledFilters, readInfo: () => info, password });
+  return { sessions, api, updateTimer, workers };
 }
 
-/** A part that hangs while closing must not keep the process from ending. */
-async function closeWithin(closing: Promise<void>, logger: Logger): Promise<void> {
-  const isClosed = await new Promise<boolean>((resolve, reject) => {
-    const timer = systemClock.after(CLOSE_TIMEOUT_MS, () => resolve(false));
-    closing.then(() => resolve(true), reject).finally(() => timer.cancel());
+function buildTrackLoader(config: NodeConfig, workers: WorkerPool): TrackLoader {
+  const sources = createBuiltinSources({
+    isEnabled: config.sources,
+    localRoots: config.local.roots,
+    probe: (input) => workers.request({ type: "probe", input }, { timeoutMs: PROBE_TIMEOUT_MS }),
   });
-  if (!isClosed) logger.warn("the node did not close everything in time", { timeoutMs: CLOSE_TIMEOUT_MS });
+  return new TrackLoader({ sources, clock: systemClock });
+}
+
+/** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
+async function closeParts({ sessions, api, updateTimer, workers }: Parts, logger: Logger): Promise<void> {
+  const closeAll = async () => {
+    for (const part of [sessions, api, updateTimer, workers]) {
+      try {
+        await part.close();
+      } catch (error) {
+        logger.error("a part of the node could not be closed", { error });
+      }
+    }
+  };
+  await new Promise<void>((resolve) => {
+    const timer = systemClock.after(CLOSE_TIMEOUT_MS, () => {
+      logger.warn("the node did not close everything in time", { timeoutMs: CLOSE_TIMEOUT_MS });
+      resolve();
+    });
+    void closeAll().then(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
 }

@@ -1,0 +1,82 @@
+import { type AddressInfo, createServer } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { createLogger } from "../../src/log.ts";
+import { createNode, type Node } from "../../src/node.ts";
+import { TestClient } from "../support/api-server.ts";
+import { buildTrack } from "../support/track-builder.ts";
+
+const PASSWORD = "a password for tests";
+const MEDIA_ENTRY = new URL("../support/worker-scripts/obedient.mjs", import.meta.url);
+
+const lines: string[] = [];
+const logger = createLogger((_level, message) => lines.push(message));
+let node: Node | undefined;
+
+afterEach(async () => {
+  await node?.close();
+  node = undefined;
+  lines.length = 0;
+});
+
+async function start(port = 0): Promise<string> {
+  const env = { LAVALINK_SERVER_PASSWORD: PASSWORD };
+  const { config } = loadConfig({ args: [`--server.port=${port}`], env, cwd: import.meta.dirname, coreCount: 3 });
+  node = await createNode(config, { logger, mediaEntry: MEDIA_ENTRY });
+  return `127.0.0.1:${node.address.port}`;
+}
+
+async function call(address: string, path: string, { method = "GET", body }: { method?: string; body?: object } = {}) {
+  const headers = { authorization: PASSWORD, "content-type": "application/json" };
+  const response = await fetch(`http://${address}${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
+}
+
+async function connect(address: string): Promise<TestClient> {
+  const headers = { authorization: PASSWORD, "user-id": "1", "client-name": "test/1" };
+  const client = new TestClient(new WebSocket(`ws://${address}/v4/websocket`, { headers }));
+  await client.until(({ op }) => op === "ready");
+  return client;
+}
+
+describe("a node", () => {
+  test("serves clients, asks a worker about tracks, and plays one", async () => {
+    const address = await start();
+    expect((await call(address, "/v4/info")).json).toMatchObject({ sourceManagers: ["http"], version: { major: 4 } });
+    const loaded = await call(address, "/v4/loadtracks?identifier=http://media.example/a");
+    expect(loaded).toEqual({ status: 200, json: { loadType: "empty", data: null } });
+    const client = await connect(address);
+    const body = { track: { encoded: buildTrack().encoded } };
+    const path = `/v4/sessions/${client.sessionId}/players/1`;
+    expect((await call(address, path, { method: "PATCH", body })).json.track.info.title).toBe("Test Title");
+    await client.until(({ type }) => type === "TrackStartEvent");
+    expect((await call(address, "/v4/stats")).json).toMatchObject({ players: 1, playingPlayers: 1 });
+    expect((await call(address, path, { method: "DELETE" })).status).toBe(204);
+    await client.until(({ type, reason }) => type === "TrackEndEvent" && reason === "stopped");
+  });
+
+  test("closes its clients' sockets with 1001 and can be closed twice", async () => {
+    const client = await connect(await start());
+    await Promise.all([node?.close(), node?.close()]);
+    expect((await client.closed).code).toBe(1001);
+    expect(lines.filter((line) => !line.startsWith("audio worker ready"))).toEqual([]);
+  });
+
+  test("that cannot listen says where, and leaves nothing running", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    await expect(start(port)).rejects.toMatchObject({
+      code: "listen-failed",
+      message: `could not listen on 127.0.0.1, port ${port}`,
+      cause: { code: "EADDRINUSE" },
+    });
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
