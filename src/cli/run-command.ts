@@ -1,7 +1,7 @@
 // Which command was asked for, and running it. Each command is imported only when it is wanted, so that `start` loads
 // nothing it does not need. Main thread.
 
-import { NodeError } from "../errors.ts";
+import { NodeError, rootCause } from "../errors.ts";
 import { closestName } from "../lib/closest-name.ts";
 import { VERSION } from "../version.ts";
 
@@ -43,7 +43,9 @@ export async function runCommand(args: readonly string[], context: CommandContex
     return await run(command, isNamed ? args.slice(1) : args, context);
   } catch (error) {
     if (!(error instanceof NodeError) || error.fault === "ourselves") throw error;
-    context.writeError(`tonearm: ${error.message}\n`);
+    const root = rootCause(error);
+    const reason = root instanceof Error && root !== error ? ` (${root.message})` : "";
+    context.writeError(`tonearm: ${error.message}${reason}\n`);
     return 1;
   }
 }

@@ -8,7 +8,7 @@ import { VERSION } from "../../version.ts";
 import type { CommandContext } from "../run-command.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
-import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck } from "./sound-checks.ts";
+import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck, vorbisCheck } from "./sound-checks.ts";
 
 /** Runs every check. Resolves with 0 when none failed, else 1. */
 export async function runDoctor(args: readonly string[], context: CommandContext): Promise<number> {
@@ -68,6 +68,7 @@ function machineChecks(): Check[] {
     udpRouteCheck(),
     opusCheck,
     ...Object.entries(SAMPLE_STREAMS).map(([name, stream]) => decoderCheck(name, stream)),
+    vorbisCheck,
     encryptionCheck,
     daveCheck,
     clockCheck,
@@ -80,7 +81,6 @@ const STEREO = { sampleRateHz: 48_000, channelCount: 2, description: undefined, 
 const SAMPLE_STREAMS: Readonly<Record<string, AudioStream>> = {
   MP3: { ...STEREO, codec: "mp3" },
   FLAC: { ...STEREO, codec: "flac" },
-  Vorbis: { ...STEREO, codec: "vorbis" },
   // AudioSpecificConfig: AAC-LC, 48 kHz, two channels.
   AAC: { ...STEREO, codec: "aac", description: Uint8Array.of(0x11, 0x90) },
 };

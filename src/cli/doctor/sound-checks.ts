@@ -12,6 +12,8 @@ const TICKS = 50;
 /** The promise of a quiet machine (design.md section 1). */
 const LATENESS_P99_GOOD_MS = 5;
 
+const LOADED: CheckResult = { status: "ok", found: "the decoder loads" };
+
 /** Without this one there is no sound at all; the others cost the formats that use them. */
 export const opusCheck: Check = {
   name: "Opus",
@@ -35,10 +37,22 @@ export function decoderCheck(name: string, stream: AudioStream): Check {
         if (error instanceof NodeError && error.code === "codec-unavailable") return unavailable(name);
         throw error;
       }
-      return { status: "ok", found: "the decoder loads" };
+      return LOADED;
     },
   };
 }
+
+/** The package itself: our decoder wants the headers of a real stream before it does anything. */
+export const vorbisCheck: Check = {
+  name: "Vorbis",
+  async run() {
+    const { OggVorbisDecoder } = await import("@wasm-audio-decoders/ogg-vorbis");
+    const decoder = new OggVorbisDecoder();
+    await decoder.ready;
+    decoder.free();
+    return LOADED;
+  },
+};
 
 export const daveCheck: Check = {
   name: "DAVE",

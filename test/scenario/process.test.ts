@@ -1,0 +1,94 @@
+// The real process, as an operator runs it: starts, serves, says its password once, closes on a signal.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+
+const BIN = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+interface Running {
+  readonly child: ChildProcess;
+  output(): string;
+  /** Resolves with the match once the output has it; rejects when the process ends without. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  readonly exited: Promise<number | null>;
+}
+
+function run(args: readonly string[], config = ""): Running {
+  const cwd = mkdtempSync(join(tmpdir(), "tonearm-"));
+  writeFileSync(join(cwd, "tonearm.yml"), config);
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
+  let output = "";
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data: Buffer) => {
+      output += data.toString();
+      for (const look of waiting) look();
+    });
+  }
+  const exited = once(child, "close").then(([code]: (number | null)[]) => code ?? null);
+  const until = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(output);
+        if (match !== null) resolve(match);
+      };
+      waiting.add(look);
+      look();
+      exited.then(() => reject(new Error(`ended without ${pattern}: ${output}`)));
+    });
+  return { child, output: () => output, until, exited };
+}
+
+const LISTENING = /listening on (http:\/\/127\.0\.0\.1:\d+)/;
+
+test.each(["SIGINT", "SIGTERM"] as const)("serves its version and closes with status 0 on %s", async (signal) => {
+  const node = run(["start", "--server.port=0"]);
+  const [, url] = await node.until(LISTENING);
+  expect(await (await fetch(`${url}/version`)).text()).toMatch(/^\d+\.\d+\.\d+/);
+  node.child.kill(signal);
+  expect(await node.exited).toBe(0);
+  expect(node.output()).toMatch(/closing signal=SIG(INT|TERM)[\s\S]*closed/);
+});
+
+test("the generated password is shown once and is the one that works", async () => {
+  const node = run(["--server.port=0"]);
+  const [, url] = await node.until(LISTENING);
+  const [, password = ""] = await node.until(/password for clients is {2}(\S+)/);
+  const status = async (authorization: string) =>
+    (await fetch(`${url}/v4/info`, { headers: { authorization } })).status;
+  expect([await status(password), await status(`${password}x`)]).toEqual([200, 403]);
+  expect(node.output().split(password)).toHaveLength(2);
+});
+
+test("a configured password is never shown", async () => {
+  const node = run(["--server.port=0"], "lavalink.server.password: hunter2hunter2");
+  await node.until(LISTENING);
+  node.child.kill("SIGTERM");
+  await node.exited;
+  expect(node.output()).not.toContain("hunter2");
+});
+
+test("a wrong configuration ends with status 1 and says where the mistake is", async () => {
+  const node = run(["start"], "server:\n  port: here\n");
+  expect(await node.exited).toBe(1);
+  expect(node.output()).toContain("tonearm.yml:2:9: server.port: expected a whole number");
+});
+
+test("a port that is taken ends with status 1 and says so", async () => {
+  const first = run(["--server.port=0"]);
+  const [, url = ""] = await first.until(LISTENING);
+  const second = run([`--server.port=${new URL(url).port}`]);
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toMatch(/could not listen on 127\.0\.0\.1.*EADDRINUSE/);
+});

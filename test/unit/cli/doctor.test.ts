@@ -1,0 +1,87 @@
+import { createServer } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { checkLine, within } from "../../../src/cli/doctor/check.ts";
+import { dnsCheck, portCheck, udpCheck, udpRouteCheck } from "../../../src/cli/doctor/network-checks.ts";
+import { runDoctor } from "../../../src/cli/doctor/run-doctor.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+
+const servers: ReturnType<typeof createServer>[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+function serverConfig(port: number) {
+  return loadConfig({ args: [`--server.port=${port}`], env: {}, cwd: "/", readFile: () => undefined }).config.server;
+}
+
+async function takenPort(): Promise<number> {
+  const server = createServer();
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+const noName = () => Promise.reject(new Error("ENOTFOUND"));
+
+describe("doctor", () => {
+  test("a port that another program has fails, with advice", async () => {
+    const result = await portCheck(serverConfig(await takenPort())).run();
+    expect(result).toMatchObject({ status: "fail", advice: expect.stringContaining("another program") });
+  });
+
+  test("a free port is fine", async () => {
+    expect(await portCheck(serverConfig(0)).run()).toMatchObject({ status: "ok" });
+  });
+
+  test("a machine without network is warned of, not failed", async () => {
+    expect(await dnsCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
+    expect(await udpRouteCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
+  });
+
+  test("a way out is found without sending anything", async () => {
+    expect(await udpRouteCheck(async () => "127.0.0.1").run()).toMatchObject({ status: "ok" });
+  });
+
+  test("a datagram on loopback arrives", async () => {
+    expect(await udpCheck.run()).toMatchObject({ status: "ok" });
+  });
+
+  test("prints one line per check and fails for a wrong configuration", async () => {
+    let output = "";
+    const write = (text: string) => {
+      output += text;
+    };
+    const status = await runDoctor(["--tonearm.workers.count=many"], { cwd: "/nowhere", write, writeError: write });
+    expect(status).toBe(1);
+    expect(output).toMatch(/^fail {2}configuration .*mistake/m);
+    for (const name of [
+      "Node.js",
+      "DNS",
+      "UDP",
+      "Opus",
+      "MP3",
+      "FLAC",
+      "Vorbis",
+      "AAC",
+      "encryption",
+      "DAVE",
+      "clock",
+    ]) {
+      expect(output, name).toMatch(new RegExp(`^(ok|warn) +${name} `, "m"));
+    }
+  });
+
+  test("a line is status, name, what was found and what to do", () => {
+    expect(checkLine("port", { status: "fail", found: "taken", advice: "free it" })).toBe(
+      "fail  port            taken: free it",
+    );
+  });
+
+  test("a check that takes too long is given up", async () => {
+    await expect(within(new Promise(() => undefined), 1, "no answer")).rejects.toThrow("no answer");
+    await expect(within(Promise.resolve(3), 1000, "no answer")).resolves.toBe(3);
+  });
+});
