@@ -1,0 +1,136 @@
+// How near a recording is to its original: finds the delay between them (to a fraction of a sample), fits the level, and
+// says what is left over.
+
+import { fourierTransform } from "./fourier.ts";
+
+export interface Alignment {
+  /** How much later the sound is in `heard` than in `reference`, in samples, with fractions. */
+  readonly delaySamples: number;
+  /** 1: the same but for level; 0: nothing in common. */
+  readonly correlation: number;
+}
+
+export interface CompareOptions {
+  /** Largest delay looked for, either way. Default 48000. */
+  readonly delaySamplesMax?: number;
+}
+
+/** Finds where `heard` fits `reference` best. Undefined when either is silent. */
+export function align(
+  reference: Float32Array,
+  heard: Float32Array,
+  options: CompareOptions = {},
+): Alignment | undefined {
+  const delayMax = Math.min(options.delaySamplesMax ?? 48_000, reference.length + heard.length - 1);
+  const products = crossCorrelate(reference, heard);
+  const at = (delay: number) => products[(delay + products.length) % products.length]!;
+  let best = 0;
+  for (let distance = 0; distance <= delayMax; distance++) {
+    // From the middle outwards, so that of equal fits (periodic sound) the nearest wins.
+    for (const delay of [distance, -distance]) {
+      if (at(delay) > at(best) * (1 + 1e-9)) best = delay;
+    }
+  }
+  const norm = Math.sqrt(energy(reference) * energy(heard));
+  if (norm === 0 || at(best) <= 0) return undefined;
+  // A parabola through the three highest points gives the fraction.
+  const [before, peak, after] = [at(best - 1), at(best), at(best + 1)];
+  const curve = before - 2 * peak + after;
+  const fraction = curve < 0 ? (0.5 * (before - after)) / curve : 0;
+  return { delaySamples: best + fraction, correlation: Math.min(1, peak / norm) };
+}
+
+/**
+ * Signal-to-noise of `heard` against `reference` in dB after alignment and level fit, over the part both cover. -Infinity
+ * when they have nothing in common; about 140 is the most this can measure.
+ */
+export function signalToNoiseDb(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): number {
+  const alignment = align(reference, heard, options);
+  if (alignment === undefined) return Number.NEGATIVE_INFINITY;
+  // The parabola is not exact: try nearby fractions and keep the best.
+  let best = Number.NEGATIVE_INFINITY;
+  let centre = alignment.delaySamples;
+  for (let step = 0.1; step > 0.0005; step /= 3) {
+    let bestDelay = centre;
+    for (let delay = centre - 4 * step; delay <= centre + 4 * step; delay += step) {
+      const ratio = ratioAtDelayDb(reference, heard, delay);
+      if (ratio <= best) continue;
+      best = ratio;
+      bestDelay = delay;
+    }
+    centre = bestDelay;
+  }
+  const whole = ratioAtDelayDb(reference, heard, Math.round(alignment.delaySamples));
+  return Math.max(best, whole);
+}
+
+/** Effective level in dB relative to a full-scale square wave (a full-scale sine is -3.01). */
+export function levelDb(samples: Float32Array): number {
+  return 10 * Math.log10(energy(samples) / samples.length);
+}
+
+/** Taps on each side when sound is moved by a fraction of a sample. */
+const SHIFT_TAPS = 24;
+/** At most this many samples, from the middle, are compared: enough for any judgement. */
+const COMPARED_SAMPLES_MAX = 24_000;
+
+function ratioAtDelayDb(reference: Float32Array, heard: Float32Array, delay: number): number {
+  const whole = Math.floor(delay);
+  const taps = fractionTaps(delay - whole);
+  let start = Math.max(whole + SHIFT_TAPS, 0);
+  let end = Math.min(heard.length, reference.length + whole - SHIFT_TAPS);
+  if (end - start < 480) return Number.NEGATIVE_INFINITY;
+  const surplus = Math.max(0, end - start - COMPARED_SAMPLES_MAX);
+  start += Math.floor(surplus / 2);
+  end -= Math.ceil(surplus / 2);
+  let [rr, rh, hh] = [0, 0, 0];
+  for (let position = start; position < end; position++) {
+    let value = 0;
+    for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * reference[position - whole + tap - SHIFT_TAPS]!;
+    const other = heard[position]!;
+    rr += value * value;
+    rh += value * other;
+    hh += other * other;
+  }
+  if (rr === 0 || hh === 0 || rh <= 0) return Number.NEGATIVE_INFINITY;
+  const signal = (rh * rh) / rr;
+  return 10 * Math.log10(signal / Math.max(hh - signal, signal * 1e-14));
+}
+
+/** A windowed sinc that delays by `fraction` (0 to 1) of a sample. */
+function fractionTaps(fraction: number): Float64Array {
+  if (fraction === 0) return Float64Array.from({ length: 2 * SHIFT_TAPS }, (_, tap) => (tap === SHIFT_TAPS ? 1 : 0));
+  return Float64Array.from({ length: 2 * SHIFT_TAPS }, (_, tap) => {
+    const time = tap - SHIFT_TAPS + fraction;
+    const window = Math.cos((Math.PI * time) / (2 * SHIFT_TAPS + 2)) ** 2;
+    return (window * Math.sin(Math.PI * time)) / (Math.PI * time || 1) + (time === 0 ? 1 : 0);
+  });
+}
+
+/** Element d (or length + d for negative d) is the sum of reference[n] * heard[n + d]. */
+function crossCorrelate(reference: Float32Array, heard: Float32Array): Float64Array {
+  const length = 2 ** Math.ceil(Math.log2(reference.length + heard.length));
+  const real = new Float64Array(length);
+  const imaginary = new Float64Array(length);
+  // Both in one transform: reference in the real part, heard in the imaginary one.
+  real.set(reference);
+  imaginary.set(heard);
+  fourierTransform(real, imaginary);
+  const productReal = new Float64Array(length);
+  const productImaginary = new Float64Array(length);
+  for (let index = 0; index < length; index++) {
+    const mirror = (length - index) % length;
+    const a = [(real[index]! + real[mirror]!) / 2, (imaginary[index]! - imaginary[mirror]!) / 2] as const;
+    const b = [(imaginary[index]! + imaginary[mirror]!) / 2, (real[mirror]! - real[index]!) / 2] as const;
+    productReal[index] = a[0] * b[0] + a[1] * b[1];
+    productImaginary[index] = a[0] * b[1] - a[1] * b[0];
+  }
+  fourierTransform(productReal, productImaginary, { isInverse: true });
+  return productReal.map((value) => value / length);
+}
+
+function energy(samples: Float32Array): number {
+  let sum = 0;
+  for (const value of samples) sum += value * value;
+  return sum;
+}
