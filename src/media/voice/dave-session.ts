@@ -256,7 +256,7 @@ export class DaveSession {
   #isTimelyAppend(proposals: Buffer): boolean {
     const header = readFirstMlsHeader(proposals);
     if (header === undefined || this.#memory.hasSeen(proposals)) return false;
-    if (!this.#followGroupId(header.groupId)) return false;
+    this.#learnGroupId(header.groupId);
     const epoch = this.#mls?.epoch ?? undefined;
     if (epoch === undefined || header.epoch < epoch) return false;
     if (header.epoch === epoch) return true;
@@ -310,9 +310,13 @@ export class DaveSession {
       if (isInGroup) this.#recover(transitionId, "unreadable commit");
       return;
     }
-    if (this.#channelId === UNKNOWN_CHANNEL_ID && !this.#followGroupId(header.groupId)) return;
+    if (this.#channelId === UNKNOWN_CHANNEL_ID) this.#learnGroupId(header.groupId);
     // Of the past or repeated; or of a group we are not in yet, which our Welcome will bring.
     if (header.epoch < (this.#mls.epoch ?? 0n) || (!isInGroup && header.epoch > 0n)) return;
+    if (isInGroup && !this.#isForOurGroup(header.groupId)) {
+      this.#recover(transitionId, "joined under another group id");
+      return;
+    }
     const whose = this.#memory.whose(commit);
     // The library merges the commit it made last, whichever is announced: an earlier one would lead us astray.
     if (whose === "outdated") this.#recover(transitionId, "an outdated commit was announced");
@@ -364,8 +368,8 @@ export class DaveSession {
       this.#mls?.processWelcome(welcome);
       return;
     }
-    // It answers the key package from before the channel id was known. That session can send but not follow commits:
-    // the next group change replaces it (`#followGroupId`), unheard.
+    // It answers the key package from before the channel id was known. That session can send but not follow commits: the
+    // next one makes us join anew, unheard.
     this.#placeholder.processWelcome(welcome);
     this.#mls = this.#placeholder;
   }
@@ -509,21 +513,20 @@ export class DaveSession {
     });
   }
 
-  /**
-   * Compares the group a message is for with ours; the gateway knows better than the client did. False when the message
-   * cannot be used because we have to join that group first.
-   */
-  #followGroupId(groupId: bigint): boolean {
-    if (this.#mls === undefined || BigInt(this.#mls.channelId) === groupId) return true;
+  /** True when the MLS session was made with the id of this group, by which it judges commits. */
+  #isForOurGroup(groupId: bigint): boolean {
+    return this.#mls !== undefined && BigInt(this.#mls.channelId) === groupId;
+  }
+
+  /** Takes over the group id the gateway uses: it knows better than the client did. */
+  #learnGroupId(groupId: bigint): void {
+    if (this.#mls === undefined || this.#isForOurGroup(groupId)) return;
     this.#channelId = groupId.toString();
-    if (this.#mls.ready) {
-      this.#recover(this.#lastTransitionId, "joined before the channel id was known");
-      return false;
-    }
+    // In a group already: its proposals can be answered, its next commit makes us join anew.
+    if (this.#mls.ready) return;
     this.#placeholder ??= this.#mls;
     this.#mls = this.#createMls();
     this.#applyExternalSender(this.#mls);
-    return true;
   }
 
   #armGroupTimer(): void {
