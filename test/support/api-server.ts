@@ -101,31 +101,39 @@ export class ApiServer {
     return new Promise((resolve, reject) => {
       const request = httpRequest({ host: "127.0.0.1", port: this.port, method, path, headers, agent: false });
       request.on("error", reject);
-      request.on("response", (response) => {
-        let received = "";
-        response.setEncoding("utf8");
-        response.on("data", (chunk: string) => {
-          received += chunk;
-        });
-        response.on("end", () => {
-          const { statusCode = 0, headers: answered } = response;
-          resolve({ status: statusCode, headers: answered, body: received, json: parseOrUndefined(received) });
-        });
-      });
+      request.on("response", (response) => void readAnswer(response).then(resolve));
       request.end(text);
     });
   }
 
-  /** Opens a WebSocket and waits for `ready`, or rejects with the status that was answered instead. */
+  /** Opens a WebSocket as a well-behaved client does and waits for `ready`. */
   async connect(headers: Readonly<Record<string, string>> = {}): Promise<TestClient> {
-    const client = new TestClient(
-      new WebSocket(`ws://127.0.0.1:${this.port}/v4/websocket`, {
-        headers: { Authorization: PASSWORD, "User-Id": "1", "Client-Name": "test/1", ...headers },
-      }),
-    );
-    this.#clients.push(client);
-    await client.ready;
+    const { client, answer } = await this.handshake({
+      headers: { Authorization: PASSWORD, "User-Id": "1", "Client-Name": "test/1", ...headers },
+    });
+    if (client === undefined) throw new Error(`the handshake was answered with ${answer.status}`);
+    await client.until(({ op }) => op === "ready");
     return client;
+  }
+
+  /** Asks for a WebSocket with exactly these headers. `client` is undefined when that was refused. */
+  handshake(options: {
+    path?: string;
+    headers: Readonly<Record<string, string>>;
+  }): Promise<{ answer: Answer; client: TestClient | undefined }> {
+    const url = `ws://127.0.0.1:${this.port}${options.path ?? "/v4/websocket"}`;
+    const socket = new WebSocket(url, { headers: options.headers });
+    const client = new TestClient(socket);
+    this.#clients.push(client);
+    return new Promise((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("upgrade", ({ headers }) => {
+        resolve({ answer: { status: 101, headers, body: "", json: undefined }, client });
+      });
+      socket.on("unexpected-response", (_request, response) => {
+        void readAnswer(response).then((answer) => resolve({ answer, client: undefined }));
+      });
+    });
   }
 
   async close(): Promise<void> {
@@ -139,8 +147,8 @@ export class TestClient {
   readonly socket: WebSocket;
   /** Everything received, parsed, oldest first. */
   readonly messages: Parsed[] = [];
-  readonly ready: Promise<void>;
   readonly closed: Promise<{ code: number; reason: string }>;
+  /** The headers of the 101. */
   handshake: IncomingHttpHeaders = {};
   #onMessage: () => void = () => undefined;
 
@@ -155,11 +163,6 @@ export class TestClient {
     });
     this.closed = new Promise((resolve) => {
       socket.on("close", (code, reason) => resolve({ code, reason: String(reason) }));
-    });
-    this.ready = new Promise((resolve, reject) => {
-      socket.on("error", reject);
-      socket.on("unexpected-response", (_request, response) => reject(new Error(`answered ${response.statusCode}`)));
-      void this.until((message) => message.op === "ready").then(() => resolve());
     });
   }
 
@@ -206,6 +209,13 @@ function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadR
   };
   return (options) =>
     new Player({ ...options, workers, tracks, updateTimer, clock, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  let body = "";
+  response.setEncoding("utf8");
+  for await (const chunk of response) body += chunk;
+  return { status: response.statusCode ?? 0, headers: response.headers, body, json: parseOrUndefined(body) };
 }
 
 function parseOrUndefined(text: string): unknown {

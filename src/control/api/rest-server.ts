@@ -34,11 +34,11 @@ export interface RestRequest {
   body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
 }
 
-/** What a handler answers: JSON with 200, nothing with 204, or text of a type. */
+/** What a handler answers: JSON with 200, nothing, or text of a type. Failures are thrown. */
 export type RestAnswer =
   | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "empty"; readonly status: 200 | 204 }
-  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: 200 | 400 | 405 };
+  | { readonly kind: "empty"; readonly status: number }
+  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
 
 export interface RestRoute {
   readonly method: Method;
@@ -94,6 +94,8 @@ function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOp
     method: route.method === "ANY" ? app.supportedMethods : route.method,
     url: route.path,
     onRequest: async (request, reply) => {
+      // The router takes `//` for a segment without letters; there is no such path.
+      if (Object.values(restRequest(request).segments).includes("")) return reply.callNotFound();
       if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
       return undefined;
     },

@@ -73,12 +73,13 @@ export class WebSocketEndpoint {
       });
   }
 
-  /** What a plain HTTP request to our path is told. */
+  /** What a request to our path that asks for no upgrade is told. */
   answerPlainRequest(method: string, headers: IncomingMessage["headers"]): RestAnswer {
-    const contentType = "text/plain;charset=UTF-8";
-    if (readUserId(headers["user-id"]) === undefined) return { kind: "text", status: 400, text: "", contentType };
-    if (method !== "GET") return { kind: "text", status: 405, text: "", contentType };
-    return { kind: "text", status: 400, text: 'Can "Upgrade" only to "WebSocket".', contentType };
+    if (this.#options.checkPassword(headers.authorization) !== "granted") return { kind: "empty", status: 401 };
+    if (readUserId(headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
+    if (method !== "GET") return { kind: "empty", status: 405 };
+    const text = 'Can "Upgrade" only to "WebSocket".';
+    return { kind: "text", status: 400, text, contentType: "text/plain;charset=UTF-8" };
   }
 
   #check({ headers }: IncomingMessage): Refusal | undefined {

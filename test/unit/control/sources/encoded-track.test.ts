@@ -5,6 +5,7 @@ import { type TrackDetails, type TrackInfo, UNKNOWN_LENGTH_MS } from "../../../.
 import { NodeError } from "../../../../src/errors.ts";
 import { stringifyJson } from "../../../../src/lib/json.ts";
 import { readLines } from "../../../support/golden.ts";
+import { seededRandom } from "../../../support/seeded-random.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 // The vectors of protocol-v4.md section 5.5.
@@ -128,7 +129,7 @@ describe("refusing", () => {
   test("any bytes end in a track or in the one error, never in another", () => {
     const seed = Date.now() % 2 ** 32;
     console.log(`seed ${seed}`);
-    const random = mulberry32(seed);
+    const random = seededRandom(seed);
     const samples = [SONG_V3, SONG_V2, SONG_V1, ODD_TITLE, RADIO, LOCAL].map((text) => Buffer.from(text, "base64"));
     for (let round = 0; round < 5000; round++) {
       const bytes = Buffer.from(samples[round % samples.length]!); // the index is within
@@ -209,15 +210,4 @@ describe("recorded tracks", () => {
 
 function encodedWith(info: Partial<TrackInfo>): string {
   return buildTrack(info).encoded;
-}
-
-/** A small seeded generator. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { checkedFilterSettings, filtersBody } from "../../../../src/control/api/filter-settings.ts";
+import { parseJson } from "../../../../src/lib/json.ts";
+
+function settingsOf(text: string): unknown {
+  return checkedFilterSettings(filtersBody.parse(parseJson(text)));
+}
+
+describe("filters", () => {
+  test("are filled in with their defaults", () => {
+    const body =
+      '{"karaoke":{},"timescale":{},"tremolo":{},"vibrato":{},"distortion":{},"rotation":{},"channelMix":{},"lowPass":{}}';
+    expect(settingsOf(body)).toEqual({
+      karaoke: { level: 1, monoLevel: 1, filterBand: 220, filterWidth: 100 },
+      timescale: { speed: 1, pitch: 1, rate: 1 },
+      tremolo: { frequency: 2, depth: 0.5 },
+      vibrato: { frequency: 2, depth: 0.5 },
+      distortion: {
+        sinOffset: 0,
+        sinScale: 1,
+        cosOffset: 0,
+        cosScale: 1,
+        tanOffset: 0,
+        tanScale: 1,
+        offset: 0,
+        scale: 1,
+      },
+      rotation: { rotationHz: 0 },
+      channelMix: { leftToLeft: 1, leftToRight: 0, rightToLeft: 0, rightToRight: 1 },
+      lowPass: { smoothing: 20 },
+    });
+  });
+
+  test("that are null or unknown are left out", () => {
+    expect(settingsOf('{"karaoke":null,"echo":{"delay":1},"pluginFilters":{"echo":{}},"timescale":null}')).toEqual({});
+  });
+
+  test("keep what 32 bits can hold, and doubles whole", () => {
+    expect(settingsOf('{"volume":0.1,"timescale":{"speed":1.1,"pitch":1e-7,"rate":100000000.0}}')).toEqual({
+      volume: 0.1,
+      timescale: { speed: 1.1, pitch: 1e-7, rate: 1e8 },
+    });
+    expect(settingsOf('{"karaoke":{"level":0.3333333333,"filterBand":123456789}}')).toMatchObject({
+      karaoke: { level: 0.33333334, filterBand: 123456792 },
+    });
+  });
+
+  test("a band without a gain has the gain 1", () => {
+    expect(settingsOf('{"equalizer":[{"band":1},{"band":"2","gain":"0.5"}]}')).toEqual({
+      equalizer: [
+        { band: 1, gain: 1 },
+        { band: 2, gain: 0.5 },
+      ],
+    });
+  });
+
+  test("of depth 0 are off, whatever else they say", () => {
+    expect(settingsOf('{"tremolo":{"depth":0,"frequency":0},"vibrato":{"depth":0,"frequency":99}}')).toEqual({
+      tremolo: { depth: 0, frequency: 0 },
+      vibrato: { depth: 0, frequency: 99 },
+    });
+  });
+
+  test.each([
+    ["volume", "0", "5", "-0.01", "5.01"],
+    ["equalizer.band", "0", "14", "-1", "15"],
+    ["equalizer.gain", "-0.25", "1", "-0.26", "1.01"],
+    ["karaoke.level", "0", "1", "-0.01", "1.01"],
+    ["karaoke.monoLevel", "0", "1", "-0.01", "1.01"],
+    ["timescale.speed", "0.001", "100", "0", "-1"],
+    ["timescale.pitch", "0.001", "100", "0", "-1"],
+    ["timescale.rate", "0.001", "100", "0", "-1"],
+    ["tremolo.frequency", "0.001", "100", "0", "-1"],
+    ["tremolo.depth", "0", "1", "-0.01", "1.01"],
+    ["vibrato.frequency", "0.001", "14", "0", "14.01"],
+    ["vibrato.depth", "0", "1", "-0.01", "1.01"],
+    ["channelMix.leftToRight", "0", "1", "-0.01", "1.01"],
+  ])("%s goes from %s to %s, not to %s or %s", (path, ...[low = "", high = "", below = "", above = ""]) => {
+    for (const value of [low, high]) expect(() => settingsOf(bodyFor(path, value))).not.toThrow();
+    for (const value of [below, above]) expect(() => settingsOf(bodyFor(path, value))).toThrow(`but is ${value}`);
+  });
+
+  test.each([
+    '{"volume":null}',
+    '{"equalizer":null}',
+    '{"equalizer":[{"gain":1}]}',
+    '{"timescale":{"speed":null}}',
+    '{"karaoke":"x"}',
+    '{"karaoke":[]}',
+    '{"pluginFilters":[]}',
+    '{"volume":"NaN"}',
+    '{"volume":1e39}',
+    '{"volume":true}',
+    '{"equalizer":[{"band":1.0}]}',
+  ])("%s is of the wrong type", (body) => {
+    expect(filtersBody.safeParse(parseJson(body)).success).toBe(false);
+  });
+});
+
+function bodyFor(path: string, value: string): string {
+  const [filter, member] = path.split(".");
+  if (member === undefined) return `{"${filter}":${value}}`;
+  if (filter === "equalizer") return `{"equalizer":[{"band":1,"gain":0,"${member}":${value}}]}`;
+  return `{"${filter}":{"${member}":${value}}}`;
+}

@@ -1,0 +1,199 @@
+import { connect as connectTcp } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
+import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+
+let server: ApiServer;
+let players: FakeSessionPlayer[];
+
+beforeEach(async () => {
+  players = [];
+  server = await ApiServer.start({
+    createPlayer: (options) => {
+      const player = new FakeSessionPlayer(options);
+      players.push(player);
+      return player;
+    },
+  });
+});
+
+afterEach(() => server.close());
+
+async function resumable(): Promise<{ client: TestClient; player: FakeSessionPlayer }> {
+  const client = await server.connect();
+  await server.request("PATCH", `/v4/sessions/${client.sessionId}`, { body: { resuming: true, timeout: 60 } });
+  await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/7`, { body: {} });
+  return { client, player: players.at(-1)! }; // made by the request
+}
+
+/** Drops the TCP connection and waits until the server has noticed. */
+async function drop(client: TestClient): Promise<void> {
+  const session = server.sessions.get(client.sessionId)!; // it is connected
+  client.socket.terminate();
+  while (session.isConnected) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("resuming over a real socket", () => {
+  test("gives the session back with what was missed", async () => {
+    const { client, player } = await resumable();
+    await drop(client);
+    expect((await server.request("GET", `/v4/sessions/${client.sessionId}/players`)).status).toBe(404);
+    player.say(1);
+    player.say(2);
+    const next = await server.connect({ "Session-Id": client.sessionId });
+    expect(next.handshake["session-resumed"]).toBe("true");
+    await next.until(({ op }) => op === "playerUpdate");
+    expect(next.messages.map(({ op }) => op)).toEqual(["ready", "event", "event", "playerUpdate"]);
+    expect(next.messages[0]).toEqual({ op: "ready", resumed: true, sessionId: client.sessionId });
+    const players = await server.request("GET", `/v4/sessions/${client.sessionId}/players`);
+    expect(players.json).toHaveLength(1);
+  });
+
+  test("any close code of the client will do, and another User-Id and name are ignored", async () => {
+    const { client } = await resumable();
+    client.socket.close(4000, "bye");
+    await client.closed;
+    const next = await server.connect({ "Session-Id": client.sessionId, "User-Id": "99", "Client-Name": "other" });
+    expect(next.sessionId).toBe(client.sessionId);
+    expect(server.sessions.get(client.sessionId)).toMatchObject({ userId: "1", clientName: "test/1" });
+  });
+
+  test("a session that is gone gives a new one", async () => {
+    const client = await server.connect();
+    await drop(client);
+    const next = await server.connect({ "Session-Id": client.sessionId });
+    expect(next.handshake["session-resumed"]).toBe("false");
+    expect(next.sessionId).not.toBe(client.sessionId);
+  });
+
+  test("of two that ask for the same session one gets it", async () => {
+    const { client } = await resumable();
+    await drop(client);
+    const asked = { "Session-Id": client.sessionId };
+    const both = await Promise.all([server.connect(asked), server.connect(asked)]);
+    expect(both.map(({ handshake }) => handshake["session-resumed"]).sort()).toEqual(["false", "true"]);
+  });
+
+  test("a handshake that breaks half way leaves the session waiting", async () => {
+    const { client } = await resumable();
+    await drop(client);
+    const lines = [
+      "GET /v4/websocket HTTP/1.1",
+      "Host: localhost",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      `Authorization: ${PASSWORD}`,
+      "User-Id: 1",
+      `Session-Id: ${client.sessionId}`,
+    ];
+    // No Sec-WebSocket-Key: refused by the protocol, after ours has looked at the session.
+    const answer = await exchange(`${lines.join("\r\n")}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\nLavalink-Api-Version: 4\r\n/);
+    const next = await server.connect({ "Session-Id": client.sessionId });
+    expect(next.handshake["session-resumed"]).toBe("true");
+  });
+});
+
+describe("a session whose socket is still open", () => {
+  test("stays with its client while that answers", async () => {
+    const { client } = await resumable();
+    const next = await server.connect({ "Session-Id": client.sessionId });
+    expect(next.handshake["session-resumed"]).toBe("false");
+    expect(next.sessionId).not.toBe(client.sessionId);
+    await client.flushed();
+  });
+
+  test("goes to the returning client of the same user when the old socket is dead", async () => {
+    const { client, player } = await resumable();
+    // As with a connection that broke on the way: nothing is read any more, nothing is closed.
+    client.socket.pause();
+    player.say(1);
+    const next = await server.connect({ "Session-Id": client.sessionId });
+    expect(next.handshake["session-resumed"]).toBe("true");
+    player.say(2);
+    await next.until(({ thresholdMs }) => thresholdMs === 2);
+  });
+
+  test("never goes to another user", async () => {
+    const { client } = await resumable();
+    client.socket.pause();
+    const next = await server.connect({ "Session-Id": client.sessionId, "User-Id": "2" });
+    expect(next.handshake["session-resumed"]).toBe("false");
+    expect(server.sessions.connected(client.sessionId)).toBeDefined();
+  });
+});
+
+describe("the connection itself", () => {
+  test("compression is not agreed on", async () => {
+    const client = await server.connect();
+    expect(client.handshake["sec-websocket-extensions"]).toBeUndefined();
+  });
+
+  test("the end of the node closes with 1001", async () => {
+    const client = await server.connect();
+    await server.sessions.close();
+    expect(await client.closed).toEqual({ code: 1001, reason: "" });
+  });
+
+  test("a message beyond the bound closes with 1009", async () => {
+    const client = await server.connect();
+    client.socket.send("x".repeat(1024 * 1024 + 1));
+    expect((await client.closed).code).toBe(1009);
+  });
+
+  test("without an upgrade it says what it is for", async () => {
+    const headers = { "User-Id": "1" };
+    const plain = await server.request("GET", "/v4/websocket", { headers });
+    expect([plain.status, plain.body]).toEqual([400, 'Can "Upgrade" only to "WebSocket".']);
+    expect((await server.request("POST", "/v4/websocket", { headers })).status).toBe(405);
+    expect((await server.request("GET", "/v4/websocket")).status).toBe(400);
+    expect((await server.request("GET", "/v4/websocket", { password: null })).status).toBe(401);
+    expect((await server.request("GET", "/v4/websocket", { password: "wrong" })).status).toBe(401);
+  });
+});
+
+describe("upgrades to something else", () => {
+  test("are not taken, and the request is answered with its body", async () => {
+    const client = await server.connect();
+    const body = JSON.stringify({ timeout: 7 });
+    const answer = await exchange(
+      [
+        `PATCH /v4/sessions/${client.sessionId} HTTP/1.1`,
+        "Host: localhost",
+        "Connection: Upgrade, HTTP2-Settings",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AAMAAABkAAQAAP__",
+        `Authorization: ${PASSWORD}`,
+        "Content-Type: application/json",
+        `Content-Length: ${body.length}`,
+        "",
+        `${body}GET /version HTTP/1.1`,
+        "Host: localhost",
+        "Connection: close",
+        "",
+        "",
+      ].join("\r\n"),
+    );
+    expect(answer).toContain('{"resuming":false,"timeout":7}');
+    // The connection goes on as usual: the next request on it is answered too.
+    expect(answer.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
+  });
+});
+
+test("bytes that are no HTTP are answered with our header", async () => {
+  expect(await exchange("nonsense\r\n\r\n")).toMatch(/^HTTP\/1.1 400 Bad Request\r\nLavalink-Api-Version: 4\r\n/);
+});
+
+/** Sends raw bytes and gives back everything received until the server closes. */
+function exchange(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp(server.port, "127.0.0.1", () => socket.write(text));
+    let received = "";
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+  });
+}
