@@ -1,1 +1,186 @@
-export async function runDemo(args: string[]): Promise<number> { return args.length; }
+// `tonearm demo SONG`: plays a file or URL through the whole path (node, encrypted voice, fake Discord) and writes what a
+// listener heard to a WAV. The first thing a newcomer runs; needs no bot and no Discord.
+
+import { realpathSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { createLogger } from "../../src/log.ts";
+import { decodeHeard } from "../listen/decode-heard.ts";
+import { writeWav } from "../listen/wav.ts";
+import type { Bot } from "../stage/bot.ts";
+import { Stage } from "../stage/stage.ts";
+
+const HELP = `Usage: npm run demo -- SONG [--out FILE] [--seconds N] [--volume N] [--no-dave]
+
+Plays SONG (a file or an http(s) URL, any supported format) through a real node to a fake
+Discord on this machine, end-to-end encrypted, and writes what a listener heard.
+
+  --out FILE      where the sound goes, default heard.wav
+  --seconds N     stop after N seconds
+  --start N       start N seconds into the song
+  --volume N      player volume, 0 to 1000, default 100 (Opus is then passed through untouched)
+  --no-dave       without end-to-end encryption, as in a stage channel
+`;
+
+const GUILD_ID = "200000000000000001";
+const CHANNEL_ID = "300000000000000001";
+const PROGRESS_INTERVAL_MS = 200;
+/** No song is longer for the demo: what is heard is kept in memory. */
+const SECONDS_MAX = 3600;
+
+interface DemoOptions {
+  readonly song: string;
+  readonly out: string;
+  readonly seconds: number;
+  readonly startSeconds: number;
+  readonly volume: number;
+  readonly hasDave: boolean;
+}
+
+/** Runs the demo with the arguments behind `demo`; resolves with the exit code. */
+export async function runDemo(args: string[]): Promise<number> {
+  const options = readOptions(args);
+  if (options === undefined) return 2;
+  if (options === "help") return 0;
+  const isUrl = /^https?:\/\//.test(options.song);
+  const folder = isUrl ? undefined : dirname(resolve(options.song));
+  const stage = await Stage.start({
+    media: folder === undefined ? {} : { root: realpathSync(folder) },
+    logger: createLogger((level, message, fields) => {
+      if (level === "warn" || level === "error") console.error(`${level}: ${message}`, fields);
+    }),
+  });
+  try {
+    const url = isUrl ? options.song : `${stage.media.url}/${encodeURIComponent(basename(options.song))}`;
+    return await play(stage, url, options);
+  } finally {
+    await stage.close();
+  }
+}
+
+function readOptions(args: string[]): DemoOptions | "help" | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        out: { type: "string", default: "heard.wav" },
+        seconds: { type: "string", default: String(SECONDS_MAX) },
+        start: { type: "string", default: "0" },
+        volume: { type: "string", default: "100" },
+        "no-dave": { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+    const [song, ...more] = positionals;
+    if (values.help) {
+      console.log(HELP);
+      return "help";
+    }
+    if (song === undefined || more.length > 0) throw new Error("name one song: a file or an http(s) URL");
+    return {
+      song,
+      out: values.out,
+      seconds: Math.min(SECONDS_MAX, numberOf("--seconds", values.seconds)),
+      startSeconds: numberOf("--start", values.start),
+      volume: numberOf("--volume", values.volume),
+      hasDave: !values["no-dave"],
+    };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    return undefined;
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new Error(`${name} needs a number of 0 or more, not "${text}"`);
+  return value;
+}
+
+async function play(stage: Stage, url: string, options: DemoOptions): Promise<number> {
+  const bot = await stage.connectBot();
+  const loaded = await bot.load(url);
+  if (loaded.body.loadType !== "track") {
+    console.error(`could not load ${options.song}: ${explain(loaded.body)}`);
+    return 1;
+  }
+  const track = loaded.body.data as { encoded: string; info: { title: string; author: string; length: number } };
+  const isEndless = track.info.length > SECONDS_MAX * 1000;
+  console.log(
+    `${track.info.title} by ${track.info.author}${isEndless ? " (stream)" : `, ${clock(track.info.length)}`}`,
+  );
+
+  await stage.joinVoice(bot, { guildId: GUILD_ID, channelId: CHANNEL_ID, daveVersion: options.hasDave ? 1 : 0 });
+  const { listener } = stage.discord.channel(CHANNEL_ID);
+  const startedMs = performance.now();
+  let firstFrameMs: number | undefined;
+  listener.onFrame = () => {
+    firstFrameMs ??= performance.now();
+  };
+  await bot.update(GUILD_ID, {
+    track: { encoded: track.encoded },
+    volume: options.volume,
+    position: Math.round(options.startSeconds * 1000),
+  });
+  await showProgress(bot, options, track.info.length);
+  await bot.update(GUILD_ID, { track: { encoded: null } }).catch(() => undefined); // ended by itself already
+  await bot.destroy(GUILD_ID);
+
+  const exception = bot.events("TrackExceptionEvent")[0];
+  if (exception !== undefined) console.error(`\nthe track failed: ${explain({ data: exception.exception })}`);
+  await writeHeard(stage, options.out);
+  report(stage, firstFrameMs === undefined ? undefined : firstFrameMs - startedMs);
+  return exception === undefined && firstFrameMs !== undefined ? 0 : 1;
+}
+
+/** Shows the node's own idea of the position until the track or the time is over. */
+async function showProgress(bot: Bot, options: DemoOptions, lengthMs: number): Promise<void> {
+  const isTty = process.stdout.isTTY === true;
+  const isOver = () => bot.events("TrackEndEvent").length > 0;
+  const deadlineMs = performance.now() + options.seconds * 1000;
+  while (!isOver() && performance.now() < deadlineMs) {
+    await new Promise((next) => setTimeout(next, Math.min(PROGRESS_INTERVAL_MS, deadlineMs - performance.now())));
+    const { state } = await bot.player(GUILD_ID);
+    const whole = lengthMs > SECONDS_MAX * 1000 ? "" : ` / ${clock(lengthMs)}`;
+    if (isTty) process.stdout.write(`\r  ${clock(state.position)}${whole}   voice ping ${state.ping} ms  `);
+  }
+  if (isTty) process.stdout.write("\n");
+}
+
+async function writeHeard(stage: Stage, out: string): Promise<void> {
+  const frames = stage.discord.channel(CHANNEL_ID).listener.heard;
+  const sound = await decodeHeard(frames);
+  await writeWav(out, sound);
+  console.log(`heard ${frames.length} frames, written to ${out}`);
+}
+
+function report(stage: Stage, latencyMs: number | undefined): void {
+  const { total, violationCount } = stage.discord.stats();
+  const lines: [string, string][] = [
+    [
+      "start latency",
+      latencyMs === undefined ? "nothing was heard" : `${latencyMs.toFixed(1)} ms from PATCH to first packet`,
+    ],
+    ["frames sent", `${total.frames} (${total.soundFrames} of sound)`],
+    ["frames lost", `${total.lostPackets} on the way, ${total.skippedFrames} skipped by the node`],
+    [
+      "lateness",
+      `p50 ${total.latenessMsP50.toFixed(1)} ms, p99 ${total.latenessMsP99.toFixed(1)} ms, max ${total.latenessMsMax.toFixed(1)} ms`,
+    ],
+    ["Discord's rules", violationCount === 0 ? "all kept" : `${violationCount} broken`],
+  ];
+  for (const [name, text] of lines) console.log(`  ${name.padEnd(16)}${text}`);
+  for (const violation of stage.discord.violations) console.log(`    ${violation.kind}: ${violation.detail}`);
+}
+
+function explain(answer: unknown): string {
+  const data = (answer as { data?: { message?: unknown; cause?: unknown } | null }).data; // a load result or exception
+  if (data === null || data === undefined) return "nothing was found there";
+  return `${String(data.message)} (${String(data.cause)})`;
+}
+
+function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}

@@ -2,18 +2,18 @@
 // (protocol-v4.md section 3.3). Belongs to the player and so lasts across its tracks. Audio thread.
 
 import type { FilterSettings } from "../bridge/commands.ts";
-import { VolumeFilter } from "./filters/volume.ts";
+import { filterVolumeGain, VolumeFilter } from "./filters/volume.ts";
 
 export class SoundChain {
-  readonly #filterVolume = VolumeFilter.forFilter();
-  readonly #playerVolume = VolumeFilter.forPlayer();
+  readonly #filterVolume = new VolumeFilter(1, filterVolumeGain);
+  readonly #playerVolume = new VolumeFilter();
 
   setVolume(volume: number): void {
-    this.#playerVolume.set(volume);
+    this.#playerVolume.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
-    this.#filterVolume.set(typeof filters.volume === "number" ? filters.volume : 1);
+    this.#filterVolume.setVolume(typeof filters.volume === "number" ? filters.volume : 1);
   }
 
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
@@ -22,8 +22,8 @@ export class SoundChain {
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (!this.#filterVolume.isNeutral) this.#filterVolume.process(left, right, lengthSamples);
-    if (!this.#playerVolume.isNeutral) this.#playerVolume.process(left, right, lengthSamples);
+    this.#filterVolume.process(left, right, lengthSamples);
+    this.#playerVolume.process(left, right, lengthSamples);
   }
 
   reset(): void {

@@ -1,5 +1,5 @@
-// The player's volume (0 to 1000), the last stage before the Opus encoder. Upstream's curve, in floats, and clamped where
-// upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no allocation.
+// The player's volume (0 to 1000), the last stage before the Opus encoder, and the filter of that name (0 to 5). Upstream's
+// curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no allocation.
 
 import type { AudioFilter } from "./audio-filter.ts";
 
@@ -15,14 +15,22 @@ export function volumeGain(volume: number): number {
   return (2.4621 * volume) / 150;
 }
 
+/** The same for the filter of that name, 0 to 5: 1 at 1 and so near it that nobody hears a difference. */
+export function filterVolumeGain(volume: number): number {
+  if (Math.abs(1 - volume) < 0.02) return 1;
+  return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
+}
+
 export class VolumeFilter implements AudioFilter {
+  readonly #gainOf: (volume: number) => number;
   #gain: number;
   #targetGain: number;
   #step = 0;
 
-  /** `volume`: 0 to 1000, 100 leaves the sound as it is. */
-  constructor(volume = 100) {
-    this.#gain = volumeGain(volume);
+  /** `volume` and what `setVolume` takes are what `gainOf` understands: by default 0 to 1000. */
+  constructor(volume = 100, gainOf: (volume: number) => number = volumeGain) {
+    this.#gainOf = gainOf;
+    this.#gain = gainOf(volume);
     this.#targetGain = this.#gain;
   }
 
@@ -32,7 +40,7 @@ export class VolumeFilter implements AudioFilter {
   }
 
   setVolume(volume: number): void {
-    this.#targetGain = volumeGain(volume);
+    this.#targetGain = this.#gainOf(volume);
     this.#step = (this.#targetGain - this.#gain) / RAMP_SAMPLES;
   }
 

@@ -1,0 +1,39 @@
+// The world around the node under test, in a process of its own so that its CPU time is not the node's: fake Discord and
+// web site. Started by world.ts, which talks to it over IPC.
+
+import { FakeDiscord } from "../discord/fake-discord.ts";
+import { MediaServer } from "../media-server/media-server.ts";
+import type { WorldReply, WorldRequest } from "./world.ts";
+
+/** Every packet is counted and timed; this share of them is decrypted and checked in full, to keep the load low. */
+const DECRYPT_EVERY = 25;
+
+const [, , mediaRoot = "."] = process.argv;
+const discord = await FakeDiscord.start({ keepFrames: false, decryptEvery: DECRYPT_EVERY, udpSocketCount: 4 });
+const media = await MediaServer.start({ root: mediaRoot });
+
+function answer(request: WorldRequest): WorldReply["value"] {
+  switch (request.kind) {
+    case "address":
+      return { mediaUrl: media.url };
+    case "issueVoice":
+      return discord.issueVoice(request);
+    case "stats":
+      return { ...discord.stats().total, violations: discord.violations.slice(0, 5) };
+    case "clearArrivals":
+      discord.clearArrivals();
+      return undefined;
+    case "soundFrames":
+      return discord.stats().streams.find((stream) => stream.guildId === request.guildId)?.soundFrames ?? 0;
+    default:
+      return request satisfies never;
+  }
+}
+
+process.on("message", (message) => {
+  // Sent by world.ts, compiled with the same types.
+  const { id, request } = message as { id: number; request: WorldRequest };
+  process.send?.({ id, value: answer(request) });
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({ id: 0, value: undefined });

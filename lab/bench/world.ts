@@ -1,0 +1,84 @@
+// The bench's end of world-process.ts: asks the fake Discord and the web site in the other process.
+
+import { type ChildProcess, fork } from "node:child_process";
+import type { FakeDiscordStats } from "../discord/fake-discord.ts";
+import type { IssuedVoice } from "../discord/voice-session.ts";
+
+export type WorldRequest =
+  | { readonly kind: "address" }
+  | {
+      readonly kind: "issueVoice";
+      readonly guildId: string;
+      readonly userId: string;
+      readonly channelId: string;
+      readonly daveVersion: number;
+    }
+  | { readonly kind: "stats" }
+  | { readonly kind: "clearArrivals" }
+  | { readonly kind: "soundFrames"; readonly guildId: string };
+
+export interface WorldReply {
+  readonly id: number;
+  readonly value: unknown;
+}
+
+export type WorldStats = FakeDiscordStats["total"] & {
+  readonly violations: readonly { kind: string; detail: string }[];
+};
+
+const ENTRY = new URL("./world-process.js", import.meta.url);
+
+export class World {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, (value: unknown) => void>();
+  #count = 0;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on("message", (message) => {
+      const { id, value } = message as WorldReply; // sent by world-process.ts
+      this.#waiting.get(id)?.(value);
+      this.#waiting.delete(id);
+    });
+  }
+
+  /** Serves the files below `mediaRoot`. */
+  static async start(mediaRoot: string): Promise<World> {
+    const world = new World(fork(ENTRY, [mediaRoot]));
+    await new Promise((resolve) => world.#waiting.set(0, resolve));
+    return world;
+  }
+
+  async mediaUrl(): Promise<string> {
+    return ((await this.#ask({ kind: "address" })) as { mediaUrl: string }).mediaUrl;
+  }
+
+  issueVoice(options: Omit<Extract<WorldRequest, { kind: "issueVoice" }>, "kind">): Promise<IssuedVoice> {
+    return this.#ask({ kind: "issueVoice", ...options }) as Promise<IssuedVoice>;
+  }
+
+  stats(): Promise<WorldStats> {
+    return this.#ask({ kind: "stats" }) as Promise<WorldStats>;
+  }
+
+  /** Forgets the lateness measured so far. */
+  async clearArrivals(): Promise<void> {
+    await this.#ask({ kind: "clearArrivals" });
+  }
+
+  soundFrames(guildId: string): Promise<number> {
+    return this.#ask({ kind: "soundFrames", guildId }) as Promise<number>;
+  }
+
+  close(): void {
+    this.#child.disconnect();
+  }
+
+  #ask(request: WorldRequest): Promise<unknown> {
+    const id = ++this.#count;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#child.send({ id, request });
+    });
+  }
+}
