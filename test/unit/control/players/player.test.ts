@@ -213,6 +213,14 @@ describe("tracks", () => {
     expect(workers.all("play")).toEqual([]);
   });
 
+  test("a track that cannot be played fails only while it is the current one", async () => {
+    await play(buildTrack({ sourceName: "spotify" }));
+    await play();
+    heard();
+    clock.advance(0);
+    expect(heard()).toEqual([]);
+  });
+
   test("an encoded track that carries a position starts there, a position in the update goes before it", async () => {
     await play(buildTrack({ position: 1500 }));
     expect(workers.last("play").startMs).toBe(1500);
@@ -287,6 +295,11 @@ describe("loading by identifier", () => {
     const settled = Promise.allSettled(waiting);
     void player.destroy();
     expect((await settled).every(({ status }) => status === "rejected")).toBe(true);
+  });
+
+  test("updates that have had their turn do not count as waiting", async () => {
+    for (let volume = 0; volume < 150; volume++) await update({ volume });
+    expect(player.toJson().volume).toBe(149);
   });
 
   test("destroying the player ends a lookup that waits", async () => {
@@ -535,6 +548,10 @@ describe("voice", () => {
     expect(player.toJson().state.connected).toBe(false);
     await workers.reply("connectVoice", { isConnected: true });
     await moved;
+    workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "moved", isByRemote: true });
+    workers.say({ type: "voiceState", voiceId: 1, isConnected: false, isReady: false, pingMs: -1 });
+    expect(heard()).toEqual([]);
+    expect(player.toJson().state.connected).toBe(true);
   });
 
   test("a close by Discord is told of, the track stays, and the same values connect again", async () => {

@@ -145,6 +145,16 @@ describe("a pool of sound workers", () => {
     expect(pool.counters.map(({ tickLoad }) => tickLoad).sort()).toEqual([0.1, 0.5]);
   });
 
+  test("players that come at once count with what the others cost, before they are measured", async () => {
+    start("obedient", 2);
+    const light = await settled();
+    const heavy = await settled();
+    await orderOf(light, "load 0.3");
+    await orderOf(heavy, "load 0.5");
+    const indexes = [attach(), attach()].map(({ handle }) => handle?.workerIndex);
+    expect(indexes).toEqual([light.handle?.workerIndex, heavy.handle?.workerIndex]);
+  });
+
   test("a player that has left hears nothing more", async () => {
     start("obedient");
     const tenant = await settled();
@@ -201,6 +211,8 @@ describe("a worker that fails", () => {
       ]);
       expect(tenant.handle?.playerId).not.toBe(playerId);
       expect(bystander.log).not.toContain("lost");
+      // The one that was sound all along, not the new one that has yet to show that it starts.
+      expect(tenant.handle?.workerIndex).toBe(bystander.handle?.workerIndex);
     },
   );
 
