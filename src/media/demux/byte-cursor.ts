@@ -32,6 +32,7 @@ export class ByteCursor {
 
   /** True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end. */
   has(count: number): boolean {
+    this.#wantedBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
     const position = this.position;
     const source = this.source;
@@ -41,14 +42,9 @@ export class ByteCursor {
       asked = count;
       bytes = source.readBuffered(position, asked);
     }
-    if (bytes === undefined) {
-      this.#wantedBytes = count;
-      return false;
-    }
+    if (bytes === undefined) return false;
     this.#take(bytes, { position, asked });
-    if (bytes.length >= count) return true;
-    this.#wantedBytes = count;
-    return false;
+    return bytes.length >= count;
   }
 
   /** After `has` said no: true when the data ends before the bytes it was asked for. */

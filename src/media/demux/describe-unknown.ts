@@ -18,7 +18,7 @@ function describe(head: Uint8Array): string {
     return "this is a web page, not a media file; use the address of the media itself";
   }
   if (trimmed.startsWith("<?xml") || trimmed.startsWith("<")) return "this is XML, not a media file";
-  if (/^[{[]/.test(trimmed) && isText(head)) return "this is JSON, not a media file";
+  if (/^(\{|\[\s*[[{"\d])/.test(trimmed) && isText(head)) return "this is JSON, not a media file";
   if (isText(head)) return "this is a text file without a playable address in it";
   const known = SIGNATURES.find(([start]) => text.startsWith(start));
   if (known !== undefined) return `this is ${known[1]}, which cannot be played`;

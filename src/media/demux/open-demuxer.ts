@@ -1,15 +1,22 @@
 // Recognises a container by its content (hints only order the guesses) and opens its reader: the step between the bytes of
 // media/input and the packets that media/packet-reader queues. Audio thread.
 
+import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
+import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "./adts-demuxer.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import type { Demuxer } from "./demuxer.ts";
 import { describeUnknown } from "./describe-unknown.ts";
+import { openFlac } from "./flac/flac-demuxer.ts";
 import { readId3 } from "./id3.ts";
 import { openMatroska } from "./matroska/matroska-demuxer.ts";
 import { findFrame } from "./mp3/frame-search.ts";
 import { MP3_JUNK_BYTES_MAX, openMp3 } from "./mp3/mp3-demuxer.ts";
+import { openMp4 } from "./mp4/mp4-demuxer.ts";
+import { openMpegTs } from "./mpegts/ts-demuxer.ts";
+import { findTsLayout, TS_LOOK_BYTES } from "./mpegts/ts-packets.ts";
 import { openOgg } from "./ogg/ogg-demuxer.ts";
+import { openWav } from "./wav-demuxer.ts";
 
 /** What is said about the content besides the content itself. Never believed against it. */
 export interface ContainerHints {
@@ -19,29 +26,78 @@ export interface ContainerHints {
   readonly container?: string | undefined;
 }
 
-/** Junk in front of frames without a container: what Lavalink searches, and more where a hint or a tag promises frames. */
+/** Junk in front of frames without a container when nothing promises any: what Lavalink searches. */
 const JUNK_BYTES_MAX = 1000;
-const HEAD_BYTES = 1024;
 
-/** Opens the reader for the content. Rejects with a NodeError that says what the content is; then closes nothing. */
+type Open = (source: ByteSource) => Promise<Demuxer>;
+
+/**
+ * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the content is,
+ * or with the source's own; the source then stays open.
+ */
 export async function openDemuxer(source: ByteSource, hints: ContainerHints): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
-  const head = await cursor.peek(HEAD_BYTES);
+  const head = await cursor.peek(TS_LOOK_BYTES);
+  const open = recogniseSignature(head) ?? (await recogniseFrames(cursor, orderOf(hints)));
+  if (open === undefined) throw describeUnknown(head);
+  try {
+    return await open(source);
+  } catch (error) {
+    if (error instanceof NodeError) throw error;
+    throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
+  }
+}
+
+/** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */
+const MP4_BOXES: readonly string[] = ["ftyp", "styp", "moov", "mdat", "wide", "free", "skip", "moof", "sidx"];
+
+/** The reader by the signature at the start, which leaves no doubt. */
+function recogniseSignature(head: Uint8Array): Open | undefined {
   const text = String.fromCharCode(...head.subarray(0, 12));
-  if (head.length >= 4 && cursor.u32be(0) === 0x1a45dfa3) return openMatroska(source);
-  if (text.startsWith("OggS")) return openOgg(source);
-  return openFrames(cursor, { head, hints });
+  if (/^(RIFF|RF64|BW64)/.test(text) && text.endsWith("WAVE")) return openWav;
+  if (text.startsWith("\x1a\x45\xdf\xa3")) return openMatroska;
+  if (MP4_BOXES.includes(text.slice(4, 8)) && head[0] === 0) return openMp4;
+  if (text.startsWith("fLaC")) return openFlac;
+  if (text.startsWith("OggS")) return openOgg;
+  return findTsLayout(head) === undefined ? undefined : openMpegTs;
 }
 
-/** Formats without a signature: frames follow each other from the start, behind tags or after some junk. */
-async function openFrames(cursor: ByteCursor, known: { head: Uint8Array; hints: ContainerHints }): Promise<Demuxer> {
+interface FrameFormat {
+  readonly open: Open;
+  readonly junkBytesMax: number;
+  readonly find: (cursor: ByteCursor, junkBytesMax: number) => Promise<boolean>;
+}
+
+const MP3: FrameFormat = { open: openMp3, junkBytesMax: MP3_JUNK_BYTES_MAX, find: findFrame };
+const ADTS: FrameFormat = { open: openAdts, junkBytesMax: ADTS_JUNK_BYTES_MAX, find: findAdtsFrame };
+
+interface FrameOrder {
+  readonly formats: readonly FrameFormat[];
+  readonly isPromised: boolean;
+}
+
+/** The reader for frames that follow each other from the start, behind tags or after some junk. */
+async function recogniseFrames(cursor: ByteCursor, order: FrameOrder): Promise<Open | undefined> {
   await readId3(cursor, {});
-  const isPromised = cursor.position > 0 || isMp3Hint(known.hints);
-  if (await findFrame(cursor, isPromised ? MP3_JUNK_BYTES_MAX : JUNK_BYTES_MAX)) return openMp3(cursor.source);
-  throw describeUnknown(known.head);
+  const start = cursor.position;
+  if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
+  for (const format of order.formats) {
+    cursor.moveTo(start);
+    if (await format.find(cursor, JUNK_BYTES_MAX)) return format.open;
+  }
+  const [first] = order.formats;
+  if (first === undefined || (start === 0 && !order.isPromised) || !cursor.source.isRandomAccess) return undefined;
+  cursor.moveTo(start);
+  return (await first.find(cursor, first.junkBytesMax)) ? first.open : undefined;
 }
 
-function isMp3Hint(hints: ContainerHints): boolean {
-  const { mimeType, fileName, container } = hints;
-  return container === "mp3" || mimeType === "audio/mpeg" || (fileName ?? "").toLowerCase().endsWith(".mp3");
+function orderOf(hints: ContainerHints): FrameOrder {
+  const hinted = `${hints.container ?? ""} ${hints.mimeType ?? ""} ${extensionOf(hints.fileName ?? "")}`;
+  if (/\b(adts|aac|aacp)\b/.test(hinted)) return { formats: [ADTS, MP3], isPromised: true };
+  return { formats: [MP3, ADTS], isPromised: /\b(mp3|mpeg|mpa)\b/.test(hinted) };
+}
+
+function extensionOf(fileName: string): string {
+  const dot = fileName.lastIndexOf(".");
+  return dot < 0 ? "" : fileName.slice(dot + 1).toLowerCase();
 }

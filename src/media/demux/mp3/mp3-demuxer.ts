@@ -16,8 +16,8 @@ import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
-/** Bytes of frames at the start that show whether the bit rate varies. */
-const SAMPLE_BYTES = 16 * 1024;
+/** Bytes of frames at the start that show whether the bit rate varies: more where they need not be waited for. */
+const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 /** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
 /** Frames counted before other players get a turn. */
@@ -42,7 +42,7 @@ export async function openMp3(source: ByteSource): Promise<Demuxer> {
       throw new NodeError("media-no-audio", "the MP3 file holds no sound");
     header = await headerAt(cursor);
   }
-  const sample = sampleFrames(await cursor.peek(SAMPLE_BYTES));
+  const sample = sampleFrames(await cursor.peek(source.isRandomAccess ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
   const layout = { tags, summary, header, sample, summaryStart: first, firstFrame: cursor.position };
   return new Mp3Demuxer(source, layout);
 }
@@ -326,7 +326,7 @@ function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
   if (summary?.kind === "vbr" && summary.frameCount !== undefined) return Math.floor(summary.frameCount * frameMs);
   const frameBytes = sample.isConstant ? exactFrameBytes(header) : sample.frameBytes;
   if (source.sizeBytes !== undefined)
-    return Math.floor(Math.floor((source.sizeBytes - summaryStart) / frameBytes) * frameMs);
+    return Math.floor(Math.floor((source.sizeBytes - summaryStart + 8) / frameBytes) * frameMs);
   return summary?.frameCount === undefined ? undefined : Math.floor((summary.frameCount + 1) * frameMs);
 }
 

@@ -38,7 +38,10 @@ function parseXing(view: DataView, start: number, kind: "cbr" | "vbr"): Mp3Summa
   const flags = view.getUint32(start + 4);
   const has = { frames: (flags & 1) !== 0, bytes: (flags & 2) !== 0, hundredths: (flags & 4) !== 0 };
   let at = start + 8;
-  const takeU32 = () => (at + 4 <= view.byteLength ? view.getUint32((at += 4) - 4) : 0);
+  const takeU32 = () => {
+    at += 4;
+    return at <= view.byteLength ? view.getUint32(at - 4) : 0;
+  };
   const frameCount = has.frames ? takeU32() : 0;
   const sizeBytes = has.bytes ? takeU32() : 0;
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);

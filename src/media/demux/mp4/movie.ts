@@ -1,0 +1,163 @@
+// Reads the `moov` box of an MP4 file (ISO 14496-12 section 8.2): the audio track that is played, its sample table, where its
+// sound starts and ends, and the tags. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { AudioStream, ContainerInfo } from "../demuxer.ts";
+import type { Tags } from "../tags.ts";
+import { Fields, findBox, readBoxes } from "./box.ts";
+import { type Gapless, readItemList } from "./item-list.ts";
+import { readSampleEntry } from "./sample-entry.ts";
+import { SampleTable } from "./sample-table.ts";
+
+export interface Movie {
+  readonly trackId: number;
+  readonly stream: AudioStream;
+  /** Units of the track's times in a second. */
+  readonly timescale: number;
+  readonly table: SampleTable;
+  /** Time of the first sample to be heard, and of the first that is not any more (infinite: play all). */
+  readonly startTicks: number;
+  readonly endTicks: number;
+  /** Length of the track's media in ticks as the header says; 0 when it does not. */
+  readonly mediaTicks: number;
+  readonly tags: Tags;
+  /** Set when samples come in fragments: their defaults, and the whole length where it is announced. */
+  readonly fragments: FragmentDefaults | undefined;
+}
+
+export interface FragmentDefaults {
+  readonly durationTicks: number;
+  readonly sizeBytes: number;
+  /** Undefined when not announced. */
+  readonly lengthMs: number | undefined;
+}
+
+/** Throws NodeErrors that say why there is nothing to play. */
+export function readMovie(moov: Uint8Array): Movie {
+  const movieTimescale = readTimescale(findBox(moov, "mvhd"));
+  const list = readItemList(moov);
+  const refused: string[] = [];
+  for (const { type, body } of readBoxes(moov)) {
+    if (type !== "trak" || !isAudio(body)) continue;
+    const track = readTrack(body, { movieTimescale, gapless: list.gapless });
+    if ("unsupported" in track) refused.push(track.unsupported);
+    else return { ...track, tags: list.tags, fragments: readFragmentDefaults(moov, { track, movieTimescale }) };
+  }
+  if (refused.length === 0) throw new NodeError("media-no-audio", "the MP4 file holds no audio track");
+  const names = refused.join(", ").slice(0, 200);
+  throw new NodeError("media-unsupported-codec", `cannot play the audio codec of the MP4 file: ${names}`);
+}
+
+function isAudio(trak: Uint8Array): boolean {
+  const handler = findBox(trak, "mdia", "hdlr");
+  return handler !== undefined && String.fromCharCode(...handler.subarray(8, 12)) === "soun";
+}
+
+/** Units per second of a movie or media header; both have it in the same place. */
+function readTimescale(header: Uint8Array | undefined): number {
+  const fields = new Fields(header ?? new Uint8Array(0));
+  return fields.u8(0) === 1 ? fields.u32(20) : fields.u32(12);
+}
+
+interface TrackContext {
+  readonly movieTimescale: number;
+  readonly gapless: Gapless | undefined;
+}
+
+type Track = Omit<Movie, "tags" | "fragments">;
+
+function readTrack(trak: Uint8Array, context: TrackContext): Track | { unsupported: string } {
+  const mediaHeader = findBox(trak, "mdia", "mdhd");
+  const timescale = readTimescale(mediaHeader);
+  const stbl = findBox(trak, "mdia", "minf", "stbl");
+  const stsd = stbl && findBox(stbl, "stsd");
+  if (stbl === undefined || stsd === undefined || timescale === 0) {
+    throw new NodeError("media-damaged", "the MP4 file cannot be read: its audio track has no tables");
+  }
+  const entry = readSampleEntry(stsd, timescale);
+  if ("unsupported" in entry) return entry;
+  const header = new Fields(findBox(trak, "tkhd") ?? new Uint8Array(0));
+  const media = new Fields(mediaHeader ?? new Uint8Array(0));
+  // The rest of `moov` (video tables, pictures) need not stay in memory: keep a copy of what is used.
+  const table = new SampleTable(Uint8Array.from(stbl));
+  const preSkipTicks = (entry.preSkipSamples * timescale) / entry.stream.sampleRateHz;
+  return {
+    trackId: header.u8(0) === 1 ? header.u32(20) : header.u32(12),
+    stream: entry.stream,
+    timescale,
+    table,
+    mediaTicks: readDuration(media, { narrow: 16, wide: 24 }),
+    ...readRange(trak, { ...context, timescale, preSkipTicks, stream: entry.stream, totalTicks: table.totalTicks }),
+  };
+}
+
+/** A duration field; all bits set means unknown. */
+function readDuration(fields: Fields, place: { narrow: number; wide: number }): number {
+  const ticks = fields.u8(0) === 1 ? fields.u64(place.wide) : fields.u32(place.narrow);
+  return ticks >= 2 ** 53 || ticks === 0xffffffff ? 0 : ticks;
+}
+
+interface RangeContext extends TrackContext {
+  readonly timescale: number;
+  readonly preSkipTicks: number;
+  readonly stream: AudioStream;
+  readonly totalTicks: number;
+}
+
+/** What is to be heard: by the edit list (section 8.6.6), else by iTunes' note, else by the codec. */
+function readRange(trak: Uint8Array, context: RangeContext): { startTicks: number; endTicks: number } {
+  const { timescale, gapless, stream, totalTicks, movieTimescale } = context;
+  const edit = readEdit(findBox(trak, "edts", "elst"));
+  const all = { startTicks: context.preSkipTicks, endTicks: Number.POSITIVE_INFINITY };
+  if (gapless !== undefined && (edit === undefined || edit.mediaTicks <= 0)) {
+    const ticksPerSample = timescale / stream.sampleRateHz;
+    const startTicks = gapless.delaySamples * ticksPerSample;
+    return { startTicks, endTicks: startTicks + gapless.musicSamples * ticksPerSample };
+  }
+  if (edit === undefined) return all;
+  const startTicks = Math.max(0, edit.mediaTicks);
+  if (edit.durationUnits === 0 || movieTimescale === 0) return { startTicks, endTicks: all.endTicks };
+  const endTicks = startTicks + (edit.durationUnits * timescale) / movieTimescale;
+  // The edit's length is in coarse units: when it means "to the end", the table knows better.
+  const isWhole = Math.abs(endTicks - totalTicks) <= (1.01 * timescale) / movieTimescale;
+  return { startTicks, endTicks: isWhole ? all.endTicks : endTicks };
+}
+
+/** The first edit that shows media (empty ones before it only delay the start against the picture). */
+function readEdit(elst: Uint8Array | undefined): { durationUnits: number; mediaTicks: number } | undefined {
+  if (elst === undefined) return undefined;
+  const fields = new Fields(elst);
+  const isWide = fields.u8(0) === 1;
+  const entryBytes = isWide ? 20 : 12;
+  for (let index = 0; index < Math.min(fields.u32(4), 16); index++) {
+    const at = 8 + index * entryBytes;
+    if (at + entryBytes > fields.sizeBytes) return undefined;
+    const mediaTicks = isWide ? fields.s64(at + 8) : fields.s32(at + 4);
+    if (mediaTicks >= 0) return { durationUnits: isWide ? fields.u64(at) : fields.u32(at), mediaTicks };
+  }
+  return undefined;
+}
+
+function readFragmentDefaults(
+  moov: Uint8Array,
+  context: { track: Track; movieTimescale: number },
+): FragmentDefaults | undefined {
+  const extends_ = findBox(moov, "mvex");
+  if (extends_ === undefined || context.track.table.sampleCount > 0) return undefined;
+  let found = { durationTicks: 0, sizeBytes: 0 };
+  for (const { type, body } of readBoxes(extends_)) {
+    const fields = new Fields(body);
+    if (type !== "trex" || fields.u32(4) !== context.track.trackId) continue;
+    found = { durationTicks: fields.u32(12), sizeBytes: fields.u32(16) };
+  }
+  const header = new Fields(findBox(extends_, "mehd") ?? new Uint8Array(0));
+  const units = header.u8(0) === 1 ? header.u64(4) : header.u32(4);
+  const isKnown = units > 0 && context.movieTimescale > 0;
+  return { ...found, lengthMs: isKnown ? Math.floor((1000 * units) / context.movieTimescale) : undefined };
+}
+
+/** What a movie says about itself; fragmented files find their length elsewhere. */
+export function mp4Info(movie: Movie, lengthMs: number | undefined): ContainerInfo {
+  const { title, author, isrc } = movie.tags;
+  return { probeName: "mp4", title, author, isrc, artworkUrl: undefined, lengthMs };
+}

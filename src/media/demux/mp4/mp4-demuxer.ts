@@ -1,0 +1,133 @@
+// Opens MP4, M4A and MOV files and reads those with one index for the whole file; fragmented ones go on to
+// fragmented-demuxer.ts. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import { ByteCursor } from "../byte-cursor.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { spoolSource } from "../spooled-source.ts";
+import { BOX_HEADER_BYTES_MAX, parseBoxHeader } from "./box.ts";
+import { type Mp4Head, readSegmentIndex, type SegmentIndex } from "./fragment.ts";
+import { openFragmented } from "./fragmented-demuxer.ts";
+import { type Movie, mp4Info, readMovie } from "./movie.ts";
+import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
+
+/** Largest `moov` that is read: the tables of a film of several hours take about 16 MiB. */
+const MOVIE_BYTES_MAX = 64 * 1024 * 1024;
+const INDEX_BYTES_MAX = 1024 * 1024;
+/** Boxes at the top of the file in front of the sound. */
+const BOX_COUNT_MAX = 1024;
+
+export async function openMp4(source: ByteSource): Promise<Demuxer> {
+  const head = await readHead(source);
+  if (head === "index-behind-sound") return openMp4(await spoolSource(source));
+  const { movie } = head;
+  return movie.fragments === undefined ? new Mp4Demuxer(source, movie) : openFragmented(source, head);
+}
+
+/** Reads `moov`, and for fragmented files on to the first fragment. */
+async function readHead(source: ByteSource): Promise<Mp4Head | "index-behind-sound"> {
+  const cursor = new ByteCursor(source);
+  let movie: Movie | undefined;
+  let index: SegmentIndex | undefined;
+  for (let count = 0; count < BOX_COUNT_MAX; count++) {
+    const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
+    if (header === undefined) break;
+    const end = cursor.position + header.sizeBytes;
+    const isSound = header.type === "mdat" || header.type === "moof";
+    if (isSound && movie !== undefined) break;
+    if (isSound && !source.isRandomAccess) return "index-behind-sound";
+    if (header.type === "moov" && movie === undefined) {
+      if (header.sizeBytes > MOVIE_BYTES_MAX) throw damaged("its index is too large");
+      movie = readMovie((await cursor.read(header.sizeBytes)).subarray(header.headerBytes));
+      if (movie.fragments === undefined) break;
+    } else if (header.type === "sidx" && movie !== undefined && index === undefined) {
+      const box = await cursor.read(Math.min(header.sizeBytes, INDEX_BYTES_MAX));
+      const place = { endBytes: end, timescale: movie.timescale };
+      index = readSegmentIndex(box.subarray(header.headerBytes), place);
+    }
+    if (!Number.isFinite(end)) break;
+    cursor.moveTo(end);
+  }
+  if (movie === undefined) throw damaged("its index (moov) is missing, the file was probably cut off");
+  if (movie.fragments === undefined && movie.table.sampleCount === 0) {
+    throw new NodeError("media-no-audio", "the MP4 file holds no sound");
+  }
+  return { movie, index, bodyStart: cursor.position };
+}
+
+function damaged(why: string): NodeError {
+  return new NodeError("media-damaged", `the MP4 file cannot be read: ${why}`);
+}
+
+class Mp4Demuxer implements Demuxer {
+  readonly info: ContainerInfo;
+  readonly stream: AudioStream;
+  readonly #source: ByteSource;
+  readonly #movie: Movie;
+  readonly #packets: Mp4Packets;
+  readonly #cursor: ByteCursor;
+  readonly #pump: PacketPump;
+  readonly #endTicks: number;
+
+  constructor(source: ByteSource, movie: Movie) {
+    this.#source = source;
+    this.#movie = movie;
+    this.stream = movie.stream;
+    this.info = mp4Info(movie, lengthMsOf(movie));
+    this.#endTicks = Math.min(movie.endTicks, movie.table.totalTicks);
+    this.#packets = new Mp4Packets(movie);
+    this.#cursor = new ByteCursor(source);
+    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+  }
+
+  get isSeekable(): boolean {
+    return this.#source.isRandomAccess;
+  }
+
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    const { table } = this.#movie;
+    const ticks = this.#packets.seekTicks(positionMs);
+    if (!this.isSeekable && ticks < table.ticks) {
+      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
+    }
+    if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
+    table.seek(ticks);
+    this.#pump.dropUntil(Number.NEGATIVE_INFINITY);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  #step(): Step {
+    const { table } = this.#movie;
+    if (table.isAtEnd || table.ticks >= this.#endTicks) return undefined;
+    const { offsetBytes, sizeBytes } = table;
+    const isGone = !this.#source.isRandomAccess && offsetBytes < this.#cursor.position;
+    if (sizeBytes === 0 || sizeBytes > SAMPLE_BYTES_MAX || isGone) {
+      table.advance();
+      return AGAIN;
+    }
+    this.#cursor.moveTo(offsetBytes);
+    if (!this.#cursor.has(sizeBytes)) return WAIT;
+    const data = this.#cursor.take(sizeBytes);
+    const { ticks, durationTicks } = table;
+    const isLast = ticks + durationTicks >= this.#endTicks;
+    // Only the last sample may be cut: durations before it are as exact as the timescale.
+    const time = { ticks, durationTicks: isLast ? durationTicks : 0, endTicks: this.#endTicks };
+    table.advance();
+    return this.#packets.create(data, time);
+  }
+}
+
+/** The length shown is that of the media with its encoder padding, as clients are used to from Lavalink. */
+function lengthMsOf(movie: Movie): number | undefined {
+  const ticks = movie.mediaTicks || movie.table.totalTicks;
+  return ticks > 0 ? Math.floor((1000 * ticks) / movie.timescale) : undefined;
+}

@@ -1,0 +1,147 @@
+// From an MP4 sample description to the pipeline's description of its sound: mp4a with its elementary stream descriptor
+// (ISO 14496-14, 14496-1), Opus, FLAC, ALAC, and the QuickTime forms of them. Audio thread.
+
+import { parseAacConfig } from "../aac-config.ts";
+import type { AudioCodec, AudioStream } from "../demuxer.ts";
+import { parseFlacStreamInfo } from "../flac-frame-header.ts";
+import { Fields, findBox, readBoxes } from "./box.ts";
+
+export interface SampleEntry {
+  readonly stream: AudioStream;
+  /** Samples to drop at the start where the codec itself says so (Opus); else 0. */
+  readonly preSkipSamples: number;
+}
+
+/** What the description came to: playable, or the name of what is not. */
+export type EntryResult = SampleEntry | { readonly unsupported: string };
+
+/** Reads the body of an `stsd` box. `timescale` tells the decoded rate of HE-AAC that does not announce itself. */
+export function readSampleEntry(stsd: Uint8Array, timescale: number): EntryResult {
+  for (const { type, body } of readBoxes(stsd, 8)) return readEntry(type, { body, timescale });
+  return { unsupported: "none" };
+}
+
+interface EntryPlace {
+  readonly body: Uint8Array;
+  readonly timescale: number;
+}
+
+function readEntry(type: string, { body, timescale }: EntryPlace): EntryResult {
+  const fields = new Fields(body);
+  const version = fields.u16(8);
+  const channelCount = version === 2 ? fields.u32(40) : fields.u16(16);
+  const sampleRateHz = fields.u32(24) >>> 16;
+  const children = body.subarray(version === 2 ? 64 : version === 1 ? 44 : 28);
+  const place = { channelCount, sampleRateHz: sampleRateHz || timescale, timescale };
+  const result = describe(type, children, place);
+  const isSane = result !== undefined && isSaneStream(result.stream);
+  return isSane ? result : { unsupported: type === "enca" ? "an encrypted track" : printable(type) };
+}
+
+function isSaneStream({ sampleRateHz, channelCount }: AudioStream): boolean {
+  return sampleRateHz > 0 && sampleRateHz <= 768_000 && channelCount > 0 && channelCount <= 255;
+}
+
+interface Basics {
+  readonly channelCount: number;
+  readonly sampleRateHz: number;
+  readonly timescale: number;
+}
+
+function describe(type: string, children: Uint8Array, basics: Basics): SampleEntry | undefined {
+  if (type === "mp4a") return describeMp4a(children, basics);
+  if (type === ".mp3") return entry("mp3", basics, undefined);
+  if (type === "Opus") return describeOpus(findBox(children, "dOps"));
+  if (type === "fLaC") return describeFlac(findBox(children, "dfLa"));
+  if (type === "alac") {
+    const cookie = findBox(children, "alac") ?? findBox(children, "wave", "alac");
+    if (cookie === undefined || cookie.length < 28) return undefined;
+    return describeAlac(Uint8Array.from(cookie.subarray(4)));
+  }
+  return undefined;
+}
+
+/** ALACSpecificConfig: frame length, …, channels at 9, rate at 20. */
+function describeAlac(cookie: Uint8Array): SampleEntry {
+  const fields = new Fields(cookie);
+  return entry("alac", { channelCount: fields.u8(9), sampleRateHz: fields.u32(20) }, cookie);
+}
+
+function describeMp4a(children: Uint8Array, basics: Basics): SampleEntry | undefined {
+  const esds = findBox(children, "esds") ?? findBox(children, "wave", "esds");
+  const descriptor = esds && readDescriptor(esds);
+  if (descriptor === undefined) return undefined;
+  if (descriptor.objectType === 0x6b || descriptor.objectType === 0x69) return entry("mp3", basics, undefined);
+  const isAac = descriptor.objectType === 0x40 || (descriptor.objectType >= 0x66 && descriptor.objectType <= 0x68);
+  const config = isAac && descriptor.config !== undefined ? parseAacConfig(descriptor.config) : undefined;
+  if (config === undefined || descriptor.config === undefined) return undefined;
+  const isDoubled = basics.timescale === 2 * config.sampleRateHz;
+  const sampleRateHz = isDoubled ? basics.timescale : config.sampleRateHz;
+  return entry("aac", { channelCount: config.channelCount, sampleRateHz }, Uint8Array.from(descriptor.config));
+}
+
+interface Descriptor {
+  /** 0x40 MPEG-4 audio, 0x66 to 0x68 MPEG-2 AAC, 0x69 and 0x6b MP3. */
+  readonly objectType: number;
+  readonly config: Uint8Array | undefined;
+}
+
+/** Descriptors nest: ES (3) holds a decoder configuration (4), which holds the codec's own data (5). */
+function readDescriptor(esds: Uint8Array): Descriptor | undefined {
+  let at = 4;
+  let objectType: number | undefined;
+  for (let count = 0; count < 16 && at < esds.length; count++) {
+    const tag = esds[at++]!;
+    let size = 0;
+    for (let index = 0; index < 4; index++) {
+      const byte = esds[at++] ?? 0;
+      size = size * 128 + (byte & 0x7f);
+      if (byte < 0x80) break;
+    }
+    if (tag === 3) {
+      const flags = esds[at + 2] ?? 0;
+      at += 3 + (flags & 0x80 ? 2 : 0) + (flags & 0x40 ? 1 + (esds[at + 3] ?? 0) : 0) + (flags & 0x20 ? 2 : 0);
+    } else if (tag === 4) {
+      objectType = esds[at] ?? 0;
+      at += 13;
+    } else if (tag === 5 && objectType !== undefined) {
+      return { objectType, config: esds.subarray(at, at + size) };
+    } else at += size;
+  }
+  return objectType === undefined ? undefined : { objectType, config: undefined };
+}
+
+/** dOps holds the same as OpusHead, big-endian and without its name. */
+function describeOpus(dops: Uint8Array | undefined): SampleEntry | undefined {
+  if (dops === undefined || dops.length < 11) return undefined;
+  const fields = new Fields(dops);
+  const head = new Uint8Array(8 + dops.length);
+  head.set(Buffer.from("OpusHead\x01", "latin1"));
+  head.set(dops.subarray(1), 9);
+  const view = new DataView(head.buffer);
+  view.setUint16(10, fields.u16(2), true);
+  view.setUint32(12, fields.u32(4), true);
+  view.setUint16(16, fields.u16(8), true);
+  const { stream } = entry("opus", { channelCount: fields.u8(1), sampleRateHz: 48_000 }, head);
+  return { stream, preSkipSamples: fields.u16(2) };
+}
+
+function describeFlac(dfla: Uint8Array | undefined): SampleEntry | undefined {
+  const info = dfla && parseFlacStreamInfo(dfla.subarray(8, 42));
+  if (dfla === undefined || info === undefined) return undefined;
+  const description = Uint8Array.from([0x66, 0x4c, 0x61, 0x43, ...dfla.subarray(4)]);
+  return entry("flac", info, description);
+}
+
+function entry(
+  codec: AudioCodec,
+  sound: { channelCount: number; sampleRateHz: number },
+  description: Uint8Array | undefined,
+): SampleEntry {
+  const { channelCount, sampleRateHz } = sound;
+  return { stream: { codec, sampleRateHz, channelCount, description, pcm: undefined }, preSkipSamples: 0 };
+}
+
+function printable(type: string): string {
+  return type.replace(/[^\x20-\x7e]/g, "?").trim();
+}
