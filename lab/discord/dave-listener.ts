@@ -17,8 +17,6 @@ export interface DaveListenerOptions {
   readonly userId: string;
   readonly channelId: string;
   readonly group: DaveGroup;
-  /** Everybody in the channel: whoever else is added is refused. */
-  readonly userIds: () => readonly string[];
   readonly report: (kind: ViolationKind, detail: string) => void;
 }
 
@@ -52,10 +50,11 @@ export class DaveListener implements DaveMember, FrameOpener {
 
   sendProposals(payload: Buffer): void {
     this.#processHeldCommit();
-    const { group, userIds } = this.#options;
-    const operation = payload[0] ?? 0;
-    const { commit, welcome } = this.#session.processProposals(operation, payload.subarray(1), [...userIds()]);
-    if (commit !== undefined) group.onCommit(this, Buffer.concat([commit, welcome ?? Buffer.alloc(0)]));
+    this.#process("proposals", () => {
+      const { commit, welcome } = this.#session.processProposals(payload[0] ?? 0, payload.subarray(1));
+      if (commit === undefined) return;
+      this.#options.group.onCommit(this, Buffer.concat([commit, welcome ?? Buffer.alloc(0)]));
+    });
   }
 
   announceCommit(id: number, commit: Buffer): void {
@@ -67,7 +66,7 @@ export class DaveListener implements DaveMember, FrameOpener {
 
   sendWelcome(id: number, welcome: Buffer): void {
     this.#openedUserIds.clear();
-    this.#process(id, "Welcome", () => this.#session.processWelcome(welcome));
+    this.#process(`Welcome of transition ${id}`, () => this.#session.processWelcome(welcome));
   }
 
   prepareTransition(): void {
@@ -121,16 +120,17 @@ export class DaveListener implements DaveMember, FrameOpener {
   #processHeldCommit(): void {
     const held = this.#heldCommit;
     this.#heldCommit = undefined;
-    if (held !== undefined) this.#process(held.id, "commit", () => this.#session.processCommit(held.commit));
+    if (held !== undefined)
+      this.#process(`commit of transition ${held.id}`, () => this.#session.processCommit(held.commit));
   }
 
   /** Listeners are given sound messages only: what they cannot process was made wrongly by a bot. */
-  #process(id: number, what: string, work: () => void): void {
+  #process(what: string, work: () => void): void {
     try {
       work();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.report("dave-commit", `listener ${this.userId} cannot process the ${what} of ${id}: ${reason}`);
+      this.#options.report("dave-commit", `listener ${this.userId} cannot process the ${what}: ${reason}`);
     }
   }
 }

@@ -65,6 +65,7 @@ export class StopRules {
   }
 
   onSpeaking(speaking: number, nowMs: number): void {
+    this.#judgeGap(nowMs);
     this.#judgeUnfinishedStop(nowMs);
     this.#speaking = speaking;
     if (speaking === 0) {

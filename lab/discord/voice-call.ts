@@ -97,7 +97,7 @@ export class VoiceCall implements SessionCall {
   }
 
   otherUserIds(userId: string): readonly string[] {
-    return this.#userIds().filter((other) => other !== userId);
+    return [...this.#listeners.keys(), ...this.#bots.keys()].filter((other) => other !== userId);
   }
 
   onIdentified(session: VoiceSession): void {
@@ -166,10 +166,6 @@ export class VoiceCall implements SessionCall {
     for (const { session } of this.#bots.values()) session.sendJson("clientDisconnect", 13, { user_id: userId });
   }
 
-  #userIds(): readonly string[] {
-    return [...this.#listeners.keys(), ...this.#bots.keys()];
-  }
-
   #memberOf(session: VoiceSession): DaveBot | undefined {
     const bot = this.#bots.get(session.userId);
     return bot?.session === session ? bot.dave : undefined;
@@ -180,7 +176,6 @@ export class VoiceCall implements SessionCall {
       userId,
       channelId: this.channelId,
       group: this.group,
-      userIds: () => [...this.#userIds(), PHANTOM_USER_ID],
       report: this.#options.report,
     });
   }
