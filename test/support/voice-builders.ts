@@ -1,6 +1,6 @@
 // A voice connection ready for tests, with everything it told its listener.
 
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import type { VoiceCredentials } from "../../src/bridge/commands.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { OutboundGuard } from "../../src/lib/outbound-guard.ts";
@@ -80,7 +80,7 @@ export async function until(condition: () => boolean, timeoutMs = 5000): Promise
   const startMs = performance.now();
   while (!condition()) {
     if (performance.now() - startMs > timeoutMs) throw new Error(`never happened: ${condition}`);
-    await setImmediate();
+    await setTimeout(1);
   }
 }
 
