@@ -50,11 +50,18 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     acceptsRanges: false,
     fault: { kind: "cut", afterBytes: half(request) },
   }),
-  /** The first request stops half way until released, or for the time given by `?ms=`. */
+  /** The first request stops half way until released. */
   stall: (request) =>
     request.earlierRequests > 0
       ? good(request)
       : { ...good(request), fault: { kind: "stall", afterBytes: half(request), forMs: undefined } },
+  "stall-chunked": (request) => ({
+    ...good(request),
+    acceptsRanges: false,
+    framing: "chunked",
+    headers: typeOnly(request),
+    fault: { kind: "stall", afterBytes: half(request), forMs: undefined },
+  }),
   slow: (request) => ({ ...good(request), fault: { kind: "slow", bytesPerSecond: SLOW_BYTES_PER_SECOND } }),
   hang: () => HANG,
   /** Another version of the file each time. */

@@ -23,7 +23,8 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
   const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
   if (proxyUrl !== undefined) {
-    const proxy = new ProxyAgent({ uri: proxyUrl, connectTimeout: connectTimeoutMs, ...timeouts });
+    // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
+    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, ...timeouts });
     return proxy.compose((dispatch) => (request, handler) => {
       guard.checkHost(new URL(String(request.origin)).hostname);
       return dispatch(request, handler);

@@ -18,9 +18,9 @@ export class SkippingBody implements HttpBody {
     this.#onSkipped = onSkipped;
   }
 
-  async next(): Promise<Uint8Array | undefined> {
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
     for (;;) {
-      const chunk = await this.#body.next();
+      const chunk = await this.#body.next(timeoutMs);
       if (chunk === undefined) return undefined;
       const skipped = chunk.subarray(0, Math.max(0, this.#skipBytes - this.#positionBytes));
       if (skipped.length > 0) this.#onSkipped(skipped, this.#positionBytes);
@@ -46,11 +46,11 @@ export class IcyBody implements HttpBody {
     this.#stripper = new IcyStripper(intervalBytes, onTitle);
   }
 
-  async next(): Promise<Uint8Array | undefined> {
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
     for (;;) {
       const part = this.#rest.shift();
       if (part !== undefined) return part;
-      const chunk = await this.#body.next();
+      const chunk = await this.#body.next(timeoutMs);
       if (chunk === undefined) return undefined;
       this.#rest = this.#stripper.strip(chunk);
     }

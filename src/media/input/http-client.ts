@@ -31,9 +31,9 @@ export interface HttpAnswer {
 export interface HttpBody {
   /**
    * The next bytes, or undefined at the regular end. Rejects with NodeError "input-interrupted" when the connection was
-   * lost or has been silent for `socketTimeoutMs`. One call at a time.
+   * lost or has been silent for `timeoutMs` (default: the setting `socketTimeoutMs`). One call at a time.
    */
-  next(): Promise<Uint8Array | undefined>;
+  next(timeoutMs?: number): Promise<Uint8Array | undefined>;
   /** Drops the connection; a pending `next` rejects. Any number of times. */
   cancel(): void;
 }
@@ -194,8 +194,8 @@ class UndiciBody implements HttpBody {
     this.#chunks = stream[Symbol.asyncIterator]();
   }
 
-  async next(): Promise<Uint8Array | undefined> {
-    const { clock, timeoutMs } = this.#stall;
+  async next(timeoutMs: number = this.#stall.timeoutMs): Promise<Uint8Array | undefined> {
+    const { clock } = this.#stall;
     const timer = clock.after(timeoutMs, () => this.#stream.destroy(new Error(`no data for ${timeoutMs} ms`)));
     try {
       const result = await this.#chunks.next();

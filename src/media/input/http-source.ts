@@ -30,6 +30,8 @@ const BACK_BYTES = 64 * 1024;
 const GAP_BYTES_MAX = 256 * 1024;
 /** A reader that is silent this long while the read-ahead is full (a pause) loses its connection until it reads on. */
 const IDLE_MS = 30_000;
+/** How long a connection may be silent that could not be taken up again: longer, as it is the only one there is. */
+const LAST_CONNECTION_SILENCE_MS = 60_000;
 /** Reads waiting at once; a reader that asks for more is broken. */
 const WAITING_READS_MAX = 64;
 
@@ -232,7 +234,7 @@ export class HttpSource implements ByteSource {
   /** Moves one body into the window, as fast as there is room. */
   async #receiveBody(body: HttpBody, signal: AbortSignal): Promise<void> {
     while (await this.#waitForRoom(signal)) {
-      const chunk = await body.next();
+      const chunk = await body.next(this.#resource.isReopenable ? undefined : LAST_CONNECTION_SILENCE_MS);
       if (chunk === undefined || signal.aborted) return;
       this.#append(chunk);
       this.#retries.addProgress(chunk.length);

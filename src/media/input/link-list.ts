@@ -13,8 +13,8 @@ export type PlaylistFormat = "hls" | "m3u" | "pls" | "plain";
 
 /** How much of a list is looked at; nobody needs the thousandth link. */
 export const LINK_LIST_BYTES_MAX = 64 * 1024;
-/** A plain list is recognised by a link in its first bytes. */
-const PLAIN_HEAD_BYTES = 1000;
+/** A playlist is told from media by its first bytes; a plain list by a link in them. */
+export const PLAYLIST_HEAD_BYTES = 1000;
 
 interface Link {
   readonly address: string;
@@ -24,11 +24,11 @@ interface Link {
 /** What kind of playlist begins like this, or undefined when it is none. Wants the first LINK_LIST_BYTES_MAX bytes. */
 export function playlistFormatOf(head: Uint8Array): PlaylistFormat | undefined {
   // Media files are not decoded as text: they begin with something no playlist begins with.
-  const start = decodeText(head.subarray(0, PLAIN_HEAD_BYTES)).trimStart();
+  const start = decodeText(head.subarray(0, PLAYLIST_HEAD_BYTES)).trimStart();
   if (/^#EXT(M3U|INF|-X-)/.test(start)) return isHls(decodeText(head)) ? "hls" : "m3u";
   if (/^\[playlist\]/i.test(start)) return "pls";
   // A zero byte is never in a text, but links are in the tags of media files.
-  if (!head.subarray(0, PLAIN_HEAD_BYTES).includes(0) && /^[ \t]*(https?|icy):\/\/\S/im.test(start)) return "plain";
+  if (!head.subarray(0, PLAYLIST_HEAD_BYTES).includes(0) && /^[ \t]*(https?|icy):\/\/\S/im.test(start)) return "plain";
   return undefined;
 }
 

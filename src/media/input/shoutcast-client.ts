@@ -105,14 +105,13 @@ class SocketBody implements HttpBody {
     this.#rest = begun.rest.length > 0 ? begun.rest : undefined;
   }
 
-  async next(): Promise<Uint8Array | undefined> {
+  async next(timeoutMs: number = this.#request.settings.socketTimeoutMs): Promise<Uint8Array | undefined> {
     const rest = this.#rest;
     if (rest !== undefined) {
       this.#rest = undefined;
       return rest;
     }
-    const { clock, settings, url } = this.#request;
-    const timeoutMs = settings.socketTimeoutMs;
+    const { clock, url } = this.#request;
     const timer = clock.after(timeoutMs, () => this.#socket.destroy(new Error(`no data for ${timeoutMs} ms`)));
     try {
       return (await this.#chunks.next()).value;

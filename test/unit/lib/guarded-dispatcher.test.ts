@@ -51,6 +51,19 @@ it("sends from the local address asked for", async () => {
   expect(await get(`http://127.0.0.1:${port}/`, ["127.0.0.0/8"], { localAddress: "127.0.0.2" })).toContain("127.0.0.2");
 });
 
+it("plain HTTP goes through a proxy with its credentials", async () => {
+  const seen: unknown[] = [];
+  const proxy = createServer((incoming, response) => {
+    seen.push([incoming.url, incoming.headers["proxy-authorization"]]);
+    response.end("from the proxy");
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const proxyUrl = `http://user:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  expect(await get("http://radio.example/live?x=1", [], { proxyUrl })).toBe("from the proxy");
+  expect(seen).toEqual([["http://radio.example/live?x=1", "Basic dXNlcjpzZWNyZXQ="]]);
+  await new Promise((resolve) => proxy.close(resolve));
+});
+
 it("refuses literal private targets behind a proxy as well", async () => {
   const proxied = get("http://10.0.0.1/", [], { proxyUrl: `http://127.0.0.1:${port}` });
   await expect(proxied).rejects.toMatchObject({ code: "address-refused" });

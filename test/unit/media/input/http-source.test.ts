@@ -378,6 +378,20 @@ describe("a lost connection", () => {
   });
 });
 
+it("a stall where there is no second chance is waited for longer, but not for ever", async () => {
+  const first = await start();
+  const input = await first.open("/stall-chunked/song.mp3");
+  const reading = readAll(input);
+  await until(() => input.source.readBuffered(FILE.length / 2 - 10, 10) !== undefined);
+  first.clock.advance(inputSettings.http.socketTimeoutMs * 2);
+  first.server.release();
+  expect((await reading).equals(FILE)).toBe(true);
+  const second = await start();
+  const doomed = readAll(await second.open("/stall-chunked/song.mp3"));
+  await expect(hurry(second.clock, doomed)).rejects.toMatchObject({ code: "input-interrupted" });
+  expect(second.clock.now()).toBeLessThan(90_000);
+});
+
 /** The first answer is cut; the next four fail for a while, or for good. */
 function cutAt(afterBytes: number, then: "busy" | "refused"): NonNullable<MediaServerOptions["script"]> {
   return ({ earlierRequests }) => {

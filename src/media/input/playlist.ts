@@ -1,0 +1,34 @@
+// Recognises an opened input that is no media but a text leading to some: a link list or an HLS playlist. Audio thread.
+
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import { NodeError } from "../../errors.ts";
+import { parseInputUrl } from "./http-client.ts";
+import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
+import type { OpenedInput } from "./open-input.ts";
+
+export type Playlist =
+  /** Load this instead; the caller bounds how often. */
+  | { readonly kind: "link"; readonly input: PlayableInput; readonly title: string | undefined }
+  /** For `HlsDemuxer.open`. */
+  | { readonly kind: "hls"; readonly url: URL };
+
+/**
+ * Looks at the beginning of an input, which stays open and unchanged (what was read is in its head).
+ * @returns undefined when it is no playlist
+ * @throws NodeError "playlist-empty", "hls-unsupported" for HLS in a local file, and those of the source
+ */
+export async function readPlaylist(input: PlayableInput, opened: OpenedInput): Promise<Playlist | undefined> {
+  const { source, url } = opened;
+  // Most inputs are media: 1000 bytes tell.
+  if (playlistFormatOf(await source.read(0, PLAYLIST_HEAD_BYTES)) === undefined) return undefined;
+  const text = await source.read(0, LINK_LIST_BYTES_MAX);
+  const format = playlistFormatOf(text);
+  if (format === undefined) return undefined;
+  const from: PlayableInput = url === undefined ? input : { kind: "http", url, container: undefined };
+  if (format !== "hls") return { kind: "link", ...firstLink(text, format, from) };
+  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(from.url) };
+  throw new NodeError(
+    "hls-unsupported",
+    "opening an HLS playlist: it is a local file; it has to be loaded by its address",
+  );
+}
