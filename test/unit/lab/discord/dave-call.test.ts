@@ -117,7 +117,7 @@ describe("a running group", () => {
     channel.policy.executeDelayMs = 30;
     const [first] = channel.listeners;
     const adding = channel.addListener("82");
-    await client.until(() => client.has(29));
+    await client.until(() => client.count(29) === 2);
     await expectHeard(first === undefined ? [] : [first]);
     const second = await adding;
     await client.until(() => client.has(22));

@@ -14,11 +14,11 @@ import {
   joinGroup,
   mlsExporter,
 } from "ts-mls";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { DaveMember } from "../../../../lab/discord/dave-member.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
-import { openFrame, stepRatchet } from "../../../support/dave-reference.ts";
-import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+import { openFrame, sealFrame, stepRatchet } from "../../../support/dave-reference.ts";
+import { ReferenceVoiceClient, SILENCE } from "../../../support/reference-voice-client.ts";
 
 const GUILD = "100000000000000001";
 const BOT = "200000000000000002";
@@ -57,45 +57,76 @@ function createKeyPackage(suite: CiphersuiteImpl) {
   );
 }
 
-test("ts-mls joins from the bot's Welcome and opens the bot's frames", async () => {
+let discord: FakeDiscord;
+let client: ReferenceVoiceClient;
+
+afterEach(async () => {
+  client.close();
+  await discord.close();
+});
+
+/** The bot, a davey listener and ts-mls in one first group, made by the bot's commit. Yields the bot's frame key. */
+async function joinAsWitness(): Promise<{ readonly key: Buffer; readonly epochAuthenticator: Buffer }> {
   const suite = await getCiphersuiteImpl(getCiphersuiteFromName(SUITE));
   const { publicPackage, privatePackage } = await createKeyPackage(suite);
-  const discord = await FakeDiscord.start();
-  const channel = discord.createChannel({ guildId: GUILD, channelId: CHANNEL, listenerIds: [] });
-  const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
-  let welcomeBytes: Buffer | undefined;
-  const witness = createWitness((welcome) => {
-    welcomeBytes = welcome;
+  discord = await FakeDiscord.start();
+  const { group } = discord.createChannel({ guildId: GUILD, channelId: CHANNEL }).call;
+  let welcome: Buffer | undefined;
+  const witness = createWitness((bytes) => {
+    welcome = bytes;
   });
-  const client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice });
+  // Its key package is due from here on, so no group forms before it has come.
+  group.join(witness);
+  const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
+  client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice });
   await client.open();
   client.identify();
   await client.ready();
-  discord.session(GUILD).announceUsers([WITNESS]);
-  channel.call.group.join(witness);
+  await client.discover();
+  discord.session(voice).announceUsers([WITNESS]);
   client.select();
+  client.speaking(1);
+  await discord.until(() => discord.session(voice).countOf(26) === 1, "key package of the bot");
   // Wrapped in an MLSMessage: the other form of op 26 that the gateway takes.
   const wrapped = encodeMlsMessage({ version: "mls10", wireformat: "mls_key_package", keyPackage: publicPackage });
-  expect(channel.call.group.onKeyPackage(witness, Buffer.from(wrapped))).toBe(true);
-  await discord.until(() => welcomeBytes !== undefined, "Welcome");
+  expect(group.onKeyPackage(witness, Buffer.from(wrapped))).toBe(true);
+  await discord.until(() => welcome !== undefined, "Welcome");
   await client.until(() => client.isEncrypting);
 
-  const message = Buffer.concat([Buffer.from([0, 1, 0, 3]), welcomeBytes ?? Buffer.alloc(0)]);
+  const message = Buffer.concat([Buffer.from([0, 1, 0, 3]), welcome ?? Buffer.alloc(0)]);
   const [decoded] = decodeMlsMessage(message, 0) ?? [];
   if (decoded?.wireformat !== "mls_welcome") throw new Error("not a Welcome");
   const state = await joinGroup(decoded.welcome, publicPackage, privatePackage, emptyPskIndex, suite);
-  expect(Buffer.from(state.keySchedule.epochAuthenticator)).toEqual(client.dave?.getEpochAuthenticator());
-
   const sender = Buffer.alloc(8);
   sender.writeBigUInt64LE(BigInt(BOT));
-  const { exporterSecret } = state.keySchedule;
+  const { exporterSecret, epochAuthenticator } = state.keySchedule;
   const base = await mlsExporter(exporterSecret, "Discord Secure Frames v0", sender, 16, suite);
-  const { key } = stepRatchet(Buffer.from(base), 0);
+  return { key: stepRatchet(Buffer.from(base), 0).key, epochAuthenticator: Buffer.from(epochAuthenticator) };
+}
+
+test("ts-mls joins from the bot's Welcome and opens the bot's frames", async () => {
+  const { key, epochAuthenticator } = await joinAsWitness();
+  expect(epochAuthenticator).toEqual(client.dave?.getEpochAuthenticator());
   for (let frame = 0; frame < 200; frame++) {
     const opus = Buffer.from([0xfc, frame, 1, 2, 3]);
     expect(openFrame(key, client.dave?.encryptOpus(opus) ?? opus)).toEqual(opus);
   }
   discord.assertClean();
-  client.close();
-  await discord.close();
+});
+
+test("a listener hears frames sealed by hand with that key, and tells encrypted silence", async () => {
+  const { key } = await joinAsWitness();
+  const { listener } = discord.channel(CHANNEL);
+  const opus = Buffer.from([0xfc, 1, 2, 3]);
+  client.sendPacket(sealFrame(key, 1, opus));
+  await discord.until(() => listener.heardCount === 1, "frame");
+  expect(listener.heard[0]).toMatchObject({ opus, daveDecrypted: true });
+  discord.assertClean();
+  client.sendPacket(sealFrame(key, 2, SILENCE));
+  await discord.until(() => listener.heardCount === 2, "silence");
+  expect(discord.violations.map((violation) => violation.kind)).toEqual(["silence-encrypted"]);
+  expect(listener.unheardCount).toBe(0);
+  // The same counter once more: a listener refuses to open it.
+  client.sendPacket(sealFrame(key, 1, opus));
+  await discord.until(() => listener.unheardCount === 1, "refusal");
 });

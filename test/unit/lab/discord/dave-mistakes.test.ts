@@ -1,0 +1,186 @@
+// What the fake Discord notices about a bot whose DAVE is wrong.
+
+import { DAVESession } from "@snazzah/davey";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { MemberSlot } from "../../../../lab/discord/dave-member.ts";
+import { ExternalSender, encodeAppend, encodeGroupId } from "../../../../lab/discord/external-sender.ts";
+import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
+import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
+import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+
+const GUILD = "100000000000000001";
+const BOT = "200000000000000002";
+const CHANNEL = "300000000000000003";
+const OPUS = Buffer.from([0xfc, 1, 2, 3]);
+
+let discord: FakeDiscord;
+let client: ReferenceVoiceClient;
+let channel: VoiceChannel;
+
+beforeEach(async () => {
+  discord = await FakeDiscord.start();
+  channel = discord.createChannel({ guildId: GUILD, channelId: CHANNEL });
+});
+
+afterEach(async () => {
+  client.close();
+  await discord.close();
+});
+
+async function connect(mute: readonly number[] = [], daveVersionMax = 1): Promise<void> {
+  const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
+  client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice, daveVersionMax });
+  for (const op of mute) client.mute.add(op);
+  await client.open();
+  client.identify();
+  await client.ready();
+  await client.discover();
+  client.select();
+  await client.until(() => client.has(4));
+  client.speaking(1);
+}
+
+async function join(): Promise<void> {
+  await connect();
+  await client.until(() => client.isEncrypting);
+  await channel.settled();
+}
+
+function untilViolation(kind: string): Promise<void> {
+  return discord.until(() => discord.violations.some((violation) => violation.kind === kind), kind);
+}
+
+test("no key package", async () => {
+  channel.policy.answerTimeoutMs = 30;
+  await connect([26]);
+  await untilViolation("dave-key-package-missing");
+});
+
+test("a key package of somebody else, and one that is none", async () => {
+  await connect([26]);
+  client.sendBinary(26, new DAVESession(1, "5", CHANNEL).getSerializedKeyPackage());
+  await untilViolation("dave-key-package");
+  expect(discord.violations[0]?.detail).toContain("identity 5");
+  client.sendBinary(26, Buffer.from([1, 2, 3]));
+  await client.until(() => client.closeCode === 4002);
+});
+
+test("no commit: the call goes on with the listener's", async () => {
+  channel.policy.answerTimeoutMs = 30;
+  await connect([28]);
+  await untilViolation("dave-commit-missing");
+  await client.until(() => client.isEncrypting);
+});
+
+test("a commit of a group with another id", async () => {
+  await connect([28]);
+  await client.until(() => client.has(27));
+  const stranger = new DAVESession(1, BOT, "4");
+  const sender = new ExternalSender(encodeGroupId("4"));
+  stranger.setExternalSender(sender.packageBytes);
+  const keyPackage = new DAVESession(1, "800000000000000001", "4").getSerializedKeyPackage();
+  const { commit, welcome } = stranger.processProposals(0, encodeAppend([sender.add(0n, keyPackage)]).subarray(1));
+  client.sendBinary(28, Buffer.concat([commit ?? OPUS, welcome ?? OPUS]));
+  await untilViolation("dave-commit");
+  expect(discord.violations[0]?.detail).toContain("group id");
+});
+
+test("a commit although nothing was proposed", async () => {
+  await join();
+  await channel.addListener("81");
+  const proposals = client.messages.findLast(({ op }) => op === 27)?.payload;
+  const commit = client.messages.findLast(({ op }) => op === 29)?.payload;
+  expect(proposals).toBeDefined();
+  // The announced commit once more is only late; the same for an epoch to come is not.
+  const again = Buffer.from(commit?.subarray(2) ?? []);
+  client.sendBinary(28, again);
+  again.writeBigUInt64BE(9n, 13);
+  client.sendBinary(28, again);
+  await untilViolation("dave-commit");
+  expect(discord.violations).toHaveLength(1);
+});
+
+test("no op 23: the transition is executed all the same", async () => {
+  await join();
+  channel.policy.answerTimeoutMs = 30;
+  client.mute.add(23);
+  await channel.addListener("81");
+  await client.until(() => client.has(22));
+  await untilViolation("dave-transition-timeout");
+});
+
+test("op 23 for transition 0 and for one that does not exist", async () => {
+  await join();
+  client.send(23, { transition_id: 0 });
+  client.send(23, { transition_id: 77 });
+  await discord.until(() => discord.violations.length === 2, "violations");
+  expect(discord.violations.map(({ kind }) => kind)).toEqual(["dave-transition-ready", "dave-transition-ready"]);
+});
+
+test("op 31 for a sound commit: the bot is removed and added again all the same", async () => {
+  await join();
+  client.send(31, { transition_id: 0 });
+  await untilViolation("dave-commit");
+  client.sendBinary(26, client.dave?.getSerializedKeyPackage() ?? Buffer.alloc(0));
+  await client.until(() => client.has(30));
+});
+
+test("an encrypted frame before op 22", async () => {
+  await channel.addListener("81");
+  channel.policy.executeDelayMs = 200;
+  await connect();
+  await client.until(() => client.dave?.ready === true);
+  client.isEncrypting = true;
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-early");
+});
+
+test("a sender key changed before op 22 is noticed by a listener that is slower", async () => {
+  await join();
+  client.isEagerAtCommit = true;
+  client.sendOpus(OPUS);
+  channel.policy.listenersProcess = "execute";
+  channel.policy.commitWinner = "listener";
+  channel.policy.executeDelayMs = 200;
+  channel.enter("81");
+  await client.until(() => client.count(29) === 2);
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-undecryptable");
+  expect(channel.listener.unheardCount).toBe(1);
+});
+
+test("an encrypted frame in a stage channel", async () => {
+  await join();
+  const voice = discord.moveVoice({ guildId: GUILD, channelId: "9", daveVersion: 0 });
+  const { dave } = client;
+  client.close();
+  client = await ReferenceVoiceClient.connect({ guildId: GUILD, userId: BOT, voice });
+  client.speaking(1);
+  client.sendPacket(dave?.encryptOpus(OPUS) ?? OPUS);
+  await untilViolation("dave-version");
+  expect(client.last(4)).toMatchObject({ dave_protocol_version: 0 });
+});
+
+test("what may be plain and what encrypted depends on the group, with a second of grace", () => {
+  const nothing = () => undefined;
+  const slot = new MemberSlot({
+    userId: BOT,
+    kind: "bot",
+    sendProposals: nothing,
+    announceCommit: nothing,
+    sendWelcome: nothing,
+    prepareTransition: nothing,
+    executeTransition: nothing,
+    prepareEpoch: nothing,
+  });
+  expect([slot.allowsPlain(0), slot.allowsEncrypted(0)]).toEqual([true, false]);
+  slot.setActive(true, 5000);
+  expect([slot.allowsPlain(5999), slot.allowsEncrypted(5000)]).toEqual([true, true]);
+  expect([slot.allowsPlain(6000), slot.isEstablished(6000)]).toEqual([false, true]);
+  slot.setActive(false, 9000);
+  expect([slot.allowsPlain(9000), slot.allowsEncrypted(9999), slot.allowsEncrypted(10_000)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
