@@ -1,7 +1,7 @@
 // A running API with real sessions and real players, on a free port of loopback, with workers that make no sound. What a
 // test needs to talk to it as a client does: raw requests and WebSockets.
 
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { Api } from "../../src/control/api/api.ts";
 import { createInfo } from "../../src/control/api/info-json.ts";
@@ -22,6 +22,7 @@ type Parsed = ReturnType<JSON["parse"]>;
 export const PASSWORD = "youshallnotpass";
 
 export interface ApiServerOptions {
+  readonly password?: string;
   readonly clock?: Clock;
   readonly disabledFilters?: readonly string[];
   readonly createPlayer?: CreatePlayer;
@@ -71,7 +72,7 @@ export class ApiServer {
     });
     const disabledFilters = new Set(options.disabledFilters);
     const api = new Api({
-      password: PASSWORD,
+      password: options.password ?? PASSWORD,
       sessions,
       tracks: { load },
       clock,
@@ -137,7 +138,7 @@ export class ApiServer {
   }
 
   async close(): Promise<void> {
-    for (const client of this.#clients) client.socket.terminate();
+    for (const client of this.#clients) if (!client.socket.isPaused) client.socket.terminate();
     await this.sessions.close();
     await this.#api.close();
   }

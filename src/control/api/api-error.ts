@@ -38,19 +38,7 @@ const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly m
   "player-destroyed": { status: 404, message: "Player not found" },
 };
 
-/** Status and message for anything a handler has thrown. */
-export function describeFailure(error: unknown): { status: number; message: string } {
-  if (error instanceof ApiError) return { status: error.status, message: error.message };
-  if (error instanceof NodeError) {
-    const published = PUBLISHED[error.code];
-    return { status: published?.status ?? statusOf(error), message: published?.message ?? error.message };
-  }
-  const status = frameworkStatus(error);
-  if (status === 413) return { status, message: "the request body is larger than this node accepts" };
-  if (status !== undefined) return { status, message: STATUS_CODES[status] ?? "Bad Request" };
-  return { status: 500, message: "an unexpected error inside the node; its log says more" };
-}
-
+/** The error object for anything a handler has thrown. */
 export function errorObject(
   error: unknown,
   request: { readonly path: string; readonly epochMs: number; readonly isTraced: boolean },
@@ -64,6 +52,19 @@ export function errorObject(
     message,
     path: request.path,
   };
+}
+
+/** Status and message for anything a handler has thrown. */
+function describeFailure(error: unknown): { status: number; message: string } {
+  if (error instanceof ApiError) return { status: error.status, message: error.message };
+  if (error instanceof NodeError) {
+    const published = PUBLISHED[error.code];
+    return { status: published?.status ?? statusOf(error), message: published?.message ?? error.message };
+  }
+  const status = frameworkStatus(error);
+  if (status === 413) return { status, message: "the request body is larger than this node accepts" };
+  if (status !== undefined) return { status, message: STATUS_CODES[status] ?? "Bad Request" };
+  return { status: 500, message: "an unexpected error inside the node; its log says more" };
 }
 
 function statusOf(error: NodeError): number {

@@ -17,10 +17,12 @@ export interface ApiOptions extends ApiContext {
 
 export class Api {
   readonly #app: FastifyInstance;
+  readonly #endpoint: WebSocketEndpoint;
 
   constructor(options: ApiOptions) {
     const checkPassword = createPasswordCheck(options.password);
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword });
+    this.#endpoint = endpoint;
     this.#app = createRestServer({
       context: options,
       checkPassword,
@@ -48,6 +50,7 @@ export class Api {
 
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
   async close(): Promise<void> {
+    await this.#endpoint.close();
     await this.#app.close();
   }
 }

@@ -6,14 +6,17 @@ export type Authorization = "granted" | "missing" | "wrong";
 
 /** Makes a check that takes the same time whatever is sent. The password itself is not kept. */
 export function createPasswordCheck(password: string): (header: string | undefined) => Authorization {
-  const expected = digest(password);
+  // Node reads header bytes as Latin-1. Most clients send UTF-8, some Latin-1: for other than ASCII that differs.
+  const accepted = [digest(Buffer.from(password, "utf8")), digest(Buffer.from(password, "latin1"))];
   return (header) => {
     if (header === undefined) return "missing";
-    return timingSafeEqual(digest(header), expected) ? "granted" : "wrong";
+    const given = digest(Buffer.from(header, "latin1"));
+    const matches = accepted.filter((expected) => timingSafeEqual(given, expected));
+    return matches.length > 0 ? "granted" : "wrong";
   };
 }
 
-/** Digests have one length, which the comparison needs. Node reads header bytes as Latin-1. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text, "utf8").digest();
+/** Digests have one length, which the comparison needs. */
+function digest(bytes: Buffer): Buffer {
+  return createHash("sha256").update(bytes).digest();
 }

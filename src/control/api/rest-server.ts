@@ -11,14 +11,22 @@ import type { Authorization } from "./authentication.ts";
 import { readBody } from "./request-bodies.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
 
-export const API_VERSION_HEADER = "Lavalink-Api-Version";
-export const API_VERSION = "4";
+const API_VERSION_HEADER = "Lavalink-Api-Version";
+const API_VERSION = "4";
+/** For answers that are written without the framework. */
+export const API_VERSION_LINE = `${API_VERSION_HEADER}: ${API_VERSION}`;
 
 const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
 /** Longest a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
 const PATH_SEGMENT_LENGTH_MAX = 1024;
+
+/** What is said on a connection whose request could not even be read. */
+const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};
 
 /** `ANY` takes every method. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
@@ -68,12 +76,9 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     },
     rewriteUrl: (request) => withoutPathParameters(request.url ?? "/"),
     frameworkErrors: (error, request, reply) => sendFailure(error, request, reply, options),
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable)
-        socket.end(
-          `HTTP/1.1 400 Bad Request\r\n${API_VERSION_HEADER}: ${API_VERSION}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-        );
-      else socket.destroy();
+    clientErrorHandler: (error, socket) => {
+      if (!socket.writable) socket.destroy();
+      else socket.end(bareAnswer(CONNECTION_ERRORS[error.code] ?? "400 Bad Request"));
     },
   });
   app.removeAllContentTypeParsers();
@@ -85,6 +90,12 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   for (const route of options.routes) addRoute(app, table, { ...options, route });
   return app;
+}
+
+/** A whole answer without a body, after which the connection ends. */
+export function bareAnswer(status: string, ...headers: readonly string[]): string {
+  const lines = [`HTTP/1.1 ${status}`, ...headers, API_VERSION_LINE, "Content-Length: 0", "Connection: close"];
+  return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
 function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOptions & { route: RestRoute }): void {

@@ -3,12 +3,11 @@
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { WEB_SOCKET_PATH } from "./web-socket-endpoint.ts";
 
 const SWITCHING_HEADERS = new Set(["upgrade", "connection", "http2-settings"]);
 
-type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 export function routeUpgrades(server: Server, upgrade: Upgrade): void {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {

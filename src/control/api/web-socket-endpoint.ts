@@ -2,14 +2,15 @@
 // 4.2). Main thread.
 
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Authorization } from "./authentication.ts";
-import { API_VERSION, API_VERSION_HEADER, type RestAnswer } from "./rest-server.ts";
+import { API_VERSION_LINE, bareAnswer, type RestAnswer } from "./rest-server.ts";
 
 export const WEB_SOCKET_PATH = "/v4/websocket";
 
@@ -17,6 +18,10 @@ export const WEB_SOCKET_PATH = "/v4/websocket";
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
 /** How long an open socket may take to answer a ping before a client that returns may take its session over. */
 const TAKE_OVER_PING_TIMEOUT_MS = 1500;
+/** How long a client may take to answer the close frame when the node ends. */
+const CLOSE_GRACE_MS = 1000;
+/** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
+const KEEP_ALIVE_MS = 30_000;
 const USER_ID_MIN = -(2n ** 63n);
 const USER_ID_MAX = 2n ** 63n - 1n;
 
@@ -41,18 +46,19 @@ export class WebSocketEndpoint {
     maxPayload: INCOMING_SIZE_MAX_BYTES,
     clientTracking: false,
   });
-  /** The open socket of each session, for asking whether it still answers. */
-  readonly #sockets = new WeakMap<Session, WebSocket>();
+  /** Every open socket with its session, for asking whether it still answers and for the end. */
+  readonly #sockets = new Map<WebSocket, Session>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
-    this.#server.on("headers", (headers) => headers.push(`${API_VERSION_HEADER}: ${API_VERSION}`));
+    this.#server.on("headers", (headers) => headers.push(API_VERSION_LINE));
     // Wrong version or key: ws leaves the answer to us when somebody listens.
     this.#server.on("wsClientError", (_error, socket) => refuse(socket, { status: "400 Bad Request" }));
   }
 
   /** Answers one upgrade request for our path. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const onError = (): void => {
       socket.destroy();
     };
@@ -71,6 +77,17 @@ export class WebSocketEndpoint {
         this.#options.logger.error("a WebSocket handshake failed", { error });
         socket.destroy();
       });
+  }
+
+  /** Cuts what is still open after a moment for goodbyes. Close the sessions first. */
+  async close(): Promise<void> {
+    const graceEnds = new Promise<void>((resolve) => this.#options.clock.after(CLOSE_GRACE_MS, resolve));
+    const closed = Array.from(
+      this.#sockets.keys(),
+      (socket) => new Promise((resolve) => socket.once("close", resolve)),
+    );
+    await Promise.race([graceEnds, Promise.all(closed)]);
+    for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
   /** What a request to our path that asks for no upgrade is told. */
@@ -97,10 +114,15 @@ export class WebSocketEndpoint {
     const id = headers["session-id"];
     const session = typeof id === "string" ? this.#options.sessions.get(id) : undefined;
     if (session?.isConnected && session.userId === readUserId(headers["user-id"])) {
-      const socket = this.#sockets.get(session);
+      const socket = this.#socketOf(session);
       if (socket !== undefined && !(await this.#isAnswering(socket))) session.dropSocket();
     }
     return session;
+  }
+
+  #socketOf(session: Session): WebSocket | undefined {
+    for (const [socket, owner] of this.#sockets) if (owner === session) return socket;
+    return undefined;
   }
 
   #isAnswering(socket: WebSocket): Promise<boolean> {
@@ -135,9 +157,18 @@ export class WebSocketEndpoint {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
     });
     const session = resumable ?? this.#open(webSocket, headers);
-    webSocket.on("close", () => session.socketClosed(webSocket));
-    this.#sockets.set(session, webSocket);
+    this.#sockets.set(webSocket, session);
+    webSocket.on("close", (code) => {
+      this.#sockets.delete(webSocket);
+      session.socketClosed(webSocket);
+      this.#log("a client is gone", session, { code });
+    });
+    this.#log("a client is connected", session, { isResumed: resumable !== undefined });
     resumable?.resume(webSocket);
+  }
+
+  #log(message: string, { id, userId, clientName }: Session, fields: LogFields): void {
+    this.#options.logger.info(message, { sessionId: id, userId, clientName, ...fields });
   }
 
   #open(webSocket: WebSocket, headers: IncomingMessage["headers"]): Session {
@@ -151,18 +182,15 @@ export class WebSocketEndpoint {
 
 interface Handshake {
   readonly request: IncomingMessage;
-  readonly socket: Duplex;
+  readonly socket: Socket;
   readonly head: Buffer;
   readonly session: Session | undefined;
 }
 
 function refuse(socket: Duplex, { status, isResumeAnswered }: Refusal): void {
-  const resumed = isResumeAnswered ? "Session-Resumed: false\r\n" : "";
-  socket.end(
-    `HTTP/1.1 ${status}\r\n${resumed}${API_VERSION_HEADER}: ${API_VERSION}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
-    // A client that does not close its side must not keep ours.
-    () => socket.destroy(),
-  );
+  const headers = isResumeAnswered ? ["Session-Resumed: false"] : [];
+  // A client that does not close its side must not keep ours.
+  socket.end(bareAnswer(status, ...headers), () => socket.destroy());
 }
 
 /** A signed 64-bit integer other than 0, in plain digits. */

@@ -9,7 +9,7 @@ import type { OutgoingMessage } from "./outgoing-message.ts";
 
 /** At either bound the queue is thinned out. */
 export const QUEUE_COUNT_MAX = 2000;
-export const QUEUE_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+const QUEUE_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 export interface QueuedMessage {
   /** Messages with an equal topic supersede each other when the queue is full: the guild and type, or the op. */

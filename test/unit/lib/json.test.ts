@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { JsonDecimal, parseJson, plainJson, stringifyJson, toJsonInteger } from "../../../src/lib/json.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 
 describe("parsing", () => {
   test.each([
@@ -75,11 +77,53 @@ describe("parsing", () => {
     for (const text of texts) expect(plainJson(parseJson(text))).toEqual(JSON.parse(text));
   });
 
+  test("agrees with the engine on which texts are JSON", () => {
+    const seed = Date.now() % 2 ** 32;
+    console.log(`seed ${seed}`);
+    const random = seededRandom(seed);
+    const pieces = [
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      '"',
+      '"a"',
+      "1",
+      "-0.5",
+      "2e3",
+      "true",
+      "null",
+      "\\",
+      "\\n",
+      " ",
+      "\u0001",
+      "é",
+    ];
+    const seedText = '{"a":[1,-2.5e3,"x\\n"],"b":{"c":null,"d":true}}';
+    for (let round = 0; round < 20_000; round++) {
+      const at = Math.floor(random() * seedText.length);
+      const piece = pieces[Math.floor(random() * pieces.length)] ?? "";
+      const text = seedText.slice(0, at) + piece + seedText.slice(at + Math.floor(random() * 3));
+      const [ours, theirs] = [outcome(() => plainJson(parseJson(text))), outcome(() => JSON.parse(text))];
+      if (!isDeepStrictEqual(ours, theirs)) expect([text, ours]).toEqual([text, theirs]);
+    }
+  });
+
   test("reads a long string of backslashes in one go", () => {
     const text = JSON.stringify("\\".repeat(1_000_000));
     expect(parseJson(text)).toBe("\\".repeat(1_000_000));
   });
 });
+
+function outcome(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch (error) {
+    return error instanceof SyntaxError ? "refused" : error;
+  }
+}
 
 describe("writing", () => {
   test("writes bigints as digits wherever they stand", () => {

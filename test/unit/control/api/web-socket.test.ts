@@ -135,6 +135,14 @@ describe("the connection itself", () => {
     expect(await client.closed).toEqual({ code: 1001, reason: "" });
   });
 
+  test("a client that does not answer the end is cut off, and keeps nobody", async () => {
+    const client = await server.connect();
+    client.socket.pause();
+    await server.close();
+    client.socket.resume();
+    await client.closed;
+  });
+
   test("a message beyond the bound closes with 1009", async () => {
     const client = await server.connect();
     client.socket.send("x".repeat(1024 * 1024 + 1));
@@ -149,6 +157,16 @@ describe("the connection itself", () => {
     expect((await server.request("GET", "/v4/websocket")).status).toBe(400);
     expect((await server.request("GET", "/v4/websocket", { password: null })).status).toBe(401);
     expect((await server.request("GET", "/v4/websocket", { password: "wrong" })).status).toBe(401);
+  });
+});
+
+describe("the password", () => {
+  test.each(["utf8", "latin1"] as const)("may be sent in %s", async (encoding) => {
+    const strange = await ApiServer.start({ password: "pässwörd" });
+    const password = Buffer.from("pässwörd", encoding).toString("latin1");
+    expect((await strange.request("GET", "/v4/info", { password })).status).toBe(200);
+    expect((await strange.request("GET", "/v4/info", { password: "pxsswxrd" })).status).toBe(403);
+    await strange.close();
   });
 });
 
@@ -182,6 +200,11 @@ describe("upgrades to something else", () => {
 
 test("bytes that are no HTTP are answered with our header", async () => {
   expect(await exchange("nonsense\r\n\r\n")).toMatch(/^HTTP\/1.1 400 Bad Request\r\nLavalink-Api-Version: 4\r\n/);
+});
+
+test("headers without end are answered with 431", async () => {
+  const answer = await exchange(`GET /version HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1.1 431 .*\r\nLavalink-Api-Version: 4\r\n/);
 });
 
 /** Sends raw bytes and gives back everything received until the server closes. */
