@@ -5,7 +5,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createLogger } from "../../src/log.ts";
-import { decodeHeard } from "../listen/decode-heard.ts";
+import { decodeHeard } from "../listen/heard.ts";
 import { writeWav } from "../listen/wav.ts";
 import type { Bot } from "../stage/bot.ts";
 import { Stage } from "../stage/stage.ts";
@@ -150,8 +150,8 @@ async function showProgress(bot: Bot, options: DemoOptions, lengthMs: number): P
 
 async function writeHeard(stage: Stage, out: string): Promise<void> {
   const frames = stage.discord.channel(CHANNEL_ID).listener.heard;
-  const sound = await decodeHeard(frames);
-  await writeWav(out, sound);
+  const sound = await decodeHeard(frames.map((frame) => frame.opus));
+  await writeWav(out, { ...sound, sampleRateHz: 48_000 });
   console.log(`heard ${frames.length} frames, written to ${out}`);
 }
 

@@ -1,0 +1,325 @@
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
+import { decodeHeard } from "../../../lab/listen/heard.ts";
+import { NodeError } from "../../../src/errors.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { Codecs } from "../../../src/media/codecs.ts";
+import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
+import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
+import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
+import { SoundChain } from "../../../src/media/sound-chain.ts";
+import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+
+const FRAME_MS = 20;
+const FRAME_SAMPLES = 960;
+const PRE_SKIP_MS = 6.5;
+const OPUS: AudioStream = {
+  codec: "opus",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
+};
+const PCM: AudioStream = {
+  codec: "pcm",
+  sampleRateHz: 44_100,
+  channelCount: 1,
+  description: undefined,
+  pcm: { encoding: "float", bitsPerSample: 32, isBigEndian: false },
+};
+
+let opusPackets: Packet[];
+let pcmPackets: Packet[];
+const opened: Pipeline[] = [];
+
+/** Two steady partials, so that a seam stands out; no whole number of periods fits a frame, so no two packets are alike. */
+function song(timeSeconds: number): number {
+  return 0.3 * Math.sin(2 * Math.PI * 353.7 * timeSeconds) + 0.1 * Math.sin(2 * Math.PI * 1021.3 * timeSeconds);
+}
+
+beforeAll(async () => {
+  (await new Codecs({ complexity: 10, bitrateBps: 160_000 }).createDecoder(OPUS)).close(); // loads the module
+  const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 160_000 });
+  opusPackets = Array.from({ length: 150 }, (_, index) => {
+    const pcm = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => song((index * FRAME_SAMPLES + at) / 48_000));
+    const data = Uint8Array.from(encoder.encode(pcm, pcm));
+    return { data, timestampMs: index * FRAME_MS - PRE_SKIP_MS, durationMs: FRAME_MS, trimEndSamples: 0 };
+  });
+  pcmPackets = Array.from({ length: 100 }, (_, index) => {
+    const samples = Float32Array.from({ length: 882 }, (_, at) => song((index * 882 + at) / 44_100));
+    const data = new Uint8Array(samples.buffer);
+    return { data, timestampMs: index * FRAME_MS, durationMs: FRAME_MS, trimEndSamples: 0 };
+  });
+});
+
+afterEach(() => {
+  for (const pipeline of opened.splice(0)) pipeline.close();
+});
+
+interface Setup {
+  readonly demuxer: ScriptedDemuxer;
+  readonly pipeline: Pipeline;
+  readonly chain: SoundChain;
+  readonly failures: unknown[];
+}
+
+function start(stream: AudioStream, packets: readonly Packet[], options: Partial<PipelineOptions> = {}): Setup {
+  const demuxer = new ScriptedDemuxer({ stream, packets });
+  return { demuxer, ...startOn(demuxer, options) };
+}
+
+function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): Omit<Setup, "demuxer"> {
+  const failures: unknown[] = [];
+  const chain = options.chain ?? new SoundChain();
+  const pipeline = new Pipeline({
+    input: { kind: "local", path: "/song", container: undefined },
+    startMs: 0,
+    endMs: undefined,
+    open: async () => demuxer,
+    codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
+    clock: systemClock,
+    onProgress: () => undefined,
+    onFailure: (error) => failures.push(error),
+    ...options,
+    chain,
+  });
+  opened.push(pipeline);
+  return { pipeline, chain, failures };
+}
+
+/** The next frame, waiting (as the tick would, but without time) for what happens between ticks; undefined at the end. */
+async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
+  for (let turn = 0; turn < 5000; turn++) {
+    const frame = pipeline.produce();
+    if (frame !== undefined) return Uint8Array.from(frame);
+    if (pipeline.isEnded) return undefined;
+    await new Promise((next) => setImmediate(next));
+  }
+  throw new Error(`nothing came: waiting for the ${pipeline.dryCause}`);
+}
+
+async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> {
+  const taken: Uint8Array[] = [];
+  for (let index = 0; index < count; index++) {
+    const frame = await nextFrame(pipeline);
+    if (frame === undefined) break;
+    taken.push(frame);
+    // Between two ticks promises and small jobs get their turn.
+    for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
+  }
+  return taken;
+}
+
+/** Largest difference between heard sound and the song itself, `gain` times as loud, over a stretch of heard samples. */
+function worstError(
+  heard: Float32Array,
+  stretch: { from: number; to: number; songAtMs: number; gain?: number },
+): number {
+  const { from, to, songAtMs, gain = 1 } = stretch;
+  let worst = 0;
+  for (let index = from; index < to; index++) {
+    const wanted = gain * song(songAtMs / 1000 + (index - from) / 48_000);
+    worst = Math.max(worst, Math.abs(heard[index]! - wanted));
+  }
+  return worst;
+}
+
+describe("passing through", () => {
+  it("gives the packets out as they came, and then is at its end", async () => {
+    const { pipeline } = start(OPUS, opusPackets);
+    const heard = await frames(pipeline, 1000);
+    expect(heard).toEqual(opusPackets.map((packet) => packet.data));
+    expect(pipeline.isEnded).toBe(true);
+    expect(pipeline.positionMs).toBeCloseTo(150 * FRAME_MS - PRE_SKIP_MS, 5);
+  });
+
+  it("tells song time after each packet", async () => {
+    const { pipeline } = start(OPUS, opusPackets);
+    await frames(pipeline, 10);
+    expect(pipeline.positionMs).toBeCloseTo(10 * FRAME_MS - PRE_SKIP_MS, 5);
+  });
+
+  it("starts within 10 ms of a start position", async () => {
+    const { pipeline } = start(OPUS, opusPackets, { startMs: 1234 });
+    const [first] = await frames(pipeline, 1);
+    const index = opusPackets.findIndex((packet) => Buffer.compare(packet.data, first!) === 0);
+    expect(Math.abs(opusPackets[index]!.timestampMs - 1234)).toBeLessThanOrEqual(10);
+  });
+
+  it("stops at the end time", async () => {
+    const { pipeline } = start(OPUS, opusPackets, { endMs: 500 });
+    const heard = await frames(pipeline, 1000);
+    expect(heard.length).toBe(26);
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("ignores an end time at or before the start", async () => {
+    const { pipeline } = start(OPUS, opusPackets, { startMs: 1000, endMs: 1000 });
+    expect((await frames(pipeline, 1000)).length).toBeGreaterThan(90);
+  });
+});
+
+describe("a volume change in the middle of passing through", () => {
+  it("is not heard as a seam: same place, no click, no gap, exact level", async () => {
+    const { pipeline, chain } = start(OPUS, opusPackets);
+    const before = await frames(pipeline, 50);
+    chain.setVolume(50);
+    const changed = await frames(pipeline, 60);
+    const heard = (await decodeHeard([...before, ...changed])).left;
+    const gain = Math.floor(Math.tan(0.0079 * 50) * 10_000) / 10_000;
+
+    expect(findClicks(heard.subarray(FRAME_SAMPLES))).toEqual([]);
+    expect(findGaps(heard.subarray(FRAME_SAMPLES))).toEqual([]);
+    // Frame n of what is heard plays the song from n * 20 ms on, less the source encoder's own delay.
+    const loud = { from: 10 * FRAME_SAMPLES, to: 50 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS - PRE_SKIP_MS };
+    const quiet = { from: 60 * FRAME_SAMPLES, to: 110 * FRAME_SAMPLES, songAtMs: 60 * FRAME_MS - PRE_SKIP_MS, gain };
+    expect(worstError(heard, loud)).toBeLessThan(0.02);
+    expect(worstError(heard, quiet)).toBeLessThan(0.02);
+    expect(pipeline.positionMs).toBeCloseTo(110 * FRAME_MS - PRE_SKIP_MS, 3);
+  });
+
+  it("back to 100 goes back to the packets themselves, again without a seam", async () => {
+    const { pipeline, chain } = start(OPUS, opusPackets);
+    const first = await frames(pipeline, 30);
+    chain.setVolume(50);
+    const quiet = await frames(pipeline, 30);
+    chain.setVolume(100);
+    const last = await frames(pipeline, 90);
+    const all = [...first, ...quiet, ...last];
+
+    expect(all.length).toBe(150);
+    expect(all.slice(65)).toEqual(opusPackets.slice(65).map((packet) => packet.data));
+    const heard = (await decodeHeard(all)).left;
+    expect(findClicks(heard.subarray(FRAME_SAMPLES))).toEqual([]);
+    const end = { from: 75 * FRAME_SAMPLES, to: 149 * FRAME_SAMPLES, songAtMs: 75 * FRAME_MS - PRE_SKIP_MS };
+    expect(worstError(heard, end)).toBeLessThan(0.02);
+  });
+
+  it("takes hold within two frames", async () => {
+    const { pipeline, chain } = start(OPUS, opusPackets);
+    await frames(pipeline, 20);
+    chain.setVolume(0);
+    const after = await frames(pipeline, 6);
+    const different = after.findIndex((frame, index) => Buffer.compare(frame, opusPackets[20 + index]!.data) !== 0);
+    expect(different).toBeGreaterThanOrEqual(0);
+    expect(different).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("transcoding", () => {
+  it("keeps length, place, pitch and level of the song, whatever its rate", async () => {
+    const { pipeline } = start(PCM, pcmPackets);
+    const all = await frames(pipeline, 1000);
+    const heard = (await decodeHeard(all)).left;
+    expect(all.length).toBeGreaterThanOrEqual(100);
+    expect(all.length).toBeLessThanOrEqual(101);
+    expect(worstError(heard, { from: 2 * FRAME_SAMPLES, to: 98 * FRAME_SAMPLES, songAtMs: 40 })).toBeLessThan(0.02);
+    expect(findClicks(heard.subarray(480, 98 * FRAME_SAMPLES))).toEqual([]);
+    expect(pipeline.positionMs).toBeGreaterThanOrEqual(2000);
+  });
+
+  it("starts exactly at a start position", async () => {
+    const { pipeline } = start(PCM, pcmPackets, { startMs: 777 });
+    const heard = (await decodeHeard(await frames(pipeline, 30))).left;
+    expect(worstError(heard, { from: 2 * FRAME_SAMPLES, to: 29 * FRAME_SAMPLES, songAtMs: 817 })).toBeLessThan(0.02);
+  });
+
+  it("seeks exactly, without a click", async () => {
+    const { pipeline } = start(PCM, pcmPackets);
+    const before = await frames(pipeline, 10);
+    pipeline.seek(1500);
+    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    const after = await frames(pipeline, 20);
+    const heard = (await decodeHeard([...before, ...after])).left;
+    const from = 11 * FRAME_SAMPLES;
+    expect(worstError(heard, { from, to: 29 * FRAME_SAMPLES, songAtMs: 1500 + FRAME_MS })).toBeLessThan(0.02);
+    expect(findClicks(heard.subarray(FRAME_SAMPLES), { factor: 20 })).toEqual([]);
+  });
+});
+
+describe("a seek", () => {
+  it("lets the old place sound until the new one is there", async () => {
+    const { pipeline, demuxer } = start(OPUS, opusPackets);
+    await frames(pipeline, 5);
+    let arrive = (): void => undefined;
+    demuxer.holdAt(0, new Promise((resolve) => (arrive = resolve)));
+    pipeline.seek(2000);
+    const ghost = await frames(pipeline, 5);
+    expect(ghost).toEqual(opusPackets.slice(5, 10).map((packet) => packet.data));
+    expect(pipeline.seekTargetMs).toBe(2000);
+    arrive();
+    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    await frames(pipeline, 1);
+    expect(Math.abs(pipeline.positionMs - 2020)).toBeLessThanOrEqual(10);
+  });
+
+  it("past the end ends the track", async () => {
+    const { pipeline } = start(OPUS, opusPackets);
+    await frames(pipeline, 5);
+    pipeline.seek(60_000);
+    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    expect(await nextFrame(pipeline)).toBeUndefined();
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("past the end time ends the track", async () => {
+    const { pipeline } = start(OPUS, opusPackets, { endMs: 1000 });
+    await frames(pipeline, 5);
+    pipeline.seek(1500);
+    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    expect(await nextFrame(pipeline)).toBeUndefined();
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("of several only the last counts", async () => {
+    const { pipeline } = start(OPUS, opusPackets);
+    await frames(pipeline, 5);
+    pipeline.seek(500);
+    pipeline.seek(1500);
+    pipeline.seek(2500);
+    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    await frames(pipeline, 1);
+    expect(Math.abs(pipeline.positionMs - 2520)).toBeLessThanOrEqual(10);
+  });
+});
+
+describe("failures", () => {
+  it("of reading are told at once, and what is buffered plays on", async () => {
+    const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: opusPackets });
+    demuxer.failAt(30, new NodeError("input-interrupted", "the connection broke"));
+    const { pipeline, failures } = startOn(demuxer, {});
+    await frames(pipeline, 1);
+    expect(failures.length).toBe(1);
+    expect((await frames(pipeline, 1000)).length).toBe(29);
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("of opening leave nothing to play", async () => {
+    const error = new NodeError("input-not-found", "nothing there");
+    const { pipeline, failures } = startOn(new ScriptedDemuxer({ stream: OPUS, packets: [] }), {
+      open: () => Promise.reject(error),
+    });
+    expect(await nextFrame(pipeline)).toBeUndefined();
+    expect(failures).toEqual([error]);
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("of a codec end the track though packets are there", async () => {
+    const { pipeline, failures } = start({ ...PCM, pcm: undefined }, pcmPackets);
+    expect(await nextFrame(pipeline)).toBeUndefined();
+    expect(failures.length).toBe(1);
+    expect(pipeline.isEnded).toBe(true);
+  });
+});
+
+it("a closed pipeline closes its demuxer, also one that opens too late", async () => {
+  const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: opusPackets });
+  let arrive = (): void => undefined;
+  const opening = new Promise<void>((resolve) => (arrive = resolve));
+  const { pipeline } = startOn(demuxer, { open: () => opening.then(() => demuxer) });
+  pipeline.close();
+  arrive();
+  await opening;
+  await new Promise((next) => setImmediate(next));
+  expect(demuxer.isClosed).toBe(true);
+});
