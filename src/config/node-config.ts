@@ -59,6 +59,7 @@ export interface NodeConfig {
     /** Proxy of the http source as a URL with its user and password, or undefined. */
     readonly proxyUrl: Secret | undefined;
   };
+  /** Address rotation; nothing uses it yet. */
   readonly routePlanner: {
     /** CIDR blocks to rotate through; empty: no route planner. */
     readonly ipBlocks: readonly string[];
@@ -68,6 +69,7 @@ export interface NodeConfig {
     /** Tries per request; undefined: without end. */
     readonly retriesMax: number | undefined;
   };
+  /** Nothing uses it yet. */
   readonly metrics: {
     readonly isEnabled: boolean;
     /** Path of the metrics route. */
@@ -78,7 +80,7 @@ export interface NodeConfig {
   readonly logging: {
     readonly level: "debug" | "info" | "warn" | "error" | "silent";
     readonly format: "text" | "json";
-    /** How requests of clients are logged; undefined: not at all. */
+    /** How requests of clients are to be logged; undefined: not at all. Nothing uses it yet. */
     readonly requests: RequestLogging | undefined;
   };
 }

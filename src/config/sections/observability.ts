@@ -16,6 +16,7 @@ const LEVEL_NAMES = {
   OFF: "silent",
 } as const;
 
+const NO_REQUEST_LOG = "requests are not logged yet";
 const NO_METRICS = "there are no metrics yet";
 const NO_SENTRY = "errors are logged, not sent anywhere";
 const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
@@ -63,19 +64,40 @@ export const loggingSection = defineSection("logging", {
     type: choiceType(LEVELS),
     memberNames: ["root", "lavalink"],
   }),
-  "request.enabled": flagKey({ meaning: "Log every request of a client.", defaultValue: true }),
-  "request.includeClientInfo": flagKey({ meaning: "With the address of the client.", defaultValue: false }),
-  "request.includeHeaders": flagKey({ meaning: "With headers, but for secret ones.", defaultValue: false }),
-  "request.includeQueryString": flagKey({ meaning: "With the query.", defaultValue: true }),
-  "request.includePayload": flagKey({ meaning: "With the body, but for secret parts.", defaultValue: true }),
+  "request.enabled": flagKey({
+    meaning: "Log every request of a client.",
+    defaultValue: true,
+    noEffect: NO_REQUEST_LOG,
+  }),
+  "request.includeClientInfo": flagKey({
+    meaning: "With the address of the client.",
+    defaultValue: false,
+    noEffect: NO_REQUEST_LOG,
+  }),
+  "request.includeHeaders": flagKey({
+    meaning: "With headers, but for secret ones.",
+    defaultValue: false,
+    noEffect: NO_REQUEST_LOG,
+  }),
+  "request.includeQueryString": flagKey({ meaning: "With the query.", defaultValue: true, noEffect: NO_REQUEST_LOG }),
+  "request.includePayload": flagKey({
+    meaning: "With the body, but for secret parts.",
+    defaultValue: true,
+    noEffect: NO_REQUEST_LOG,
+  }),
   "request.maxPayloadLength": integerKey({
     meaning: "How much of the body.",
     unit: "characters",
     defaultValue: 10_000,
     min: 0,
     max: 1_000_000,
+    noEffect: NO_REQUEST_LOG,
   }),
-  "request.beforeRequest": flagKey({ meaning: "Also before it is answered.", defaultValue: false }),
+  "request.beforeRequest": flagKey({
+    meaning: "Also before it is answered.",
+    defaultValue: false,
+    noEffect: NO_REQUEST_LOG,
+  }),
   "file.path": textKey({ meaning: "Folder for log files.", defaultValue: "", noEffect: NO_LOG_FILES }),
   "file.name": textKey({ meaning: "Name of the log file.", defaultValue: "", noEffect: NO_LOG_FILES }),
   "logback.rollingpolicy.max-file-size": textKey({

@@ -18,7 +18,7 @@ function load(text: string | undefined) {
   });
 }
 
-test("config.example.yml is what the schema says (mend it with: npx vitest run --update test/unit/config)", async () => {
+test("config.example.yml is what the schema says (mend it with: npx vitest run test/unit/config --update)", async () => {
   await expect(renderConfigExample()).toMatchFileSnapshot(EXAMPLE.pathname);
 });
 
