@@ -1,6 +1,5 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
-import { NodeError } from "../../errors.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import type { Decoder } from "./decoder.ts";
 
@@ -20,6 +19,6 @@ export async function createDecoder(stream: AudioStream): Promise<Decoder> {
     case "aac":
       return (await import("./aac-decoder.ts")).createAacDecoder(stream);
     case "alac":
-      throw new NodeError("media-unsupported-codec", "decode ALAC: not built yet");
+      return (await import("./alac-decoder.ts")).createAlacDecoder(stream);
   }
 }

@@ -43,7 +43,7 @@ const VORBIS_ORDERS: readonly (readonly Place[])[] = [
   ["FL", "FC", "FR", "SL", "SR", "BL", "BR", "LFE"],
 ];
 
-/** AAC and ALAC in the order their decoder (FFmpeg) puts out, which is not the order of the bit stream. */
+/** AAC in the order its decoder (FFmpeg) puts out, which is not the order of the bit stream. */
 const AAC_ORDERS: readonly (readonly Place[])[] = [
   ["FL", "FR", "FC"],
   ["FL", "FR", "FC", "BC"],
@@ -53,6 +53,26 @@ const AAC_ORDERS: readonly (readonly Place[])[] = [
   ["FL", "FR", "FC", "LFE", "BL", "BR", "FLC", "FRC"],
 ];
 
+/** ALAC in the order of its packets. */
+const ALAC_ORDERS: readonly (readonly Place[])[] = [
+  ["FC", "FL", "FR"],
+  ["FC", "FL", "FR", "BC"],
+  ["FC", "FL", "FR", "SL", "SR"],
+  ["FC", "FL", "FR", "SL", "SR", "LFE"],
+  ["FC", "FL", "FR", "SL", "SR", "BC", "LFE"],
+  ["FC", "FLC", "FRC", "FL", "FR", "SL", "SR", "LFE"],
+];
+
+const ORDERS: Record<AudioCodec, readonly (readonly Place[])[]> = {
+  opus: VORBIS_ORDERS,
+  vorbis: VORBIS_ORDERS,
+  aac: AAC_ORDERS,
+  alac: ALAC_ORDERS,
+  flac: WAVE_ORDERS,
+  pcm: WAVE_ORDERS,
+  mp3: WAVE_ORDERS,
+};
+
 /** Per channel, what it adds to the left and to the right; both columns add up to 1. */
 export interface MixMatrix {
   readonly left: Float32Array;
@@ -61,13 +81,7 @@ export interface MixMatrix {
 
 /** The matrix for `channelCount` channels (3 or more) in the order of `codec`; above 8, pairs of left and right. */
 export function stereoMixMatrix(codec: AudioCodec, channelCount: number): MixMatrix {
-  const orders =
-    codec === "vorbis" || codec === "opus"
-      ? VORBIS_ORDERS
-      : codec === "aac" || codec === "alac"
-        ? AAC_ORDERS
-        : WAVE_ORDERS;
-  const places = orders[channelCount - 3] ?? pairs(channelCount);
+  const places = ORDERS[codec][channelCount - 3] ?? pairs(channelCount);
   const left = Float32Array.from(places, (place) => SHARES[place][0]);
   const right = Float32Array.from(places, (place) => SHARES[place][1]);
   return { left: scaleToOne(left), right: scaleToOne(right) };

@@ -5,7 +5,7 @@ import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 
-const FIXTURES = ["mp3", "vorbis", "flac", "flac24", "aac", "adts"] as const;
+const FIXTURES = ["mp3", "vorbis", "flac", "flac24", "aac", "adts", "alac", "alac24"] as const;
 
 async function decodeAll(decoder: Decoder, packets: readonly Uint8Array[]) {
   const channels: number[][] = [];
@@ -63,6 +63,44 @@ test("FLAC is bit-exact", async () => {
   expect(exact).toBe(true);
   expect(channels[0]!.every((value) => Math.abs(value * 32_767 - Math.round(value * 32_767)) < 0.002)).toBe(true);
   decoder.close();
+});
+
+test.each(["alac", "alac24"])("%s is bit-exact", async (name) => {
+  const { stream, packets } = readCodecFixture(name);
+  const decoder = await createDecoder(stream);
+  const { channels } = await decodeAll(decoder, packets);
+  decoder.close();
+  const scale = name === "alac" ? 2 ** 15 : 2 ** 23;
+  expect(channels[0]?.length).toBe(17_640);
+  for (const [channel, frequencyHz, amplitude] of [
+    [channels[0]!, 440, 0.5],
+    [channels[1]!, 1000, 0.25],
+  ] as const) {
+    const isExact = channel.every((value, index) => {
+      const original = amplitude * Math.sin((2 * Math.PI * frequencyHz * index) / 44_100) * scale;
+      return Number.isInteger(value * scale) && Math.abs(value * scale - original) <= 1;
+    });
+    expect(isExact).toBe(true);
+  }
+});
+
+test("six ALAC channels come centre first", async () => {
+  const { stream, packets } = readCodecFixture("alac6");
+  const decoder = await createDecoder(stream);
+  const { channels } = await decodeAll(decoder, packets);
+  for (const [index, frequencyHz] of [500, 300, 400, 600, 700, 60].entries()) {
+    expect(fitTone(channels[index]!.subarray(0, 8000), frequencyHz, 48_000).amplitude).toBeCloseTo(0.5, 3);
+  }
+  decoder.close();
+});
+
+test.each([
+  ["missing", undefined],
+  ["too short", new Uint8Array(23)],
+  ["all zero", new Uint8Array(24)],
+])("an ALAC cookie that is %s is refused", async (_, description) => {
+  const { stream } = readCodecFixture("alac");
+  await expect(createDecoder({ ...stream, description })).rejects.toMatchObject({ code: "media-unsupported-codec" });
 });
 
 test("six Vorbis channels come in Vorbis order", async () => {
