@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -76,6 +77,14 @@ it("without roots, or with missing ones, nothing opens", async () => {
   await expect(new LocalJail([]).open(song)).rejects.toMatchObject({ code: "local-file-refused" });
   const missing = new LocalJail([join(folder, "not-mounted")]);
   await expect(missing.open(song)).rejects.toMatchObject({ code: "local-file-refused" });
+});
+
+it.skipIf(process.platform === "win32")("what lies outside is refused without being opened", async () => {
+  // A socket cannot be opened, so a try would tell.
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(join(folder, "socket"), resolve));
+  await expect(jail.open(join(folder, "socket"))).rejects.toMatchObject({ code: "local-file-refused" });
+  await new Promise((resolve) => server.close(resolve));
 });
 
 it.skipIf(process.platform === "win32")("a named pipe neither hangs nor opens", async () => {

@@ -107,13 +107,17 @@ describe("a finished playlist", () => {
     expect(server.requests.some(({ path }) => path === "/b")).toBe(true);
   });
 
-  it("a seek while a packet is awaited wins", async () => {
+  it.each([
+    [5, 2_500, "c4"],
+    [10, 2_500, "c4"],
+    [15, 600, "a5"],
+  ])("a seek while packet %i is awaited wins", async (heardBefore, positionMs, expected) => {
     const { open } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
-    await hear(demuxer, 10);
+    await hear(demuxer, heardBefore);
     const awaited = demuxer.next();
-    await demuxer.seek(2_500);
-    expect(Buffer.from((await awaited)?.data ?? []).toString()).toBe("c4");
+    await demuxer.seek(positionMs);
+    expect(Buffer.from((await awaited)?.data ?? []).toString()).toBe(expected);
   });
 
   it("uses the media's clock after a seek where durations are inexact", async () => {
