@@ -1,8 +1,8 @@
 // Messages kept for a client that is away, in order and bounded (protocol-v4.md section 4.7; design.md section 7). Main
 // thread; each waiting session has one, and the unsent messages of a dropped socket come back into it.
 //
-// At the bound old history goes, never the present: of each player the newest message of each type stays, and the newest
-// stats. A player has five types of event, so what is left is bounded by the number of players. Whoever resumes gets one
+// At the bound the older half goes, but of each player the newest message of each type stays, and the newest stats. A
+// player has five types of event, so what must be kept is bounded by the number of players. Whoever resumes gets one
 // playerUpdate per player anyway, and so always learns the state that is true then.
 
 import type { OutgoingMessage } from "./outgoing-message.ts";
@@ -32,7 +32,7 @@ export class ResumeQueue {
 
   push(message: QueuedMessage): void {
     this.#messages.push(message);
-    this.#sizeBytes += message.text.length;
+    this.#sizeBytes += Buffer.byteLength(message.text);
     if (this.#messages.length > this.#countMax || this.#sizeBytes > this.#sizeMaxBytes) this.#thin();
   }
 
@@ -45,13 +45,20 @@ export class ResumeQueue {
   }
 
   #thin(): void {
-    const newest = new Map(this.#messages.map((message) => [message.topic, message]));
-    const kept = this.#messages.filter((message) => newest.get(message.topic) === message);
-    this.#droppedCount += this.#messages.length - kept.length;
-    this.#messages = kept;
-    this.#sizeBytes = kept.reduce((sum, message) => sum + message.text.length, 0);
-    this.#countMax = Math.max(QUEUE_COUNT_MAX, kept.length * 2);
+    const before = this.#messages;
+    const newest = new Map(before.map((message) => [message.topic, message]));
+    const isNewest = (message: QueuedMessage): boolean => newest.get(message.topic) === message;
+    const middle = before.length / 2;
+    this.#replace(before.filter((message, index) => index >= middle || isNewest(message)));
+    if (this.#sizeBytes > this.#sizeMaxBytes) this.#replace(before.filter(isNewest));
+    this.#droppedCount += before.length - this.#messages.length;
+    this.#countMax = Math.max(QUEUE_COUNT_MAX, newest.size * 4);
     this.#sizeMaxBytes = Math.max(QUEUE_SIZE_MAX_BYTES, this.#sizeBytes * 2);
+  }
+
+  #replace(messages: QueuedMessage[]): void {
+    this.#messages = messages;
+    this.#sizeBytes = messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   }
 }
 
