@@ -43,7 +43,15 @@ export async function openMp3(source: ByteSource): Promise<Demuxer> {
     header = await headerAt(cursor);
   }
   const sample = sampleFrames(await cursor.peek(source.isRandomAccess ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
-  const layout = { tags, summary, header, sample, summaryStart: first, firstFrame: cursor.position };
+  const layout = {
+    tags,
+    summary,
+    header,
+    sample,
+    summaryStart: first,
+    firstFrame: cursor.position,
+    word: cursor.u32be(0),
+  };
   return new Mp3Demuxer(source, layout);
 }
 
@@ -79,6 +87,8 @@ interface Layout {
   /** Start of the first frame of any kind, and of the first with sound. */
   readonly summaryStart: number;
   readonly firstFrame: number;
+  /** Header of that frame. */
+  readonly word: number;
 }
 
 class Mp3Demuxer implements Demuxer {
@@ -107,7 +117,7 @@ class Mp3Demuxer implements Demuxer {
     this.#samplesPerFrame = header.frameSamples;
     this.#isConstant = summary?.kind !== "vbr" && sample.isConstant;
     this.#cursor = new ByteCursor(source, layout.firstFrame);
-    this.#streamWord = 0;
+    this.#streamWord = layout.word;
     this.#pump = new PacketPump(this.#cursor, () => this.#step());
     const { title, author, isrc } = tags;
     this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: lengthMsOf(source, layout) };
@@ -187,9 +197,9 @@ class Mp3Demuxer implements Demuxer {
       if (turn % COUNT_TURN_FRAMES === 0) await yieldThread();
       if (!cursor.has(4) && !(await cursor.need(4))) break;
       const header = parseMpegAudioHeader(cursor.u32be(0));
-      if (header === undefined || !isSameStream(cursor.u32be(0), this.#word)) {
+      if (header === undefined || !isSameStream(cursor.u32be(0), this.#streamWord)) {
         if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) break;
-        if (!isSameStream(cursor.u32be(0), this.#word)) break;
+        if (!isSameStream(cursor.u32be(0), this.#streamWord)) break;
         continue;
       }
       this.#index.add(at, cursor.position);
@@ -229,19 +239,13 @@ class Mp3Demuxer implements Demuxer {
     }
   }
 
-  get #word(): number {
-    return this.#streamWord;
-  }
-
   #step(): Step {
     const cursor = this.#cursor;
     if (!cursor.has(4)) return WAIT;
     const word = cursor.u32be(0);
     const header = parseMpegAudioHeader(word);
-    if (header === undefined || (this.#streamWord !== 0 && !isSameStream(word, this.#streamWord)))
-      return this.#resync();
+    if (header === undefined || !isSameStream(word, this.#streamWord)) return this.#resync();
     if (!cursor.has(header.sizeBytes)) return WAIT;
-    this.#streamWord = word;
     this.#damageBytes = 0;
     if (header.bitrateBps !== this.#layout.header.bitrateBps) this.#isConstant = false;
     if (this.#source.isRandomAccess) this.#index.add(this.#frame, cursor.position);

@@ -122,9 +122,9 @@ class FragmentedDemuxer implements Demuxer {
   }
 
   async seek(positionMs: number): Promise<void> {
-    if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
     // The first fragment tells where the time starts.
     if (!this.#hasBase) await this.#pump.next();
+    if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
     if (this.isSeekable) await this.#jump(ticks);
     else if (ticks < (this.#samples[this.#sampleIndex]?.ticks ?? this.#nextTicks)) {

@@ -118,9 +118,7 @@ class Mp4Demuxer implements Demuxer {
     if (!this.#cursor.has(sizeBytes)) return WAIT;
     const data = this.#cursor.take(sizeBytes);
     const { ticks, durationTicks } = table;
-    const isLast = ticks + durationTicks >= this.#endTicks;
-    // Only the last sample may be cut: durations before it are as exact as the timescale.
-    const time = { ticks, durationTicks: isLast ? durationTicks : 0, endTicks: this.#endTicks };
+    const time = { ticks, durationTicks, endTicks: this.#endTicks };
     table.advance();
     return this.#packets.create(data, time);
   }

@@ -20,6 +20,8 @@ export interface SampleTime {
 export class Mp4Packets {
   readonly #movie: Movie;
   readonly #opusClock: PacketClock | undefined;
+  /** FLAC and ALAC: the last frame is as short as the music, not padded. */
+  readonly #isExact: boolean;
   /** Time of the first sample to be heard, moved on for fragmented files that do not start at 0. */
   #startTicks: number;
   #nominalTicks: number;
@@ -27,6 +29,7 @@ export class Mp4Packets {
   constructor(movie: Movie) {
     this.#movie = movie;
     this.#opusClock = movie.stream.codec === "opus" ? createPacketClock(movie.stream) : undefined;
+    this.#isExact = movie.stream.codec === "flac" || movie.stream.codec === "alac";
     this.#startTicks = movie.startTicks;
     this.#nominalTicks = movie.fragments?.durationTicks ?? movie.table.nominalTicks;
   }
@@ -61,8 +64,9 @@ export class Mp4Packets {
     return this.#startTicks + (ms * this.#movie.timescale) / 1000;
   }
 
-  /** Length of the decoded sample: by its own account for Opus, else as long as the others. */
+  /** Length of the decoded sample: by its own account for Opus, as stated for the lossless, else as long as the others. */
   #decodedTicks(data: Uint8Array, time: SampleTime): number {
+    if (this.#isExact) return time.durationTicks;
     if (this.#opusClock !== undefined) return (this.#opusClock.count(data) * this.#movie.timescale) / 48_000;
     if (this.#nominalTicks === 0) this.#nominalTicks = time.durationTicks;
     return Math.max(this.#nominalTicks, time.durationTicks);

@@ -21,19 +21,24 @@ export async function findPlaceBefore(
   range: { serial: number; startBytes: number; granule: number },
 ): Promise<OggPlace> {
   let low: OggPlace = { positionBytes: range.startBytes, granule: undefined };
+  let previous = low;
   let high = source.sizeBytes ?? range.startBytes;
   for (let round = 0; round < 48 && high - low.positionBytes > PAGE_BYTES_MAX; round++) {
     const middle = Math.floor((low.positionBytes + high) / 2);
     const cursor = new ByteCursor(source, middle);
     const page = await findTimedPage(cursor, { serial: range.serial, endBytes: high });
     if (page !== undefined && page.granule <= range.granule) {
+      previous = low;
       low = { positionBytes: cursor.position, granule: page.granule };
     } else high = middle;
   }
   const cursor = new ByteCursor(source, low.positionBytes);
   for (;;) {
     const page = await findTimedPage(cursor, { serial: range.serial, endBytes: high + PAGE_BYTES_MAX });
+    // The last page is cut at its end, so times cannot be counted back from there: start with a page before it.
+    if (page?.isLast) return previous;
     if (page === undefined || page.granule > range.granule) return low;
+    previous = low;
     low = { positionBytes: cursor.position, granule: page.granule };
   }
 }

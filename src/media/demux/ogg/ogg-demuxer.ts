@@ -31,26 +31,33 @@ interface Link {
 
 export async function openOgg(source: ByteSource): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
-  const { headers, serial } = await readHeaders(cursor);
+  const { headers, serial, serials } = await readHeaders(cursor);
   const tail = source.isRandomAccess ? await readTail(source, serial) : undefined;
-  return new OggDemuxer(source, { headers, serial, dataStart: cursor.position, tail });
+  // A stream at the end that was not there at the start is a chained one: then the tail says nothing about the length.
+  const endGranule = tail !== undefined && serials.has(tail.lastSerial) ? tail.granule : undefined;
+  return new OggDemuxer(source, { headers, serial, dataStart: cursor.position, endGranule });
 }
 
 interface Opened {
   readonly headers: OggHeaders;
   readonly serial: number;
   readonly dataStart: number;
-  readonly tail: { granule: number; lastSerial: number } | undefined;
+  /** The last granule of a file that is one stream; undefined for live and chained ones. */
+  readonly endGranule: number | undefined;
 }
 
 /** Reads the stream heads, chooses the first audio stream and collects its headers; leaves the cursor behind them. */
-async function readHeaders(cursor: ByteCursor): Promise<{ headers: OggHeaders; serial: number }> {
+async function readHeaders(
+  cursor: ByteCursor,
+): Promise<{ headers: OggHeaders; serial: number; serials: ReadonlySet<number> }> {
   const assembler = new PacketAssembler();
+  const serials = new Set<number>();
   let chosen: { serial: number; read: HeaderReader } | undefined;
   let foreignName: string | undefined;
   for (let count = 0; count < HEADER_PAGE_COUNT_MAX; count++) {
     const page = await findPage(cursor, HEADER_JUNK_BYTES_MAX);
     if (page === undefined) break;
+    if (page.isFirst) serials.add(page.serial);
     if (page.isFirst && chosen === undefined) {
       const read = createHeaderReader(page.body);
       if (read !== undefined) chosen = { serial: page.serial, read };
@@ -62,7 +69,7 @@ async function readHeaders(cursor: ByteCursor): Promise<{ headers: OggHeaders; s
       const result = chosen.read(packet);
       if (result === "broken")
         throw new NodeError("media-damaged", "the Ogg file cannot be read: a codec header is broken");
-      if (result !== "more") return { headers: result, serial: chosen.serial };
+      if (result !== "more") return { headers: result, serial: chosen.serial, serials };
     }
   }
   if (chosen !== undefined)
@@ -85,6 +92,8 @@ class OggDemuxer implements Demuxer {
   #nextHeaders: { serial: number; read: HeaderReader } | undefined;
   /** Granule at which the next packet starts, as counted; undefined after a jump. */
   #granule: number | undefined;
+  /** The same at the start of the file. */
+  #firstGranule: number | undefined;
   #endMs = 0;
   #hasData = false;
   /** The packets of the current page. */
@@ -95,11 +104,11 @@ class OggDemuxer implements Demuxer {
   constructor(source: ByteSource, opened: Opened) {
     this.#source = source;
     this.#opened = opened;
-    const { headers, serial, tail } = opened;
+    const { headers, serial, endGranule } = opened;
     this.#link = createLink(headers, serial, 0);
-    const isWhole = tail !== undefined && tail.lastSerial === serial;
     const { title, author, isrc } = headers.tags;
-    const lengthMs = isWhole ? Math.floor((1000 * tail.granule) / headers.stream.sampleRateHz) : undefined;
+    const rate = headers.stream.sampleRateHz;
+    const lengthMs = endGranule === undefined ? undefined : Math.floor((1000 * endGranule) / rate);
     this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, opened.dataStart);
     this.#pump = new PacketPump(this.#cursor, () => this.#step());
@@ -119,17 +128,17 @@ class OggDemuxer implements Demuxer {
 
   async seek(positionMs: number): Promise<void> {
     const { lengthMs } = this.info;
+    // The first page tells where the count of samples starts.
+    if (this.#link.baseGranule === undefined) await this.#pump.next();
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
     if (lengthMs === undefined) return this.#seekForward(targetMs);
-    // The first page tells where the count of samples starts.
-    if (this.#link.baseGranule === undefined) await this.#pump.next();
     const { serial, dataStart, headers } = this.#opened;
     const granule =
       (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);
     const place = await findPlaceBefore(this.#source, { serial, startBytes: dataStart, granule });
     this.#cursor.moveTo(place.positionBytes);
-    this.#granule = place.granule;
+    this.#granule = place.granule ?? this.#firstGranule;
     this.#assembler.reset();
     this.#link.clock.reset();
     this.#packets = [];
@@ -143,7 +152,7 @@ class OggDemuxer implements Demuxer {
   }
 
   #seekForward(targetMs: number): void {
-    if (targetMs < this.#endMs) {
+    if (targetMs < (this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs)) {
       throw new NodeError("media-not-seekable", "cannot jump back: this stream only runs forwards");
     }
     this.#pump.dropUntil(targetMs);
@@ -202,6 +211,7 @@ class OggDemuxer implements Demuxer {
     const counts = datas.map((data) => clock.count(data));
     const sum = counts.reduce((total, count) => total + count, 0);
     const start = this.#startGranule(page, sum);
+    this.#firstGranule ??= start;
     this.#link.baseGranule ??= Math.max(0, start);
     this.#packets = [];
     this.#packetIndex = 0;

@@ -49,7 +49,11 @@ function endOf(packets: readonly Packet[]): number {
 }
 
 /** Checks that `after` is the tail of `all`, starting early enough for the target, with the same times. */
-function expectLanding(after: readonly Packet[], all: readonly Packet[], place: { targetMs: number; leadMs: number; slackMs: number }) {
+function expectLanding(
+  after: readonly Packet[],
+  all: readonly Packet[],
+  place: { targetMs: number; leadMs: number; slackMs: number },
+) {
   const [first] = after;
   expect(first, "a packet after the seek").toBeDefined();
   const start = all.length - after.length;
@@ -57,7 +61,9 @@ function expectLanding(after: readonly Packet[], all: readonly Packet[], place: 
     const wanted = all[start + index];
     if (wanted === undefined) throw new Error("more packets than in the file");
     expect(Buffer.compare(packet.data, wanted.data), `packet ${start + index}`).toBe(0);
-    expect(Math.abs(packet.timestampMs - wanted.timestampMs)).toBeLessThanOrEqual(place.slackMs);
+    // The first packet of a Vorbis stream decodes to nothing: it may carry the time of the second.
+    const silentMs = index === 0 ? wanted.durationMs - packet.durationMs : 0;
+    expect(Math.abs(packet.timestampMs - silentMs - wanted.timestampMs)).toBeLessThanOrEqual(place.slackMs);
     expect(packet.trimEndSamples).toBe(wanted.trimEndSamples);
   }
   const fileStartMs = all[0]?.timestampMs ?? 0;

@@ -1,0 +1,20 @@
+// Media files for demuxer tests, and what a reader makes of them.
+
+import { readFileSync } from "node:fs";
+import type { Demuxer, Packet } from "../../src/media/demux/demuxer.ts";
+
+/** The bytes of a file in test/fixtures/demux. */
+export function readMediaFixture(name: string): Uint8Array {
+  return new Uint8Array(readFileSync(new URL(`../fixtures/demux/${name}`, import.meta.url)));
+}
+
+/** All packets until the end, at most `countMax`. */
+export async function readPackets(demuxer: Demuxer, countMax = 100_000): Promise<Packet[]> {
+  const packets: Packet[] = [];
+  while (packets.length < countMax) {
+    const packet = await demuxer.next();
+    if (packet === undefined) break;
+    packets.push(packet);
+  }
+  return packets;
+}
