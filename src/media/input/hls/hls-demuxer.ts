@@ -6,8 +6,9 @@ import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../../demux/de
 import type { ByteSource } from "../byte-source.ts";
 import { closedError } from "../read-bounds.ts";
 import type { HlsSegment } from "./hls-playlist.ts";
+import { CLOCK_WRAP_MS } from "./segment-clock.ts";
 import { SegmentList, type SegmentListOptions } from "./segment-list.ts";
-import { SegmentLoader } from "./segment-loader.ts";
+import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/demux/open-demuxer.ts` in the node. */
 export type OpenSegment = (
@@ -34,13 +35,14 @@ const CLOCK_ERROR_MS_MAX = 1_000;
 /** A segment on its way or ready. */
 interface Fetch {
   readonly segment: HlsSegment;
-  readonly source: Promise<ByteSource>;
+  readonly loading: Promise<LoadedSegment>;
 }
 
 /** The segment whose packets are being handed out. */
 interface OpenedSegment {
   readonly segment: HlsSegment;
   readonly demuxer: Demuxer;
+  readonly clockMs: number | undefined;
   /** What is added to its packets' times; undefined until the first packet is there. */
   shiftMs: number | undefined;
 }
@@ -57,8 +59,8 @@ export class HlsDemuxer implements Demuxer {
   /** Where the next segment begins if it follows the last one; undefined: where the playlist says. */
   #timeMs: number | undefined = 0;
   #lastSegment: HlsSegment | undefined;
-  /** How the times in the first segment were shifted, and so in all until a discontinuity, if its clock goes on. */
-  #clock: { readonly discontinuity: number; readonly shiftMs: number } | undefined;
+  /** What brings the media's own clock to ours, learnt from the first segment; holds until a discontinuity. */
+  #clock: { readonly discontinuity: number; readonly offsetMs: number } | undefined;
   /** Packets that end before this are left out after a seek. */
   #fromMs = Number.NEGATIVE_INFINITY;
   #badSegments = 0;
@@ -150,7 +152,7 @@ export class HlsDemuxer implements Demuxer {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     // Whatever became of it, nobody wants it any more.
-    ahead?.then((fetch) => fetch?.source.then((source) => source.close())).catch(() => undefined);
+    ahead?.then((fetch) => fetch?.loading.then(({ source }) => source.close())).catch(() => undefined);
   }
 
   /** The segment's next packet, or undefined at its end, also where it is damaged. */
@@ -174,15 +176,15 @@ export class HlsDemuxer implements Demuxer {
         this.#ahead = undefined;
         const fetch = await pending;
         if (fetch === undefined) return false;
-        const source = await fetch.source;
+        const loaded = await fetch.loading;
         if (signal.aborted) {
-          source.close();
+          loaded.source.close();
           return this.#afterAbort();
         }
         this.#ahead = this.#fetchNext(signal);
         // Reported by whoever waits for it next.
         this.#ahead.catch(() => undefined);
-        await this.#openSegment(fetch.segment, source, signal);
+        await this.#openSegment(fetch.segment, loaded, signal);
         if (signal.aborted) return this.#afterAbort();
         return true;
       } catch (error) {
@@ -206,13 +208,14 @@ export class HlsDemuxer implements Demuxer {
   async #fetchNext(signal: AbortSignal): Promise<Fetch | undefined> {
     const segment = await this.#list.next(signal);
     if (segment === undefined) return undefined;
-    const source = this.#loader.load(segment, signal);
+    const loading = this.#loader.load(segment, signal);
     // Reported by whoever waits for it next.
-    source.catch(() => undefined);
-    return { segment, source };
+    loading.catch(() => undefined);
+    return { segment, loading };
   }
 
-  async #openSegment(segment: HlsSegment, source: ByteSource, signal: AbortSignal): Promise<void> {
+  async #openSegment(segment: HlsSegment, loaded: LoadedSegment, signal: AbortSignal): Promise<void> {
+    const { source, clockMs } = loaded;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
       const demuxer = await this.#options.openSegment(source, { mimeType: source.mimeType, fileName });
@@ -224,7 +227,7 @@ export class HlsDemuxer implements Demuxer {
       if (before !== undefined && before.discontinuity !== segment.discontinuity) this.#stream = undefined;
       this.#stream = continuedStream(this.#stream, demuxer.stream);
       this.#lastSegment = segment;
-      this.#current = { segment, demuxer, shiftMs: undefined };
+      this.#current = { segment, demuxer, clockMs, shiftMs: undefined };
     } catch (error) {
       source.close();
       throw error;
@@ -242,22 +245,24 @@ export class HlsDemuxer implements Demuxer {
 
   #place(packet: Packet, current: OpenedSegment): Packet {
     this.#badSegments = 0;
-    current.shiftMs ??= this.#shiftOf(packet, current.segment);
+    current.shiftMs ??= this.#shiftOf(packet, current);
     const timestampMs = packet.timestampMs + current.shiftMs;
     this.#timeMs = timestampMs + packet.durationMs;
     return { ...packet, timestampMs };
   }
 
   /** What brings the segment's first packet to where the last one ended, or to the segment's place in the playlist. */
-  #shiftOf({ timestampMs }: Packet, segment: HlsSegment): number {
+  #shiftOf({ timestampMs }: Packet, { segment, clockMs = 0 }: OpenedSegment): number {
     const expectedMs = this.#timeMs ?? segment.startMs;
     // Encoder delay at the very start keeps its negative times, to be dropped by the pipeline.
     const isDelay = expectedMs === 0 && timestampMs < 0 && timestampMs >= -ENCODER_DELAY_MS_MAX;
     const shiftMs = isDelay ? 0 : expectedMs - timestampMs;
-    this.#clock ??= { discontinuity: segment.discontinuity, shiftMs };
+    this.#clock ??= { discontinuity: segment.discontinuity, offsetMs: shiftMs - clockMs };
     if (this.#timeMs !== undefined || this.#clock.discontinuity !== segment.discontinuity) return shiftMs;
     // The media's own clock is more exact than the durations of the playlist, where it goes on from segment to segment.
-    return Math.abs(this.#clock.shiftMs - shiftMs) <= CLOCK_ERROR_MS_MAX ? this.#clock.shiftMs : shiftMs;
+    const distanceMs = this.#clock.offsetMs + clockMs - shiftMs;
+    const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
+    return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
   }
 }
 

@@ -8,12 +8,19 @@ import type { HttpClient } from "../http-client.ts";
 import { type Download, download } from "../http-download.ts";
 import { MemorySource } from "../memory-source.ts";
 import type { HlsPart, HlsSegment } from "./hls-playlist.ts";
+import { segmentClockMs } from "./segment-clock.ts";
 
 /** Ten seconds of video at 25 Mbit/s. Sound alone has some 200 KiB. */
 const SEGMENT_BYTES_MAX = 32 * 1024 * 1024;
 const KEY_BYTES = 16;
 /** Live streams change their key every now and then; the last few are enough. */
 const KEPT_MAX = 8;
+
+export interface LoadedSegment {
+  readonly source: MemorySource;
+  /** Where it begins on its own clock (segment-clock.ts). */
+  readonly clockMs: number | undefined;
+}
 
 export class SegmentLoader {
   readonly #client: HttpClient;
@@ -27,11 +34,11 @@ export class SegmentLoader {
   }
 
   /** @throws NodeError of the download, or "media-damaged" when it cannot be decrypted */
-  async load(segment: HlsSegment, signal: AbortSignal): Promise<MemorySource> {
+  async load(segment: HlsSegment, signal: AbortSignal): Promise<LoadedSegment> {
     const map = segment.map === undefined ? undefined : await this.#loadMap(segment.map, segment.sequence, signal);
     const { bytes, mimeType } = await this.#loadPart(segment, segment.sequence, signal);
-    if (map !== undefined) return new MemorySource(Buffer.concat([map, bytes]), mimeType);
-    return new MemorySource(withoutId3(bytes), mimeType);
+    const content = map === undefined ? withoutId3(bytes) : Buffer.concat([map, bytes]);
+    return { source: new MemorySource(content, mimeType), clockMs: segmentClockMs(bytes) };
   }
 
   async #loadMap(map: HlsPart, sequence: number, signal: AbortSignal): Promise<Uint8Array> {

@@ -19,10 +19,25 @@ beforeAll(async () => {
     return { name, bytes: readFileSync(new URL(`ts${index}.ts`, FOLDER)), seconds: index === 4 ? 0.021 : 1.003 };
   });
   const { "index.m3u8": locked = "", ...files } = finishedHls(segments, { key: Buffer.alloc(16, 3) });
-  server = await MediaServer.start({ root: FOLDER.pathname, files: { ...files, "locked.m3u8": locked } });
+  const inexact = readFileSync(new URL("ts.m3u8", FOLDER), "utf8").replaceAll("1.002667", "1.2");
+  const playlists = { "locked.m3u8": locked, "inexact.m3u8": inexact };
+  server = await MediaServer.start({ root: FOLDER.pathname, files: { ...files, ...playlists } });
 });
 
 afterAll(() => server.close());
+
+it("a seek in MPEG-TS is exact although the playlist's durations are not", async () => {
+  const deps = createInputDeps({ clock: new FakeClock() });
+  const options = { ...deps, openSegment: openDemuxer };
+  const demuxer = await HlsDemuxer.open(new URL("/inexact.m3u8", server.url), options);
+  await demuxer.next();
+  await demuxer.seek(2_500);
+  const found = (await demuxer.next())?.timestampMs ?? Number.NaN;
+  // The second segment begins at 1002.7 ms, whatever the playlist says, and frames lie on the grid from there.
+  expect(Math.abs(found / FRAME_MS - Math.round(found / FRAME_MS))).toBeLessThan(0.02);
+  demuxer.close();
+  deps.client.close();
+});
 
 it.each(["fmp4", "packed", "ts", "locked"])("%s segments play as one run of frames and seek", async (name) => {
   const deps = createInputDeps({ clock: new FakeClock() });
