@@ -2,12 +2,11 @@
 // frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice session and the
 // MLS library, on the audio thread. All MLS work happens in message handlers; a frame costs one call of the cipher.
 
-import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { DaveGate, type DaveGateState } from "./dave-gate.ts";
-import { EpochMemory } from "./epoch-memory.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
+import { type FrameCipher, MlsGroup } from "./mls-group.ts";
 import { readFirstMlsHeader, readMlsHeader } from "./mls-header.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
@@ -27,8 +26,6 @@ const RECOVERY_WINDOW_MS = 60_000;
 const ENCRYPT_FAILURES_IN_A_ROW_MAX = 25;
 /** A Discord call has far fewer; a bound against a gone-mad server. */
 const KNOWN_USERS_MAX = 10_000;
-/** Stands in for the channel id until the first message of the group brings it. */
-const UNKNOWN_CHANNEL_ID = "0";
 const APPEND = 0;
 
 /** What the DAVE session needs of the voice session. */
@@ -66,29 +63,22 @@ export class DaveSession {
   readonly #options: DaveSessionOptions;
   readonly #clock: Clock;
   readonly #parent: DaveParent;
-  readonly #keyPair = generateP256Keypair();
+  readonly #group: MlsGroup;
   readonly #knownUserIds = new Set<string>();
   /** Announced transitions and the protocol version each brings. */
   readonly #transitions = new Map<number, number>();
-  #channelId: string;
-  #externalSender: Buffer | undefined;
 
   /** The version negotiated for the next group, and the one sound is sent with now; 0 is plain. */
   #version = 0;
   #activeVersion = 0;
-  /** The session that follows the group. */
-  #mls: MlsSession | undefined;
-  /** The session whose keys frames are encrypted with; an older one than `#mls` while we recover. */
-  #sender: MlsSession | undefined;
-  /** Holds the private key of a key package that went out before the channel id was learnt. */
-  #placeholder: MlsSession | undefined;
+  /** What frames are encrypted with; that of an older group than `#group` while we recover. */
+  #cipher: FrameCipher | undefined;
   /** A key package is out and no group came of it yet. */
   #isAwaitingGroup = false;
   #lastTransitionId = 0;
   #postponed: PostponedCommit | undefined;
   #awaitedJoin: AwaitedJoin | undefined;
   #heldProposals: Buffer[] = [];
-  readonly #memory = new EpochMemory();
   #recoveriesMs: number[] = [];
   #isRecovering = false;
   #encryptFailuresInARow = 0;
@@ -107,7 +97,7 @@ export class DaveSession {
     this.#options = options;
     this.#clock = options.clock;
     this.#parent = options.parent;
-    this.#channelId = options.channelId ?? UNKNOWN_CHANNEL_ID;
+    this.#group = new MlsGroup(options.userId, options.channelId);
     this.#gate = new DaveGate({
       clock: options.clock,
       isPlainFallbackAllowed: options.isPlainFallbackAllowed,
@@ -126,16 +116,16 @@ export class DaveSession {
     this.#version = version;
     this.#activeVersion = version;
     this.#startedMs = this.#clock.now();
-    if (version > 0) this.#beginGroup();
+    if (version > 0) this.#guard(() => this.#beginGroup({ isOldCipherKept: false }));
     this.#refresh();
     this.#gate.start();
   }
 
   /** What to put into the packet for `opus`: a DAVE frame, the same bytes when plain, undefined when that failed. */
   encrypt(opus: Uint8Array): Uint8Array | undefined {
-    if (!this.#isEncrypting || this.#sender === undefined) return opus;
+    if (!this.#isEncrypting || this.#cipher === undefined) return opus;
     try {
-      const frame = this.#sender.encryptOpus(asBuffer(opus));
+      const frame = this.#cipher.encryptOpus(asBuffer(opus));
       this.#encryptFailuresInARow = 0;
       return frame;
     } catch {
@@ -147,7 +137,18 @@ export class DaveSession {
   }
 
   handle(message: DaveMessage): void {
-    if (this.#isClosed) return;
+    if (!this.#isClosed) this.#guard(() => this.#dispatch(message));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#gate.close();
+    for (const timer of [this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) timer?.cancel();
+    this.#dropPending();
+    this.#cipher = undefined;
+  }
+
+  #dispatch(message: DaveMessage): void {
     switch (message.kind) {
       case "usersPresent":
         this.#onUsersPresent(message.userIds);
@@ -156,7 +157,7 @@ export class DaveSession {
         this.#onUserLeft(message.userId);
         break;
       case "externalSender":
-        this.#onExternalSender(message.senderPackage);
+        this.#group.setExternalSender(message.senderPackage);
         break;
       case "proposals":
         this.#onProposals(message.operation, message.proposals);
@@ -179,16 +180,6 @@ export class DaveSession {
     }
   }
 
-  close(): void {
-    this.#isClosed = true;
-    this.#gate.close();
-    for (const timer of [this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) timer?.cancel();
-    this.#dropPending();
-    this.#mls = undefined;
-    this.#sender = undefined;
-    this.#placeholder = undefined;
-  }
-
   // Who is there.
 
   #onUsersPresent(userIds: readonly string[]): void {
@@ -208,75 +199,45 @@ export class DaveSession {
 
   // The group.
 
-  /** A fresh group of our own, which others join or which gives way to a Welcome; our key package goes out. */
-  #beginGroup(): void {
-    if (this.#mls === undefined) this.#mls = this.#createMls();
-    else this.#mls.reinit(this.#version, this.#options.userId, this.#channelId, this.#keyPair);
-    this.#applyExternalSender(this.#mls);
+  #beginGroup(how: { readonly isOldCipherKept: boolean }): void {
     this.#dropPending();
-    this.#sendKeyPackage(this.#mls);
+    this.#sendKeyPackage(this.#group.begin(this.#version, how));
   }
 
-  #createMls(): MlsSession {
-    return new MlsSession(this.#version, this.#options.userId, this.#channelId, this.#keyPair);
-  }
-
-  #sendKeyPackage(mls: MlsSession): void {
+  #sendKeyPackage(keyPackage: Buffer): void {
     this.#isAwaitingGroup = true;
-    this.#parent.sendDaveBinary(OPCODE.mlsKeyPackage, mls.getSerializedKeyPackage());
+    this.#parent.sendDaveBinary(OPCODE.mlsKeyPackage, keyPackage);
     this.#groupTimer?.cancel();
     this.#groupTimer = undefined;
     this.#armGroupTimer();
   }
 
-  #onExternalSender(senderPackage: Buffer): void {
-    if (this.#externalSender?.equals(senderPackage)) return;
-    this.#externalSender = senderPackage;
-    if (this.#mls !== undefined) this.#applyExternalSender(this.#mls);
-  }
-
-  #applyExternalSender(mls: MlsSession): void {
-    if (this.#externalSender === undefined) return;
-    try {
-      mls.setExternalSender(this.#externalSender);
-    } catch (error) {
-      // Inside a group it cannot change; it is kept and applied when the next group begins.
-      this.#options.logger.debug("did not take over the external sender", { error });
-    }
-  }
-
   #onProposals(operation: number, proposals: Buffer): void {
+    if (!this.#group.hasBegun || this.#group.hasSeen(proposals)) return;
     this.#processPostponed();
-    if (this.#mls === undefined) return;
-    if (operation === APPEND && !this.#isTimelyAppend(proposals)) return;
-    this.#processProposals(operation, proposals);
+    if (operation !== APPEND || this.#isTimely(proposals)) this.#processProposals(operation, proposals);
   }
 
-  /** False for appended proposals that are repeated, of the past, or not (yet) of our group. */
-  #isTimelyAppend(proposals: Buffer): boolean {
+  /** False for appended proposals of the past, or not (yet) of our group. */
+  #isTimely(proposals: Buffer): boolean {
     const header = readFirstMlsHeader(proposals);
-    if (header === undefined || this.#memory.hasSeen(proposals)) return false;
-    this.#learnGroupId(header.groupId);
-    const epoch = this.#mls?.epoch ?? undefined;
+    if (header === undefined) return false;
+    this.#group.learnGroupId(header.groupId, { isCertain: true });
+    const { epoch } = this.#group;
     if (epoch === undefined || header.epoch < epoch) return false;
     if (header.epoch === epoch) return true;
-    if (this.#mls?.ready) this.#recover(this.#lastTransitionId, "proposals of a later epoch");
+    if (this.#group.cipher !== undefined) this.#recover(this.#lastTransitionId, "proposals of a later epoch");
     return false;
   }
 
   #processProposals(operation: number, proposals: Buffer): void {
-    if (this.#mls === undefined) return;
     try {
-      const answer = this.#mls.processProposals(operation, proposals, [...this.#knownUserIds]);
-      this.#memory.rememberProposals(proposals);
-      if (answer.commit === undefined) return;
-      this.#memory.rememberCommit(answer.commit);
-      const parts = answer.welcome === undefined ? [answer.commit] : [answer.commit, answer.welcome];
-      this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, Buffer.concat(parts));
+      const outcome = this.#group.processProposals(operation, proposals, this.#knownUserIds);
+      if (outcome.kind === "commit") this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, outcome.payload);
+      else if (outcome.kind === "unknownUser") this.#holdProposals(proposals);
     } catch (error) {
-      if (isUnexpectedUser(error) && operation === APPEND) this.#holdProposals(proposals);
       // Others may still commit them; if that commit is beyond us as well, recovery starts there.
-      else this.#options.logger.warn("could not process DAVE proposals", { error });
+      this.#options.logger.warn("could not process DAVE proposals", { error });
     }
   }
 
@@ -287,7 +248,7 @@ export class DaveSession {
       return;
     }
     this.#heldProposals.push(proposals);
-    this.#heldTimer ??= this.#clock.after(HELD_PROPOSALS_MS_MAX, () => this.#onHeldTooLong());
+    this.#heldTimer ??= this.#after(HELD_PROPOSALS_MS_MAX, () => this.#onHeldTooLong());
   }
 
   #retryHeldProposals(): void {
@@ -301,26 +262,23 @@ export class DaveSession {
   }
 
   #onCommit(transitionId: number, commit: Buffer): void {
-    if (this.#postponed?.commit.equals(commit)) return;
+    if (!this.#group.hasBegun || this.#postponed?.commit.equals(commit)) return;
     this.#processPostponed();
-    if (this.#mls === undefined) return;
-    const isInGroup = this.#mls.ready;
+    const isInGroup = this.#group.cipher !== undefined;
     const header = readMlsHeader(commit);
     if (header === undefined) {
       if (isInGroup) this.#recover(transitionId, "unreadable commit");
       return;
     }
-    if (this.#channelId === UNKNOWN_CHANNEL_ID) this.#learnGroupId(header.groupId);
+    this.#group.learnGroupId(header.groupId, { isCertain: false });
     // Of the past or repeated; or of a group we are not in yet, which our Welcome will bring.
-    if (header.epoch < (this.#mls.epoch ?? 0n) || (!isInGroup && header.epoch > 0n)) return;
-    if (isInGroup && !this.#isForOurGroup(header.groupId)) {
-      this.#recover(transitionId, "joined under another group id");
-      return;
-    }
-    const whose = this.#memory.whose(commit);
+    if (header.epoch < (this.#group.epoch ?? 0n) || (!isInGroup && header.epoch > 0n)) return;
+    const whose = this.#group.whose(commit);
     // The library merges the commit it made last, whichever is announced: an earlier one would lead us astray.
     if (whose === "outdated") this.#recover(transitionId, "an outdated commit was announced");
-    else if (isInGroup || whose === "latest") this.#followCommit(transitionId, commit);
+    else if (!isInGroup && whose === "foreign") return;
+    else if (this.#group.isFor(header.groupId)) this.#followCommit(transitionId, commit);
+    else this.#recover(transitionId, "joined under another group id");
   }
 
   /**
@@ -329,13 +287,12 @@ export class DaveSession {
    */
   #followCommit(transitionId: number, commit: Buffer): void {
     this.#lastTransitionId = transitionId;
-    const isSending = this.#sender !== undefined && this.#sender === this.#mls;
-    if (transitionId === 0 || !isSending) {
+    if (transitionId === 0 || !this.#isSendingForGroup) {
       this.#processCommit(transitionId, commit);
       return;
     }
     this.#announceReady(transitionId, this.#version);
-    const timer = this.#clock.after(POSTPONED_COMMIT_MS_MAX, () => this.#processPostponed());
+    const timer = this.#after(POSTPONED_COMMIT_MS_MAX, () => this.#processPostponed());
     this.#postponed = { transitionId, commit, timer };
   }
 
@@ -344,12 +301,12 @@ export class DaveSession {
     if (postponed === undefined) return;
     this.#postponed = undefined;
     postponed.timer.cancel();
-    if (this.#tryMls(() => this.#mls?.processCommit(postponed.commit), postponed.transitionId)) this.#onEpoch();
+    if (this.#tryMls(() => this.#group.processCommit(postponed.commit), postponed.transitionId)) this.#onEpoch();
   }
 
   #processCommit(transitionId: number, commit: Buffer): void {
-    const wasInGroup = this.#mls?.ready === true;
-    if (!this.#tryMls(() => this.#mls?.processCommit(commit), transitionId)) return;
+    const wasInGroup = this.#group.cipher !== undefined;
+    if (!this.#tryMls(() => this.#group.processCommit(commit), transitionId)) return;
     this.#onEpoch();
     if (!wasInGroup || transitionId === 0) this.#onJoined(transitionId);
     else this.#announceReady(transitionId, this.#version);
@@ -357,26 +314,14 @@ export class DaveSession {
 
   #onWelcome(transitionId: number, welcome: Buffer): void {
     // A repetition: whoever has joined already has nothing to gain from it.
-    if (this.#mls === undefined || !this.#isAwaitingGroup) return;
-    if (!this.#tryMls(() => this.#joinBy(welcome), transitionId)) return;
+    if (!this.#isAwaitingGroup) return;
+    if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
     this.#onEpoch();
     this.#onJoined(transitionId);
   }
 
-  #joinBy(welcome: Buffer): void {
-    if (this.#placeholder === undefined) {
-      this.#mls?.processWelcome(welcome);
-      return;
-    }
-    // It answers the key package from before the channel id was known. That session can send but not follow commits: the
-    // next one makes us join anew, unheard.
-    this.#placeholder.processWelcome(welcome);
-    this.#mls = this.#placeholder;
-  }
-
   #onEpoch(): void {
     this.#options.counters.daveTransitions++;
-    this.#memory.clear();
     this.#dropHeldProposals();
   }
 
@@ -385,7 +330,6 @@ export class DaveSession {
     this.#isAwaitingGroup = false;
     this.#isRecovering = false;
     this.#hasKeyPackageBeenRepeated = false;
-    this.#placeholder = undefined;
     this.#lastTransitionId = transitionId;
     this.#groupTimer?.cancel();
     this.#groupTimer = undefined;
@@ -396,13 +340,13 @@ export class DaveSession {
       return;
     }
     this.#announceReady(transitionId, this.#version);
-    const timer = this.#clock.after(JOIN_EXECUTE_MS_MAX, () => this.#execute(transitionId));
+    const timer = this.#after(JOIN_EXECUTE_MS_MAX, () => this.#execute(transitionId));
     this.#awaitedJoin = { transitionId, timer };
   }
 
   #startSending(version: number): void {
     this.#activeVersion = version;
-    this.#sender = this.#mls?.ready ? this.#mls : undefined;
+    this.#cipher = this.#group.cipher;
     this.#oldGroupTimer?.cancel();
     if (this.#isFirstGroup) this.#options.counters.daveReadyMs = this.#clock.now() - this.#startedMs;
     this.#isFirstGroup = false;
@@ -455,9 +399,8 @@ export class DaveSession {
     this.#version = version;
     if (epoch !== 1) return;
     this.#isRecovering = false;
-    this.#placeholder = undefined;
-    this.#sender = undefined;
-    this.#beginGroup();
+    this.#cipher = undefined;
+    this.#beginGroup({ isOldCipherKept: false });
     this.#refresh();
   }
 
@@ -490,60 +433,65 @@ export class DaveSession {
     this.#options.counters.daveRecoveries++;
     this.#options.logger.warn("rejoining the DAVE group", { reason, transitionId, error });
     this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: transitionId });
-    this.#placeholder = undefined;
-    if (this.#sender !== undefined && this.#sender === this.#mls) {
-      this.#mls = undefined;
+    const isOldCipherKept = this.#isSendingForGroup;
+    if (isOldCipherKept) {
       this.#oldGroupTimer?.cancel();
-      this.#oldGroupTimer = this.#clock.after(OLD_GROUP_MS_MAX, () => this.#dropOldGroup());
+      this.#oldGroupTimer = this.#after(OLD_GROUP_MS_MAX, () => this.#dropOldGroup());
     }
-    this.#beginGroup();
+    this.#beginGroup({ isOldCipherKept });
     this.#refresh();
   }
 
   #dropOldGroup(): void {
-    if (this.#sender === this.#mls) return;
-    this.#sender = undefined;
+    if (this.#isSendingForGroup) return;
+    this.#cipher = undefined;
     this.#refresh();
   }
 
   #mendSoon(): void {
     // Out of the tick: this is MLS work.
-    this.#clock.after(0, () => {
-      if (!this.#isClosed && this.#isEncrypting) this.#recover(this.#lastTransitionId, "frames cannot be encrypted");
+    this.#after(0, () => {
+      if (this.#isEncrypting) this.#recover(this.#lastTransitionId, "frames cannot be encrypted");
     });
   }
 
-  /** True when the MLS session was made with the id of this group, by which it judges commits. */
-  #isForOurGroup(groupId: bigint): boolean {
-    return this.#mls !== undefined && BigInt(this.#mls.channelId) === groupId;
+  /** Frames are encrypted for the group we follow, not for one before it. */
+  get #isSendingForGroup(): boolean {
+    return this.#cipher !== undefined && this.#cipher === this.#group.cipher;
   }
 
-  /** Takes over the group id the gateway uses: it knows better than the client did. */
-  #learnGroupId(groupId: bigint): void {
-    if (this.#mls === undefined || this.#isForOurGroup(groupId)) return;
-    this.#channelId = groupId.toString();
-    // In a group already: its proposals can be answered, its next commit makes us join anew.
-    if (this.#mls.ready) return;
-    this.#placeholder ??= this.#mls;
-    this.#mls = this.#createMls();
-    this.#applyExternalSender(this.#mls);
+  /** Nothing the MLS library throws gets any further: without it there may still be a plain call. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.logger.error("the MLS library failed", { error });
+      this.#parent.onDaveStuck();
+    }
+  }
+
+  #after(delayMs: number, work: () => void): Timer {
+    return this.#clock.after(delayMs, () => {
+      if (!this.#isClosed) this.#guard(work);
+    });
   }
 
   #armGroupTimer(): void {
     if (!this.#isAwaitingGroup || this.#knownUserIds.size === 0) return;
-    this.#groupTimer ??= this.#clock.after(GROUP_TIMEOUT_MS, () => this.#onGroupTimeout());
+    this.#groupTimer ??= this.#after(GROUP_TIMEOUT_MS, () => this.#onGroupTimeout());
   }
 
   #onGroupTimeout(): void {
     this.#groupTimer = undefined;
-    if (this.#knownUserIds.size === 0 || this.#mls === undefined) return;
+    const keyPackage = this.#group.createKeyPackage();
+    if (this.#knownUserIds.size === 0 || keyPackage === undefined) return;
     this.#options.logger.warn("no DAVE group came to be", { isLastTry: this.#hasKeyPackageBeenRepeated });
     if (this.#hasKeyPackageBeenRepeated) {
       this.#parent.onDaveStuck();
       return;
     }
     this.#hasKeyPackageBeenRepeated = true;
-    this.#sendKeyPackage(this.#mls);
+    this.#sendKeyPackage(keyPackage);
   }
 
   #dropPending(): void {
@@ -551,7 +499,6 @@ export class DaveSession {
     this.#postponed = undefined;
     this.#awaitedJoin?.timer.cancel();
     this.#awaitedJoin = undefined;
-    this.#memory.clear();
     this.#dropHeldProposals();
   }
 
@@ -565,7 +512,7 @@ export class DaveSession {
 
   #refresh(): void {
     if (this.#isClosed) return;
-    this.#isEncrypting = this.#activeVersion > 0 && this.#sender !== undefined;
+    this.#isEncrypting = this.#activeVersion > 0 && this.#cipher !== undefined;
     const isFlowing = this.#activeVersion === 0 || this.#isEncrypting;
     this.#gate.update({ isFlowing, hasCompany: this.#knownUserIds.size > 0 });
   }
@@ -575,10 +522,6 @@ export class DaveSession {
     if (isPlainFallbackAllowed) counters.plainFallbacks++;
     logger.warn("no DAVE group in time", { outcome: isPlainFallbackAllowed ? "sending plain" : "sending nothing" });
   }
-}
-
-function isUnexpectedUser(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("UnexpectedUser");
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,0 +1,173 @@
+// The MLS group of one call as the DAVE session sees it: wraps the MLS library with what it leaves to its users (which
+// messages are repeated, whose commit is whose, group ids learnt late; discord-voice.md section 3.8). On the audio thread.
+
+import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
+
+/** Stands in for the channel id until the first message of the group brings it. */
+const UNKNOWN_CHANNEL_ID = "0";
+/** Remembered per epoch; the gateway bundles changes, so real epochs have one or two. */
+const REMEMBERED_MAX = 32;
+
+/** What frames are encrypted with. */
+export interface FrameCipher {
+  encryptOpus(frame: Buffer): Buffer;
+}
+
+export type ProposalsOutcome =
+  /** Payload of op 28. */
+  | { readonly kind: "commit"; readonly payload: Buffer }
+  /** Nothing is proposed any more. */
+  | { readonly kind: "nothing" }
+  /** Somebody is to be added of whom the gateway has not told us. */
+  | { readonly kind: "unknownUser" };
+
+export class MlsGroup {
+  readonly #userId: string;
+  /** One for the life of the session: members may not change it. */
+  readonly #keyPair = generateP256Keypair();
+  #channelId: string;
+  #externalSender: Buffer | undefined;
+  #session: MlsSession | undefined;
+  /** Holds the private key of a key package that went out before the channel id was learnt. */
+  #placeholder: MlsSession | undefined;
+  #seenProposals: Buffer[] = [];
+  #ownCommits: Buffer[] = [];
+
+  /** `channelId` undefined, or none at all: learnt from the first message of the group. */
+  constructor(userId: string, channelId: string | undefined) {
+    this.#userId = userId;
+    this.#channelId = isSnowflake(channelId) ? channelId : UNKNOWN_CHANNEL_ID;
+  }
+
+  /** Undefined while there is no group, not even one of our own. */
+  get epoch(): bigint | undefined {
+    return this.#session?.epoch ?? undefined;
+  }
+
+  /** The keys of the group we are in, undefined outside. */
+  get cipher(): FrameCipher | undefined {
+    return this.#session?.ready ? this.#session : undefined;
+  }
+
+  get hasBegun(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /**
+   * Leaves what was and begins a group of our own, which others join or which gives way to a Welcome. Returns our key
+   * package. `isOldCipherKept`: who holds the old `cipher` may go on using it.
+   */
+  begin(version: number, { isOldCipherKept }: { readonly isOldCipherKept: boolean }): Buffer {
+    if (this.#session === undefined || isOldCipherKept) this.#session = this.#createSession(version);
+    else this.#session.reinit(version, this.#userId, this.#channelId, this.#keyPair);
+    this.#placeholder = undefined;
+    this.#applyExternalSender();
+    this.#forgetEpoch();
+    return this.#session.getSerializedKeyPackage();
+  }
+
+  /** One more key package; those before stay good. Undefined before `begin`. */
+  createKeyPackage(): Buffer | undefined {
+    return this.#session?.getSerializedKeyPackage();
+  }
+
+  /** Op 25. Inside a group it cannot change: then it is kept for the next. */
+  setExternalSender(senderPackage: Buffer): void {
+    if (this.#externalSender?.equals(senderPackage)) return;
+    this.#externalSender = senderPackage;
+    this.#applyExternalSender();
+  }
+
+  /** True for proposals this epoch has seen: they are not to be answered twice. */
+  hasSeen(proposals: Buffer): boolean {
+    return this.#seenProposals.some((seen) => seen.equals(proposals));
+  }
+
+  /** Op 27. Throws when the proposals do not fit the group. */
+  processProposals(operation: number, proposals: Buffer, knownUserIds: Iterable<string>): ProposalsOutcome {
+    try {
+      const { commit, welcome } = this.#openSession.processProposals(operation, proposals, [...knownUserIds]);
+      remember(this.#seenProposals, proposals);
+      if (commit === undefined) return { kind: "nothing" };
+      remember(this.#ownCommits, commit);
+      return { kind: "commit", payload: welcome === undefined ? commit : Buffer.concat([commit, welcome]) };
+    } catch (error) {
+      if (isUnexpectedUser(error)) return { kind: "unknownUser" };
+      throw error;
+    }
+  }
+
+  /** "latest": the last one we made. "outdated": one before it, which the MLS library can no longer follow. */
+  whose(commit: Buffer): "latest" | "outdated" | "foreign" {
+    if (this.#ownCommits.at(-1)?.equals(commit)) return "latest";
+    return this.#ownCommits.some((own) => own.equals(commit)) ? "outdated" : "foreign";
+  }
+
+  /** Op 29. Throws when it cannot be followed. */
+  processCommit(commit: Buffer): void {
+    this.#openSession.processCommit(commit);
+    this.#forgetEpoch();
+  }
+
+  /** Op 30. Throws when it cannot be used. */
+  processWelcome(welcome: Buffer): void {
+    // It answers the key package from before the channel id was known. Such a session can send but not follow commits:
+    // the next one makes us join anew, unheard.
+    const addressee = this.#placeholder ?? this.#openSession;
+    addressee.processWelcome(welcome);
+    this.#session = addressee;
+    this.#placeholder = undefined;
+    this.#forgetEpoch();
+  }
+
+  /** True when we can follow commits of this group. */
+  isFor(groupId: bigint): boolean {
+    return this.#session !== undefined && BigInt(this.#session.channelId) === groupId;
+  }
+
+  /**
+   * Takes over the group id the gateway uses: it knows better than the client did. `isCertain` false: only when we know
+   * none. In a group already its proposals can be answered all the same.
+   */
+  learnGroupId(groupId: bigint, { isCertain }: { readonly isCertain: boolean }): void {
+    if (this.#session === undefined || this.isFor(groupId)) return;
+    if (!isCertain && this.#channelId !== UNKNOWN_CHANNEL_ID) return;
+    this.#channelId = groupId.toString();
+    if (this.#session.ready) return;
+    this.#placeholder ??= this.#session;
+    this.#session = this.#createSession(this.#session.protocolVersion);
+    this.#applyExternalSender();
+  }
+
+  get #openSession(): MlsSession {
+    if (this.#session === undefined) throw new Error("no MLS session yet");
+    return this.#session;
+  }
+
+  #createSession(version: number): MlsSession {
+    return new MlsSession(version, this.#userId, this.#channelId, this.#keyPair);
+  }
+
+  #applyExternalSender(): void {
+    if (this.#session === undefined || this.#externalSender === undefined || this.#session.ready) return;
+    this.#session.setExternalSender(this.#externalSender);
+  }
+
+  #forgetEpoch(): void {
+    this.#seenProposals = [];
+    this.#ownCommits = [];
+  }
+}
+
+function remember(list: Buffer[], item: Buffer): void {
+  if (list.length >= REMEMBERED_MAX) list.shift();
+  list.push(item);
+}
+
+function isSnowflake(text: string | undefined): text is string {
+  return text !== undefined && /^\d{1,20}$/.test(text) && BigInt(text) <= 0xffff_ffff_ffff_ffffn;
+}
+
+function isUnexpectedUser(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("UnexpectedUser");
+}
