@@ -1,0 +1,106 @@
+// An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client is
+// told of nothing but updates, and players of other workers notice nothing.
+
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Bot } from "../../lab/stage/bot.ts";
+import { Stage } from "../../lab/stage/stage.ts";
+import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
+import { MemoryByteSource } from "../support/memory-byte-source.ts";
+
+const MEDIA = new URL("../fixtures/media/", import.meta.url);
+const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
+const FRAME_MS = 20;
+const DEADLY_END_TIME = 600_001;
+const PARALYSING_END_TIME = 600_002;
+
+let stage: Stage;
+let bot: Bot;
+
+beforeEach(async () => {
+  stage = await Stage.start({
+    media: { root: MEDIA.pathname },
+    mediaEntry: FRAGILE_AUDIO,
+    config: { TONEARM_WORKERS_COUNT: "2" },
+  });
+  bot = await stage.connectBot();
+});
+afterEach(() => stage.close());
+
+/** The Opus packets of the song, as text, in order. */
+async function songPackets(): Promise<string[]> {
+  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL("chord.webm", MEDIA))), {});
+  const packets: string[] = [];
+  for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
+    packets.push(Buffer.from(packet.data).toString("base64"));
+  }
+  demuxer.close();
+  return packets;
+}
+
+/** Where in the song each packet is from; of several that are alike the one nearest to where the song should be. */
+function placesIn(song: readonly string[], packets: readonly string[]): number[] {
+  let expected = 0;
+  return packets.map((packet) => {
+    let nearest = -1;
+    song.forEach((other, place) => {
+      if (other !== packet) return;
+      if (nearest < 0 || Math.abs(place - expected) < Math.abs(nearest - expected)) nearest = place;
+    });
+    expected = nearest + 1;
+    return nearest;
+  });
+}
+
+function heard(guildId: string) {
+  return stage.discord.channel(`${guildId}7`).listener.heardSound;
+}
+
+/** Starts the song for a guild and waits until a second of it has been heard. */
+async function play(guildId: string): Promise<void> {
+  await stage.joinVoice(bot, { guildId });
+  await bot.update(guildId, { track: { identifier: `${stage.media.url}/chord.webm` } });
+  await stage.discord.until(() => heard(guildId).length >= 50, "a second of sound");
+}
+
+function ended(guildId: string): Promise<unknown> {
+  const isEnd = (message: { type?: string; guildId?: string }) =>
+    message.type === "TrackEndEvent" && message.guildId === guildId;
+  return bot.until(isEnd, `the end of ${guildId}`, 20_000);
+}
+
+it.each([
+  ["dies", DEADLY_END_TIME, 1000],
+  // A hanging worker is given up after 5 s.
+  ["hangs", PARALYSING_END_TIME, 6000],
+])(
+  "the player of a worker that %s goes on elsewhere, and the others notice nothing",
+  async (_how, endTime, gapMsMax) => {
+    await play("1");
+    await play("2");
+    void bot.update("1", { endTime });
+    expect(await ended("1")).toMatchObject({ reason: "finished" });
+    expect(await ended("2")).toMatchObject({ reason: "finished" });
+
+    const song = await songPackets();
+    expect(heard("2").map(({ opus }) => opus.toString("base64"))).toEqual(song);
+
+    const arrivalsMs = heard("1").map(({ arrivalMs }) => arrivalMs);
+    const gapsMs = arrivalsMs.slice(1).map((arrivalMs, index) => arrivalMs - (arrivalsMs[index] ?? 0));
+    expect(Math.max(...gapsMs)).toBeLessThan(gapMsMax);
+    // What is missing or comes twice is what lies between the last report of the position and the death.
+    const places = placesIn(
+      song,
+      heard("1").map(({ opus }) => opus.toString("base64")),
+    );
+    const jumps = places.slice(1).map((place, index) => place - (places[index] ?? 0));
+    expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1);
+    expect(Math.max(...jumps.map((jump) => Math.abs(jump - 1) * FRAME_MS))).toBeLessThanOrEqual(1000);
+    expect(places.at(-1)).toBe(song.length - 1);
+
+    expect(bot.events("TrackStartEvent", "1")).toHaveLength(1);
+    expect(bot.events("TrackEndEvent", "1")).toHaveLength(1);
+    expect(bot.events("WebSocketClosedEvent")).toEqual([]);
+    stage.discord.assertClean();
+  },
+);
