@@ -54,10 +54,11 @@ export function parseOpusPacket(
   let position = layout.dataStart;
   const frames: Uint8Array[] = [];
   for (const size of layout.sizes) {
-    if (size > FRAME_BYTES_MAX || position + size > packet.length) return undefined;
+    if (size > FRAME_BYTES_MAX) return undefined;
     frames.push(packet.subarray(position, position + size));
     position += size;
   }
+  // Frames beyond the end are caught here: the sum of all parts is the packet.
   const sizeBytes = position + layout.paddingBytes;
   if (isSelfDelimited ? sizeBytes > packet.length : sizeBytes !== packet.length) return undefined;
   const config = toc >> 3;

@@ -157,6 +157,52 @@ test.each(FIXTURES)("%s: damage in between is skipped in silence, and what follo
   for (const spy of output) expect(spy).not.toHaveBeenCalled();
 });
 
+test.each(FIXTURES)("%s: the very next packet after damage is sound again", async (name) => {
+  const { stream, packets } = readCodecFixture(name);
+  const seed = 21;
+  const random = seededRandom(seed);
+  const decoder = await createDecoder(stream);
+  await decoder.decode(packets[0]!);
+  for (let round = 0; round < 40; round++) {
+    for (let count = 0; count < 4; count++) {
+      await decoder.decode(Uint8Array.from({ length: 400 }, () => Math.floor(random() * 256)));
+    }
+    await decoder.decode(packets[1]!.subarray(0, 60));
+    const block = await decoder.decode(packets[1]!);
+    expect(block.lengthSamples, `seed ${seed} round ${round}`).toBeGreaterThan(0);
+  }
+  decoder.close();
+});
+
+/** Cyclic redundancy check, most significant bit first, from 0: FLAC uses 8 bits of 0x07 and 16 bits of 0x8005. */
+function crc(bytes: Uint8Array, bits: 8 | 16, polynomial: number): number {
+  let value = 0;
+  for (const byte of bytes) {
+    value ^= byte << (bits - 8);
+    for (let bit = 0; bit < 8; bit++) value = (value << 1) ^ ((value >> (bits - 1)) & 1 ? polynomial : 0);
+    value &= 2 ** bits - 1;
+  }
+  return value;
+}
+
+test("FLAC frames that leave rate and bits to STREAMINFO decode, also after damage", async () => {
+  const { stream, packets } = readCodecFixture("flac");
+  const frame = packets[0]!.slice();
+  // Block size and rate in byte 2, channels and bits in byte 3; no longer fields in this frame, so the CRC is byte 5.
+  frame[2]! &= 0xf0;
+  frame[3]! &= 0xf1;
+  frame[5] = crc(frame.subarray(0, 5), 8, 0x07);
+  const check = crc(frame.subarray(0, frame.length - 2), 16, 0x8005);
+  frame.set([check >> 8, check & 0xff], frame.length - 2);
+  const decoder = await createDecoder(stream);
+  for (let round = 0; round < 3; round++) {
+    const block = await decoder.decode(frame);
+    expect([block.lengthSamples, block.sampleRateHz]).toEqual([4608, 44_100]);
+    await decoder.decode(new Uint8Array(300).fill(7));
+  }
+  decoder.close();
+});
+
 test.each(FIXTURES)("%s: bit errors neither throw nor hang nor grow", async (name) => {
   const { stream, packets } = readCodecFixture(name);
   const seed = 11;
