@@ -83,7 +83,9 @@ export class Transitions {
     const now = performance.now();
     this.#executedCount++;
     for (const slot of transition.slots) {
-      slot.setActive(transition.version > 0 && !slot.isStale, now);
+      slot.setActive(transition.version > 0, now);
+      // It has asked to be added anew meanwhile: what it sends until then may be either.
+      if (slot.isStale) slot.setActive(false, now);
       if (this.#host.isPresent(slot) && transition.id !== 0) slot.member.executeTransition(transition.id);
     }
     this.#host.onExecuted(transition);

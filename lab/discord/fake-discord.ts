@@ -11,7 +11,7 @@
 import { ArrivalStatistics, type ArrivalSummary } from "./arrival-statistics.ts";
 import { FaultScript } from "./faults.ts";
 import type { ConnectionRecord } from "./gateway-connection.ts";
-import { GatewayServer, type TlsOptions } from "./gateway-server.ts";
+import { GatewayServer } from "./gateway-server.ts";
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 import { UdpServer } from "./udp-server.ts";
 import { type Violation, type ViolationKind, ViolationLog } from "./violations.ts";
@@ -36,8 +36,6 @@ export interface FakeDiscordOptions {
   readonly keepFrames?: boolean;
   /** Decrypt each n-th packet of a stream only; the others are checked by header and timed. Default 1. */
   readonly decryptEvery?: number;
-  /** Serve `wss://` instead of `ws://`. */
-  readonly tls?: TlsOptions;
 }
 
 export interface ChannelOptions {
@@ -111,7 +109,7 @@ export class FakeDiscord {
     const violations = new ViolationLog();
     const udp = await UdpServer.open(options.udpSocketCount ?? 1, violations);
     const discord = new FakeDiscord(options, udp, violations);
-    discord.#gateway = await GatewayServer.open(discord.#createHost(), options.tls);
+    discord.#gateway = await GatewayServer.open(discord.#createHost());
     return discord;
   }
 

@@ -2,18 +2,11 @@
 // before a WebSocket exists.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { type ConnectionRecord, GatewayConnection, type GatewayHost } from "./gateway-connection.ts";
-
-/** Serve `wss://` with this certificate (PEM) instead of `ws://`. */
-export interface TlsOptions {
-  readonly key: string;
-  readonly cert: string;
-}
 
 /** Larger than any message of the voice gateway. */
 const MESSAGE_BYTES_MAX = 1024 * 1024;
@@ -21,7 +14,7 @@ const GATEWAY_VERSIONS: readonly (string | null)[] = ["8", "9"];
 
 export class GatewayServer {
   readonly #host: GatewayHost;
-  readonly #http: Server;
+  readonly #http = createServer();
   readonly #webSockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -32,18 +25,17 @@ export class GatewayServer {
   readonly connections: ConnectionRecord[] = [];
   #upgradeCount = 0;
 
-  private constructor(host: GatewayHost, tls: TlsOptions | undefined) {
+  private constructor(host: GatewayHost) {
     this.#host = host;
-    this.#http = tls === undefined ? createServer() : createTlsServer(tls);
     this.#http.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
-    this.#http.on(tls === undefined ? "connection" : "secureConnection", (socket: Duplex) => {
+    this.#http.on("connection", (socket: Duplex) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
     });
   }
 
-  static async open(host: GatewayHost, tls: TlsOptions | undefined): Promise<GatewayServer> {
-    const server = new GatewayServer(host, tls);
+  static async open(host: GatewayHost): Promise<GatewayServer> {
+    const server = new GatewayServer(host);
     server.#http.listen(0, "127.0.0.1");
     await once(server.#http, "listening");
     return server;

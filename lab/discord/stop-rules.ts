@@ -6,8 +6,8 @@ import type { ViolationKind } from "./violations.ts";
 
 /** How far op 5 and the packets around it may overtake each other. */
 const OVERTAKE_MS = 100;
-/** Sound that pauses longer than this has stopped. */
-const STOPPED_AFTER_MS = 500;
+/** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
+const STOPPED_AFTER_MS = 1000;
 const SILENCE_FRAMES_AT_STOP = 5;
 /** A pause behind silence frames that is longer than two frames separates two stretches. */
 const STRETCH_PAUSE_MS = 40;

@@ -260,6 +260,7 @@ export class ReferenceVoiceClient {
   #onJson(op: number, d: Fields): void {
     if (op === 8) this.#startHeartbeat(Number(d.heartbeat_interval));
     else if (op === 4) this.#onSessionDescription(d);
+    else if (op === 9) this.#onResumed();
     else if (op === 11) for (const userId of d.user_ids as string[]) this.#knownUsers.add(userId);
     else if (op === 13) this.#knownUsers.delete(String(d.user_id));
     else if (op === 21)
@@ -273,6 +274,12 @@ export class ReferenceVoiceClient {
     this.#heartbeat = setInterval(() => {
       if (!this.mute.has(3)) this.send(3, { t: Date.now(), seq_ack: this.seqAck });
     }, intervalMs).unref();
+  }
+
+  /** The key package may have been lost with the connection: without a group yet, send another. */
+  #onResumed(): void {
+    const isWaiting = this.dave !== undefined && !this.dave.ready && this.#daveVersion > 0;
+    if (isWaiting && this.dave !== undefined) this.sendBinary(26, this.dave.getSerializedKeyPackage());
   }
 
   #onSessionDescription(d: Fields): void {

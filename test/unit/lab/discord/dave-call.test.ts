@@ -282,6 +282,41 @@ describe("recovery", () => {
   );
 });
 
+test.each(["externalSender", "proposals", "announceCommit", "executeTransition"] as const)(
+  "a connection cut at %s while the first group forms resumes into it",
+  async (step) => {
+    const channel = channelWith();
+    channel.policy.firstTransitionId = 5;
+    discord.faults.add(step, { kind: "terminate" });
+    const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
+    client = await ReferenceVoiceClient.connect({ guildId: GUILD, userId: BOT, voice });
+    await client.until(() => client.closeCode === 1006);
+    await client.resume();
+    await client.until(() => client.isEncrypting);
+    client.speaking(1);
+    await expectHeard(channel.listeners);
+    discord.assertClean();
+  },
+);
+
+test("a voice server change in the same channel: both servers are heard until the old one closes", async () => {
+  const channel = channelWith({ listenerIds: ["81", "82"] });
+  const old = await join();
+  await expectHeard(channel.listeners);
+  const voice = discord.moveVoice({ guildId: GUILD, closeOld: "never" });
+  const next = await ReferenceVoiceClient.connect({ guildId: GUILD, userId: BOT, voice });
+  await next.until(() => next.isEncrypting);
+  next.speaking(1);
+  await expectHeard(channel.listeners); // still from the old one
+  client = next;
+  await expectHeard(channel.listeners);
+  old.close();
+  await channel.addListener("83");
+  await client.until(() => client.count(22) === 2);
+  await expectHeard(channel.listeners);
+  discord.assertClean();
+});
+
 test("a move to another channel makes a group of its own", async () => {
   channelWith();
   const old = await join();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../../../../lab/discord/fake-discord.ts";
 import { TRANSPORT_MODES } from "../../../../lab/discord/transport-crypto.ts";
@@ -384,6 +385,98 @@ describe("faults", () => {
     const client = await connect();
     await discord.until(() => discord.session(GUILD).heartbeatCount >= 5, "heartbeats");
     expect(client.has(6)).toBe(false);
+  });
+});
+
+describe("a cut", () => {
+  test("after the Session Description is mended by Resume, and sound goes on", async () => {
+    discord.faults.add("sessionDescription", { kind: "terminate", when: "after" });
+    const client = newClient();
+    await walkTo(client, "sessionDescription");
+    expect(await closeCodeOf(client)).toBe(1006);
+    await client.resume();
+    await client.until(() => client.has(9));
+    await client.discover();
+    client.speaking(1);
+    await play(client, 3);
+    expect(discord.connections.map((record) => record.binding)).toEqual(["identify", "resume"]);
+  });
+
+  test("that loses the Session Description needs a new Identify, which gets a new SSRC", async () => {
+    discord.faults.add("sessionDescription", { kind: "terminate", canResume: false });
+    const client = newClient();
+    await walkTo(client, "sessionDescription");
+    expect(await closeCodeOf(client)).toBe(1006);
+    await client.resume();
+    expect(await closeCodeOf(client)).toBe(4006);
+    const again = await connect({ voice: client.options.voice });
+    expect(again.ssrc).toBe(client.ssrc + 1);
+    again.speaking(1);
+    await play(again, 3);
+    expect(discord.session(GUILD).identifyCount).toBe(2);
+    discord.assertClean();
+  });
+
+  test("longer than the Resume window ends the session", async () => {
+    await start({ resumeWindowMs: 10 });
+    const client = await connect();
+    client.drop();
+    const next = await connect({ guildId: "5", userId: "6", voice: issue({ guildId: "5", userId: "6" }) });
+    await next.until(() => next.has(13));
+    await client.resume();
+    expect(await closeCodeOf(client)).toBe(4006);
+  });
+
+  test("of UDP comes back to the sender as an error", async () => {
+    const client = await connect();
+    const udp = await client.udp();
+    const refused = once(udp, "error");
+    discord.closeUdp();
+    // Sent until the kernel has answered one: closing the port may come after the first.
+    const timer = setInterval(() => client.sendPacket(Buffer.from([1])), 5);
+    expect((await refused)[0]).toMatchObject({ code: "ECONNREFUSED" });
+    clearInterval(timer);
+  });
+});
+
+describe("many players", () => {
+  test("are kept apart by SSRC, on several sockets, and counted without keeping frames", async () => {
+    await start({ keepFrames: false, decryptEvery: 4, udpSocketCount: 3, firstSsrc: 0xffff_fff0 });
+    const players = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const guildId = String(500 + index);
+        const voice = issue({ guildId, channelId: String(600 + index) });
+        const client = await connect({ guildId, voice });
+        client.speaking(1);
+        await play(client, 8);
+        client.stop();
+        await discord.until(() => discord.session(voice).frameCount === 13, "silence frames");
+        await discord.until(() => discord.session(voice).speaking === 0, "op 5 zero");
+        return voice;
+      }),
+    );
+    discord.assertClean();
+    const stats = discord.stats();
+    expect(stats.streams).toHaveLength(8);
+    expect(stats.total).toMatchObject({ frames: 8 * 13, soundFrames: 8 * 8, lostPackets: 0, packets: 8 * 13 });
+    expect(structuredClone(stats)).toEqual(stats);
+    const { listener } = discord.channel(players[0]?.channelId ?? "");
+    expect(listener.heard).toEqual([]);
+    expect(listener.heardCount).toBe(4);
+    discord.clearArrivals();
+    expect(discord.stats().total.packets).toBe(0);
+  });
+
+  test("in one channel hear of each other, and listeners of each", async () => {
+    const first = await connect();
+    const second = await connect({ userId: "9", voice: issue({ userId: "9" }) });
+    await first.until(() => first.count(11) === 2);
+    expect(second.last(11)).toEqual({ user_ids: ["800000000000000001", BOT] });
+    second.speaking(1);
+    await first.until(() => first.has(5));
+    expect(first.last(5)).toEqual({ user_id: "9", ssrc: second.ssrc, speaking: 1 });
+    await play(second, 2);
+    expect(discord.channel(CHANNEL).listener.heard.map((frame) => frame.userId)).toEqual(["9", "9"]);
   });
 });
 

@@ -65,13 +65,13 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual(["silence-missing"]);
   });
 
-  test("sound that breaks off without silence is reported after half a second", () => {
+  test("sound that breaks off without silence is reported after a second", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     rules.onFrame(false, 0);
-    rules.settle(500, true);
+    rules.settle(1000, true);
     expect(reported).toEqual([]);
-    rules.settle(501, true);
+    rules.settle(1001, true);
     expect(reported).toEqual(["silence-missing"]);
   });
 
