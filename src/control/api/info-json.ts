@@ -36,13 +36,12 @@ export interface NodeDescription {
 
 /** What `GET /version` answers: the release whose protocol we speak, as clients derive their behaviour from it. */
 export const PROTOCOL_VERSION = "4.2.2";
-const PROTOCOL_MAJOR = 4;
 
 export function createInfo(node: NodeDescription): InfoJson {
   const audioLibrary = `tonearm ${node.version}`;
   const { branch, commit, commitTimeMs } = node.git;
   return {
-    version: parseVersion(node.version),
+    version: describeVersion(node.version),
     buildTime: node.buildTimeMs,
     git: { branch, commit, commitTime: commitTimeMs },
     jvm: `Node.js ${process.versions.node}`,
@@ -54,14 +53,8 @@ export function createInfo(node: NodeDescription): InfoJson {
   };
 }
 
-/** `semver` is ours, `major` the protocol's. */
-function parseVersion(semver: string): VersionJson {
-  const [, minor, patch, preRelease] = /^\d+\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?/.exec(semver) ?? [];
-  return {
-    semver,
-    major: PROTOCOL_MAJOR,
-    minor: Number(minor ?? 0),
-    patch: Number(patch ?? 0),
-    preRelease: preRelease ?? "",
-  };
+/** `semver` is ours; the numbers are the protocol's, for clients decide by them what they may ask for. */
+function describeVersion(semver: string): VersionJson {
+  const [major = 0, minor = 0, patch = 0] = PROTOCOL_VERSION.split(".").map(Number);
+  return { semver, major, minor, patch, preRelease: "" };
 }

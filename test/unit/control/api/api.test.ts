@@ -219,7 +219,7 @@ describe("about the node", () => {
   test("info names the library twice and lists only filters that are on", async () => {
     const { json } = await server.request("GET", "/v4/info");
     expect(json).toMatchObject({
-      version: { semver: "0.1.0", major: 4 },
+      version: { semver: "0.1.0", major: 4, minor: 2, patch: 2, preRelease: "" },
       jvm: `Node.js ${process.versions.node}`,
       sourceManagers: ["local", "http"],
       plugins: [],
