@@ -440,7 +440,7 @@ describe("losing the connection", () => {
     Object.assign(gateway.options, { silentOn: [7] });
     await closeByServer(fixture, 1001);
     await until(() => {
-      clock.advance(100);
+      clock.advance(500);
       return closes.length > 0;
     }, 10_000);
     expect(closes).toEqual([{ code: 1006, reason: "no answer while resuming", isByRemote: false }]);
@@ -458,7 +458,7 @@ describe("losing the connection", () => {
     const { connection, credentials, clock, closes } = await prepare({ silentOn: [opcode] });
     await connection.connect(credentials());
     await until(() => {
-      clock.advance(100);
+      clock.advance(500);
       return closes.length > 0;
     }, 10_000);
     expect(closes).toEqual([{ code: 1006, reason: `no answer while ${step}`, isByRemote: false }]);
@@ -582,6 +582,58 @@ describe("moving", () => {
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
   });
 });
+
+describe("DAVE that does not come about", () => {
+  test("without a group sound goes out plain, one new session is tried, and then it stays", async () => {
+    const { connection, credentials, gateway, clock, closes } = await prepare({ daveVersion: 1 });
+    await connection.connect(credentials());
+    const announce = async (sessions: number) => {
+      await until(() => gateway.connections.length === sessions && gateway.last.all(26).length === 1);
+      gateway.last.send(11, { user_ids: ["701"] }, 1);
+      gateway.last.send(3, null);
+      const before = gateway.last.all(3).length;
+      await until(() => gateway.last.all(3).length > before);
+    };
+    await announce(1);
+    expect(connection.gate).toBe("hold");
+    clock.advance(3000);
+    expect(connection.gate).toBe("send");
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    await advanceInSteps(clock, 17_000, gateway);
+    clock.advance(250);
+    await announce(2);
+    expect(connection.counters).toMatchObject({ reconnects: 1, plainFallbacks: 1 });
+    await advanceInSteps(clock, 60_000, gateway);
+    expect(connection.gate).toBe("send");
+    expect(gateway.connections).toHaveLength(2);
+    expect(closes).toEqual([]);
+  });
+
+  test.each([
+    ["channelId", { credentials: { channelId: "not-a-number" }, userId: "5001" }],
+    ["user id", { credentials: {}, userId: "not-a-number" }],
+  ] as const)("a %s that is no number harms nothing", async (_name, { credentials: changes, userId }) => {
+    const { connection, credentials, gateway, clock } = await prepare({ daveVersion: 1 }, { userId });
+    await connection.connect(credentials(changes));
+    await until(() => {
+      clock.advance(100);
+      const hasStarted = gateway.last.all(5).length === 1;
+      if (hasStarted && connection.gate === "discard") gateway.last.send(11, { user_ids: ["701"] }, 1);
+      return connection.gate === "send";
+    });
+    expect(connection.sendFrame(OPUS)).toBe(true);
+  });
+});
+
+/** Time passes while the server answers heartbeats. */
+async function advanceInSteps(clock: FakeClock, byMs: number, gateway: ScriptedVoiceGateway): Promise<void> {
+  for (let passedMs = 0; passedMs < byMs; passedMs += 1000) {
+    clock.advance(1000);
+    const { last } = gateway;
+    await settle();
+    await until(() => last === gateway.last);
+  }
+}
 
 describe("closing", () => {
   test("closes with 1000, reports it once, leaves no timer and refuses to connect again", async () => {

@@ -48,7 +48,7 @@ class Music {
   }
 
   /** Resolves when `count` more frames have gone out. */
-  async more(count = 20): Promise<void> {
+  async more(count = 12): Promise<void> {
     const target = this.sent.length + count;
     await until(() => this.sent.length >= target);
   }
@@ -117,7 +117,7 @@ describe("without DAVE", () => {
     [["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1305_rtpsize"] as const],
   ])("a stage channel hears every frame as it was (%j)", async (modes) => {
     const call = await join({ daveVersion: 0 }, { modes });
-    await call.music.more(30);
+    await call.music.more(20);
     await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
     expect(call.music.sent[0]).toBe(0);
     await stop(call);
@@ -131,7 +131,7 @@ describe("without DAVE", () => {
     ["a repeated Ready", "ready", { kind: "duplicate" }],
   ] as const)("%s disturbs nothing", async (_name, step, action) => {
     const call = await join({ daveVersion: 0 }, { prepare: (discord) => discord.faults.add(step, action) });
-    await call.music.more(30);
+    await call.music.more(20);
     await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
     await stop(call);
     call.discord.assertClean();
@@ -160,7 +160,7 @@ describe("b1, the first group", () => {
         },
       },
     );
-    await call.music.more(30);
+    await call.music.more(20);
     expect(call.music.sent[0]).toBe(0);
     expect(call.music.discarded).toBe(0);
     await expectFlawless(call);
@@ -169,7 +169,7 @@ describe("b1, the first group", () => {
   test("ten listeners hear every frame", async () => {
     const listenerIds = Array.from({ length: 10 }, (_, index) => `7${index + 100}`);
     const call = await join({ listenerIds });
-    await call.music.more(30);
+    await call.music.more(20);
     const { listeners } = call.discord.channel(CHANNEL);
     expect(listeners).toHaveLength(10);
     for (const listener of listeners) await expectAllHeard(call, listener);
@@ -185,7 +185,7 @@ test("b2, joining an established group: the Add for the others is ignored, sound
       prepare: (discord) => Object.assign(discord.channel(CHANNEL).policy, { executeDelayMs: 100 }),
     },
   );
-  await call.music.more(30);
+  await call.music.more(20);
   expect(call.music.sent[0]).toBe(0);
   await expectFlawless(call);
 });
