@@ -33,7 +33,6 @@ export const ERROR_FAULTS = {
   "load-not-a-track": "caller",
   "load-timeout": "remote",
   "local-file-refused": "caller",
-  "local-path-refused": "caller",
   "media-damaged": "remote",
   "media-decode-failed": "remote",
   "media-no-audio": "caller",

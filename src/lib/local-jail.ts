@@ -69,7 +69,8 @@ async function verifyOpened(handle: FileHandle, realPath: string, roots: readonl
   if (!isSame || pathNow !== realPath || !isBelow(pathNow, roots)) throw refusal();
 }
 
-function isBelow(path: string, roots: readonly string[]): boolean {
+/** Judges by the names alone, links not followed: enough to stay silent about what lies elsewhere, not to read there. */
+export function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => {
     const rest = relative(root, path);
     return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);

@@ -1,10 +1,11 @@
 // The local source: files of this machine, below the configured folders and nowhere else. Main thread; the worker that
-// opens the file checks the folders once more.
+// reads the file checks the folders once more.
 
-import { realpath, stat } from "node:fs/promises";
-import { resolve, sep } from "node:path";
+import { lstat } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
+import { isBelow, LocalJail } from "../../../lib/local-jail.ts";
 import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
 import type { Track } from "../track.ts";
@@ -13,59 +14,61 @@ export class LocalSource implements Source {
   readonly name = "local";
   readonly #probe: Prober;
   readonly #roots: readonly string[];
+  readonly #jail: LocalJail;
 
   /** `roots` are absolute real paths. */
   constructor(options: { probe: Prober; roots: readonly string[] }) {
     this.#probe = options.probe;
     this.#roots = options.roots;
+    this.#jail = new LocalJail(options.roots);
   }
 
   async load({ identifier, title }: SourceRequest): Promise<SourceAnswer | undefined> {
-    const path = await this.#findFile(identifier);
-    if (path === undefined) return undefined;
+    if (isOfAnotherSource(identifier)) return undefined;
+    const path = resolve(identifier);
+    if (!(await this.#isFile(path, identifier))) return undefined;
     const result = await this.#probe({ kind: "local", path, container: undefined });
     return answerOfProbe(result, { sourceName: this.name, identifier, title });
   }
 
   playableInput(track: Track): PlayableInput {
-    const path = resolve(track.info.identifier);
-    this.#refuseOutside(path);
-    return { kind: "local", path, container: containerOf(track) };
+    return { kind: "local", path: resolve(track.info.identifier), container: containerOf(track) };
   }
 
-  /** The absolute path of an existing file, or undefined when the identifier names none. */
-  async #findFile(identifier: string): Promise<string | undefined> {
-    // Anything with a scheme or a search prefix belongs to another source; no file is looked for under such a name.
-    if (identifier.trim() === "" || identifier.includes("\0") || /^[a-z][a-z0-9+.-]+:/.test(identifier))
-      return undefined;
-    const path = resolve(identifier);
-    // Before the disk is touched: what lies outside must not even be known to exist.
-    if (!this.#isInside(path)) {
-      if (isPathLike(identifier)) this.#refuseOutside(path);
-      return undefined;
-    }
+  /** Throws `local-file-refused` for a path that leads outside, there or not. */
+  async #isFile(path: string, identifier: string): Promise<boolean> {
     try {
-      const realPath = await realpath(path);
-      this.#refuseOutside(realPath);
-      return (await stat(realPath)).isFile() ? path : undefined;
+      const handle = await this.#jail.open(path);
+      await handle.close();
+      return true;
     } catch (error) {
-      if (error instanceof NodeError) throw error;
-      // No such file, or not ours to read: no track of this source.
-      return undefined;
+      if (error instanceof NodeError && error.code === "input-not-found") return false;
+      // A word that somebody searches for, or a folder that may be seen: nothing to be warned of.
+      if (!isPathLike(identifier) || (this.#isVisible(path) && (await isFolder(path)))) return false;
+      throw error;
     }
   }
 
-  #isInside(path: string): boolean {
-    return this.#roots.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep));
+  #isVisible(path: string): boolean {
+    return this.#roots.includes(path) || isBelow(path, this.#roots);
   }
+}
 
-  #refuseOutside(path: string): void {
-    if (this.#isInside(path)) return;
-    throw new NodeError("local-path-refused", "a local file lies outside the folders of tonearm.local.roots");
-  }
+/** Anything with a scheme or a search prefix: no file is looked for under such a name. */
+function isOfAnotherSource(identifier: string): boolean {
+  return identifier.trim() === "" || identifier.includes("\0") || /^[a-z][a-z0-9+.-]+:/.test(identifier);
 }
 
 /** True for what can only be meant as a path, as against a word somebody searches for. */
 function isPathLike(identifier: string): boolean {
   return /^(\.{0,2}[/\\]|[A-Za-z]:[/\\])/.test(identifier);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch {
+    // Gone meanwhile.
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { PlayableInput, ProbeResult } from "../../../../src/bridge/playable-input.ts";
 import { createBuiltinSources } from "../../../../src/control/sources/builtin.ts";
@@ -166,7 +166,7 @@ describe("local", () => {
     }
   });
 
-  test.each(["media/nope.mp3", "media/inner", "media"])("%s is empty: no file", async (name) => {
+  test.each(["media/nope.mp3", "media/inner", "media/", "media"])("%s is empty: no file", async (name) => {
     expect(await load(join(folder, name))).toEqual({ kind: "empty" });
     expect(probed).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe("local", () => {
   test.each(["secret.mp3", "media/link.mp3", "media/../secret.mp3", "nope.mp3", "media-other/a.mp3"])(
     "%s is refused: outside the roots, there or not",
     async (name) => {
-      expect(await load(`${folder}/${name}`)).toMatchObject({ kind: "error", error: { code: "local-path-refused" } });
+      expect(await load(`${folder}/${name}`)).toMatchObject({ kind: "error", error: { code: "local-file-refused" } });
       expect(probed).toEqual([]);
     },
   );
@@ -207,11 +207,8 @@ describe("local", () => {
     expect(() => tracks.playableInput(track)).toThrow(expect.objectContaining({ code: "source-unavailable" }));
   });
 
-  test("a decoded track is played below the roots and refused outside", () => {
-    const path = join(folder, "media/tronc é.mp3");
-    const inside = buildTrack({ sourceName: "local", identifier: path });
-    expect(loader().playableInput(inside)).toEqual({ kind: "local", path, container: "mp3" });
-    const outside = buildTrack({ sourceName: "local", identifier: "/etc/passwd" });
-    expect(() => loader().playableInput(outside)).toThrow(expect.objectContaining({ code: "local-path-refused" }));
+  test("a decoded track is played from its absolute path; the worker keeps it inside", () => {
+    const track = buildTrack({ sourceName: "local", identifier: "song.mp3" });
+    expect(loader().playableInput(track)).toEqual({ kind: "local", path: resolve("song.mp3"), container: "mp3" });
   });
 });
