@@ -1,9 +1,10 @@
 // A whole small body at once: playlists, segments and keys. Tries again as a byte source would. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
+import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpClient } from "./http-client.ts";
-import { answerError, interruptedError, isWorthRetrying, statusError } from "./http-errors.ts";
-import { contentLengthOf, contentRangeOf, headerOf, mimeTypeOf } from "./http-headers.ts";
+import { answerError, interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { contentLengthOf, mimeTypeOf } from "./http-headers.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 export interface DownloadOptions {
@@ -39,15 +40,15 @@ export async function download(url: URL, options: DownloadOptions): Promise<Down
   }
 }
 
-/** One try. */
-export async function downloadOnce(url: URL, options: DownloadOptions): Promise<Download> {
+async function downloadOnce(url: URL, options: DownloadOptions): Promise<Download> {
   const { client, signal, range, sizeBytesMax } = options;
   const endBytes = range === undefined ? undefined : range.offsetBytes + range.lengthBytes;
   const headers =
     range === undefined || endBytes === undefined ? {} : { range: `bytes=${range.offsetBytes}-${endBytes - 1}` };
   const answer = await client.get({ url, headers, signal });
   try {
-    checkAnswer(answer, range?.offsetBytes);
+    checkHasBody(answer);
+    if (answer.status === 206) checkedRange(answer, range?.offsetBytes ?? 0);
     // A server that ignores ranges sends everything; only what lies before and within the range is read.
     const skipBytes = answer.status === 206 ? 0 : (range?.offsetBytes ?? 0);
     const wantedBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
@@ -55,15 +56,6 @@ export async function downloadOnce(url: URL, options: DownloadOptions): Promise<
     return { bytes, url: answer.url, mimeType: mimeTypeOf(answer.headers) };
   } finally {
     answer.body.cancel();
-  }
-}
-
-function checkAnswer({ url, status, headers }: HttpAnswer, offsetBytes: number | undefined): void {
-  if (status !== 200 && status !== 203 && status !== 206) throw statusError(url, status);
-  const encoding = headerOf(headers, "content-encoding")?.toLowerCase() ?? "identity";
-  if (encoding !== "identity") throw answerError(url, "the server compressed its answer unasked");
-  if (status === 206 && contentRangeOf(headers)?.firstBytes !== (offsetBytes ?? 0)) {
-    throw answerError(url, "the server sent other bytes than asked for");
   }
 }
 

@@ -2,11 +2,11 @@
 // the same version of the same thing. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import { IcyBody, SkippingBody } from "./http-body.ts";
 import type { HttpAnswer, HttpBody, HttpClient } from "./http-client.ts";
-import { answerError, describeUrl, statusError } from "./http-errors.ts";
+import { answerError, describeUrl } from "./http-errors.ts";
 import {
-  type ContentRange,
   contentLengthOf,
   contentRangeOf,
   type HttpHeaders,
@@ -65,7 +65,7 @@ export class HttpResource {
 
   private constructor(client: HttpClient, url: URL, answer: HttpAnswer) {
     const { status, headers } = answer;
-    checkStatus(answer);
+    checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
     const lengthBytes = status === 206 ? range?.sizeBytes : contentLengthOf(headers);
     this.#client = client;
@@ -149,12 +149,13 @@ export class HttpResource {
   }
 
   #continuation(answer: HttpAnswer, positionBytes: number, head: Uint8Array): HttpBody {
-    if (answer.status === 416 && contentRangeOf(answer.headers)?.sizeBytes === positionBytes) {
-      // Of unknown size until now: what we have is all there is.
+    const isPastEnd = this.#sizeBytes === undefined || contentRangeOf(answer.headers)?.sizeBytes === positionBytes;
+    if (answer.status === 416 && isPastEnd) {
+      // What we have is all there is.
       this.setEnd(positionBytes);
       return answer.body;
     }
-    checkStatus(answer);
+    checkHasBody(answer);
     if (this.isLive) return this.#bodyOf(answer);
     const range = answer.status === 206 ? checkedRange(answer, positionBytes) : undefined;
     const sizeBytes = answer.status === 206 ? range?.sizeBytes : contentLengthOf(answer.headers);
@@ -184,21 +185,6 @@ export class HttpResource {
       if (this.#station !== undefined) this.#station = { ...this.#station, streamTitle };
     });
   }
-}
-
-function checkStatus({ url, status, headers }: HttpAnswer): void {
-  if (status !== 200 && status !== 203 && status !== 206) throw statusError(url, status);
-  const encoding = headerOf(headers, "content-encoding")?.toLowerCase() ?? "identity";
-  if (encoding !== "identity")
-    throw answerError(url, `the server compressed its answer (${encoding.slice(0, 20)}) unasked`);
-}
-
-function checkedRange(answer: HttpAnswer, positionBytes: number): ContentRange {
-  const range = contentRangeOf(answer.headers);
-  if (range === undefined || range.firstBytes !== positionBytes) {
-    throw answerError(answer.url, `the server sent other bytes than asked for (from ${positionBytes} on)`);
-  }
-  return range;
 }
 
 /** A 200 with `Accept-Ranges: bytes` counts: some servers send the whole when asked for all of it. */

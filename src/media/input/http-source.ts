@@ -32,6 +32,8 @@ const GAP_BYTES_MAX = 256 * 1024;
 const IDLE_MS = 30_000;
 /** How long a connection may be silent that could not be taken up again: longer, as it is the only one there is. */
 const LAST_CONNECTION_SILENCE_MS = 60_000;
+/** Fill of the read-ahead at which receiving goes on: rarely and in large pieces instead of at every packet. */
+const WAKE_BELOW = 0.75;
 /** Reads waiting at once; a reader that asks for more is broken. */
 const WAITING_READS_MAX = 64;
 
@@ -158,7 +160,8 @@ export class HttpSource implements ByteSource {
   #moveReader(positionBytes: number): void {
     this.#readerBytes = positionBytes;
     this.#window.dropBefore(positionBytes - BACK_BYTES);
-    this.#wakeReceiver();
+    const aheadBytes = this.#window.endBytes - positionBytes;
+    if (aheadBytes <= this.#options.readAheadBytesMax * WAKE_BELOW) this.#wakeReceiver();
   }
 
   /** Answers waiting reads in their order as far as possible and steers towards the first that is left. */
@@ -190,6 +193,8 @@ export class HttpSource implements ByteSource {
       this.#retries.reset();
     }
     this.#moveReader(positionBytes);
+    // However full the read-ahead is: what is waited for may be larger.
+    this.#wakeReceiver();
     if (this.#state.kind === "idle") this.#receiveFrom(new AbortController(), undefined);
     return undefined;
   }
@@ -259,7 +264,9 @@ export class HttpSource implements ByteSource {
 
   /** True when the body's end is the end of the data. */
   #noteEnd(): boolean {
-    const { sizeBytes, isLive } = this.#resource;
+    const { sizeBytes, isLive, acceptsRanges } = this.#resource;
+    // Parts of unknown whole: only the answer to the next part tells.
+    if (sizeBytes === undefined && acceptsRanges) return false;
     if (isLive || (sizeBytes !== undefined && this.#window.endBytes < sizeBytes)) return false;
     if (sizeBytes === undefined) this.#resource.setEnd(this.#window.endBytes);
     this.#state = { kind: "ended" };

@@ -125,6 +125,15 @@ describe("a server with ranges", () => {
     expect(server.requests[0]?.isOver).toBe(false);
   });
 
+  it("a read larger than the read-ahead is answered although that is full", async () => {
+    const { open } = await start({}, { readAheadBytesMax: 100_000 });
+    const { source } = await open("/large.mp3");
+    await source.read(0, 1_000);
+    await until(() => source.readBuffered(95_000, 5_000) !== undefined);
+    for (let round = 0; round < 200; round++) await new Promise((resolve) => setImmediate(resolve));
+    expect(Buffer.compare(await source.read(90_000, 1_000_000), LARGE.subarray(90_000, 1_090_000))).toBe(0);
+  });
+
   it("an empty file is an empty source", async () => {
     const { open } = await start();
     const { source } = await open("/empty.mp3");
@@ -148,6 +157,22 @@ describe("servers with other habits", () => {
     const file = path.includes("large") ? LARGE : FILE;
     expect((await hurry(clock, readAll(input, 60_000))).equals(file)).toBe(true);
     expect(input.source.sizeBytes).toBe(file.length);
+  });
+
+  it("a server that gives parts and not their sum is asked until there are no more", async () => {
+    const { open, clock } = await start({
+      script: ({ headers }) => {
+        const first = Number(/\d+/.exec(String(headers.range))?.[0]);
+        if (first >= FILE.length) return statusPlan(416);
+        const part = FILE.subarray(first, first + 150_000);
+        const contentRange = `bytes ${first}-${first + part.length - 1}/*`;
+        const plan = { ...plainPlan(part, undefined), status: 206, acceptsRanges: false };
+        return { ...plan, headers: { "content-range": contentRange } };
+      },
+    });
+    const input = await open("/song");
+    expect((await hurry(clock, readAll(input))).equals(FILE)).toBe(true);
+    expect(input.source.sizeBytes).toBe(FILE.length);
   });
 
   it("without ranges a small file is opened again to go back", async () => {
