@@ -21,7 +21,7 @@ import {
 import type { ViolationKind } from "./violations.ts";
 import type { Waiters } from "./waiters.ts";
 
-export interface DaveGroupOptions {
+interface DaveGroupOptions {
   readonly channelId: string;
   readonly waiters: Waiters;
   readonly report: (kind: ViolationKind, detail: string) => void;

@@ -13,7 +13,7 @@ import type { ViolationKind } from "./violations.ts";
 const MEDIA_AUDIO = 0;
 const DAVE_VERSION = 1;
 
-export interface DaveListenerOptions {
+interface DaveListenerOptions {
   readonly userId: string;
   readonly channelId: string;
   readonly group: DaveGroup;

@@ -13,7 +13,7 @@ export interface Transition {
   readonly slots: readonly MemberSlot[];
 }
 
-export interface TransitionHost {
+interface TransitionHost {
   readonly policy: DavePolicy;
   readonly waiters: Waiters;
   report(kind: ViolationKind, detail: string): void;

@@ -52,7 +52,7 @@ export interface IssueVoiceOptions extends ChannelOptions {
   readonly channelId: string;
 }
 
-export interface MoveVoiceOptions extends ChannelOptions {
+interface MoveVoiceOptions extends ChannelOptions {
   readonly guildId: string;
   /** Another channel (channel move), or left out: the same (voice server change). */
   readonly channelId?: string;

@@ -54,7 +54,7 @@ export type FaultAction =
   | { readonly kind: "foreignAnswer" };
 
 /** What a fault can do to the connection a message belongs to. */
-export interface FaultyConnection {
+interface FaultyConnection {
   /** Holds back what is sent from now on. */
   pause(delayMs: number): void;
   close(code: number, reason: string): void;

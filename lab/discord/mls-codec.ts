@@ -11,7 +11,7 @@ const WIRE_KEY_PACKAGE = 5;
 const SENDER_MEMBER = 1;
 const CONTENT_COMMIT = 3;
 
-export interface LeafNode {
+interface LeafNode {
   readonly signatureKey: Buffer;
   readonly credentialType: number;
   readonly identity: Buffer;

@@ -24,7 +24,7 @@ export interface RtpFrame {
   readonly payload: Buffer | undefined;
 }
 
-export interface RtpReceiverOptions {
+interface RtpReceiverOptions {
   readonly ssrc: number;
   readonly secretKey: Buffer;
   /** Decrypt each n-th packet only (1: all). The others are counted and timed by their header. */

@@ -5,7 +5,7 @@ import type { DavePolicy } from "./dave-policy.ts";
 import { Listener } from "./listener.ts";
 import { VoiceCall, type VoiceCallOptions } from "./voice-call.ts";
 
-export interface VoiceChannelOptions extends VoiceCallOptions {
+interface VoiceChannelOptions extends VoiceCallOptions {
   readonly guildId: string;
   readonly keepFrames: boolean;
 }

@@ -46,7 +46,7 @@ export interface SessionCall {
 }
 
 /** A message of the client, heartbeats left out. */
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly op: number;
   readonly atMs: number;
   /** `d` of a JSON message, the bytes behind the opcode of a binary one. */

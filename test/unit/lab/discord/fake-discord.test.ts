@@ -1,6 +1,11 @@
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../../../../lab/discord/fake-discord.ts";
+import {
+  DEFAULT_LISTENER_ID,
+  FakeDiscord,
+  type FakeDiscordOptions,
+  type IssueVoiceOptions,
+} from "../../../../lab/discord/fake-discord.ts";
 import { TRANSPORT_MODES } from "../../../../lab/discord/transport-crypto.ts";
 import { type ReferenceClientOptions, ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
 
@@ -95,7 +100,7 @@ describe("an honest client", () => {
 
   test("hears of listeners that are there, come and go", async () => {
     const client = await connect();
-    expect(client.last(11)).toEqual({ user_ids: ["800000000000000001"] });
+    expect(client.last(11)).toEqual({ user_ids: [DEFAULT_LISTENER_ID] });
     await discord.channel(CHANNEL).addListener("77");
     await client.until(() => client.count(11) === 2);
     await discord.channel(CHANNEL).removeListener("77");
@@ -471,7 +476,7 @@ describe("many players", () => {
     const first = await connect();
     const second = await connect({ userId: "9", voice: issue({ userId: "9" }) });
     await first.until(() => first.count(11) === 2);
-    expect(second.last(11)).toEqual({ user_ids: ["800000000000000001", BOT] });
+    expect(second.last(11)).toEqual({ user_ids: [DEFAULT_LISTENER_ID, BOT] });
     second.speaking(1);
     await first.until(() => first.has(5));
     expect(first.last(5)).toEqual({ user_id: "9", ssrc: second.ssrc, speaking: 1 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { isDaveFrame } from "../../../../lab/discord/dave-frame.ts";
-import { openTransport, type TransportMode } from "../../../../lab/discord/transport-crypto.ts";
+import { hChaCha20, openTransport, type TransportMode } from "../../../../lab/discord/transport-crypto.ts";
 import { encodeDiscoveryAnswer } from "../../../../lab/discord/udp-server.ts";
 import { openFrame, sealFrame, stepRatchet } from "../../../support/dave-reference.ts";
 
@@ -43,6 +43,11 @@ describe("transport encryption", () => {
       expect(openTransport(mode, SECRET_KEY, packet.subarray(0, index))).toBeUndefined();
     }
   });
+});
+
+test("HChaCha20 (draft-irtf-cfrg-xchacha-03 section 2.2.1)", () => {
+  const subkey = hChaCha20(SECRET_KEY, hex("000000090000004a0000000031415927"));
+  expect(subkey).toEqual(hex("82413b4227b27bfed30e42508a877d73a0f9e4d58a74a853c12ec41326d3ecdc"));
 });
 
 describe("DAVE frames", () => {
