@@ -115,7 +115,11 @@ export class WebSocketEndpoint {
     const session = typeof id === "string" ? this.#options.sessions.get(id) : undefined;
     if (session?.isConnected && session.userId === readUserId(headers["user-id"])) {
       const socket = this.#socketOf(session);
-      if (socket !== undefined && !(await this.#isAnswering(socket))) session.dropSocket();
+      if (socket !== undefined && !(await this.#isAnswering(socket))) {
+        // Meanwhile the session may have got another socket, which is not meant.
+        session.socketClosed(socket);
+        socket.terminate();
+      }
     }
     return session;
   }
@@ -130,11 +134,14 @@ export class WebSocketEndpoint {
       const settle = (isAnswering: boolean): void => {
         timer.cancel();
         socket.off("pong", onPong);
+        socket.off("close", onClose);
         resolve(isAnswering);
       };
       const onPong = (): void => settle(true);
+      const onClose = (): void => settle(false);
       const timer = this.#options.clock.after(TAKE_OVER_PING_TIMEOUT_MS, () => settle(false));
       socket.on("pong", onPong);
+      socket.on("close", onClose);
       socket.ping();
     });
   }

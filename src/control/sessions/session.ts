@@ -165,14 +165,6 @@ export class Session implements EventSink {
     this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
   }
 
-  /** Cuts a socket that no longer answers, so that its client can come back on another. */
-  dropSocket(): void {
-    if (this.#state.kind !== "connected") return;
-    const { socket } = this.#state;
-    this.socketClosed(socket);
-    socket.terminate();
-  }
-
   /** Says goodbye with a close code and ends the session. */
   close(code: number): void {
     const state = this.#state;
@@ -228,7 +220,8 @@ export class Session implements EventSink {
     this.#logger.warn("a client does not read its messages and is disconnected", {
       backlogBytes: socket.bufferedAmount,
     });
-    this.dropSocket();
+    this.socketClosed(socket);
+    socket.terminate();
   }
 
   #scheduleStats(): Timer {

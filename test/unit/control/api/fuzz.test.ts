@@ -3,7 +3,7 @@ import { ApiServer } from "../../../support/api-server.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
-const REQUEST_COUNT = 1500;
+const REQUEST_COUNT = 800;
 /** Everything that a request which is not our fault may be answered with. */
 const STATUSES = [200, 204, 400, 401, 403, 404, 405, 406, 413, 415];
 const FIELDS = [

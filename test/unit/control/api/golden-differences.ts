@@ -161,3 +161,6 @@ export const NEEDS_WHOLE_NODE: readonly { readonly reason: string; applies(golde
     applies: ({ name }) => ["player-voice-refused", "player-voice-plain-http-port"].includes(name),
   },
 ];
+
+/** The recorded sequences of ws.jsonl that play sound, move voice or wait a minute. */
+export const NEEDS_WHOLE_NODE_SEQUENCES = /^(?:play|voice|destroy|resume|stats)-/;

@@ -114,6 +114,25 @@ describe("a session whose socket is still open", () => {
     await next.until(({ thresholdMs }) => thresholdMs === 2);
   });
 
+  test("goes to one of two that return at once, and the other does not take it away again", async () => {
+    const { client } = await resumable();
+    client.socket.pause();
+    const asked = { "Session-Id": client.sessionId };
+    const both = await Promise.all([server.connect(asked), server.connect(asked)]);
+    const resumed = both.filter(({ handshake }) => handshake["session-resumed"] === "true");
+    expect(resumed).toHaveLength(1);
+    await resumed[0]?.flushed();
+    expect(server.sessions.connected(client.sessionId)).toBeDefined();
+  });
+
+  test("need not be waited for when the old socket closes meanwhile", async () => {
+    const { client } = await resumable();
+    client.socket.pause();
+    const next = server.connect({ "Session-Id": client.sessionId });
+    setImmediate(() => client.socket.terminate());
+    expect((await next).handshake["session-resumed"]).toBe("true");
+  });
+
   test("never goes to another user", async () => {
     const { client } = await resumable();
     client.socket.pause();
