@@ -21,7 +21,7 @@ export interface AudioWorkerOptions {
   readonly open: PlayerSurroundings["open"];
   readonly codecs: PlayerSurroundings["codecs"];
   readonly probe: (input: PlayableInput) => Promise<ProbeResult>;
-  readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Voice;
+  readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
   /** Sends an event up. */
   readonly send: (event: Notice) => void;

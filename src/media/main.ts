@@ -1,5 +1,6 @@
 // Entry of an audio worker thread: the only place that reads parentPort. Connects the worker to the real world: bridge,
-// clock, sockets, guard, codecs.
+// clock, sockets, guard, codecs. What is large (HTTP client, containers, voice) is loaded when it is first needed, so that
+// an idle worker stays small.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { EventChannel } from "../bridge/channel.ts";
@@ -10,21 +11,29 @@ import { systemRandom } from "../lib/random.ts";
 import { createLogger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { Codecs } from "./codecs.ts";
-import { openDemuxer } from "./demux/open-demuxer.ts";
-import { HttpClient } from "./input/http-client.ts";
-import { openInput } from "./input/open-input.ts";
+import type { HttpClient } from "./input/http-client.ts";
 import { TrackOpener } from "./track-opener.ts";
-import { VoiceConnection } from "./voice/voice-connection.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSettings): void {
   const clock = systemClock;
   const channel = new EventChannel(port, (command) => worker.execute(command));
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = new OutboundGuard(settings.networkAllow);
-  const client = new HttpClient({ guard, settings: settings.http, clock });
+  let whenClient: Promise<HttpClient> | undefined;
+  const loadClient = async () => {
+    const { HttpClient } = await import("./input/http-client.ts");
+    return new HttpClient({ guard, settings: settings.http, clock });
+  };
   const opener = new TrackOpener({
-    openInput: (input, signal) => openInput(input, { client, settings, clock, logger, signal }),
-    openDemuxer,
+    openInput: async (input, signal) => {
+      whenClient ??= loadClient();
+      const { openInput } = await import("./input/open-input.ts");
+      return openInput(input, { client: await whenClient, settings, clock, logger, signal });
+    },
+    openDemuxer: async (source, hints) => {
+      const { openDemuxer } = await import("./demux/open-demuxer.ts");
+      return openDemuxer(source, hints);
+    },
     clock,
   });
   const worker = new AudioWorker({
@@ -33,17 +42,18 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     open: (input, signal) => opener.open(input, signal),
     probe: (input) => opener.probe(input),
     codecs: new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps }),
-    createVoice: (listener, { guildId, userId }) =>
-      new VoiceConnection({
-        guildId,
-        userId,
+    createVoice: async (listener, ids) => {
+      const { VoiceConnection } = await import("./voice/voice-connection.ts");
+      return new VoiceConnection({
+        ...ids,
         settings: settings.voice,
         guard,
         clock,
         random: systemRandom,
         logger,
         listener,
-      }),
+      });
+    },
     trackStuckThresholdMs: settings.trackStuckThresholdMs,
     send: (event) => channel.send(event),
     answer: (request, work) => void channel.answer(request, work),

@@ -74,7 +74,10 @@ export class AudioPlayer implements Tickable {
   readonly playerId: PlayerId;
   readonly counters: FrameCounters;
   readonly #surroundings: PlayerSurroundings;
-  readonly #voice: Voice;
+  readonly #createVoice: () => Promise<Voice>;
+  /** Made when voice is asked for first: a player without voice loads nothing of it. */
+  #whenVoice: Promise<Voice> | undefined;
+  #voice: Voice | undefined;
   readonly #chain = new SoundChain();
   #voiceId: VoiceId = 0;
   #track: PlayingTrack | undefined;
@@ -93,12 +96,16 @@ export class AudioPlayer implements Tickable {
   #reportedRate = 0;
   #isClosed = false;
 
-  constructor(playerId: PlayerId, surroundings: PlayerSurroundings, createVoice: (player: AudioPlayer) => Voice) {
+  constructor(
+    playerId: PlayerId,
+    surroundings: PlayerSurroundings,
+    createVoice: (player: AudioPlayer) => Promise<Voice>,
+  ) {
     this.playerId = playerId;
     this.#surroundings = surroundings;
     this.counters = new FrameCounters(surroundings.clock.epochMs());
     this.#lastFrameMs = surroundings.clock.now();
-    this.#voice = createVoice(this);
+    this.#createVoice = () => createVoice(this);
   }
 
   get isPlaying(): boolean {
@@ -184,7 +191,11 @@ export class AudioPlayer implements Tickable {
   /** Resolves when the gateway's WebSocket is open. */
   async connectVoice(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
     this.#voiceId = voiceId;
-    await this.#voice.connect(credentials);
+    this.#whenVoice ??= this.#createVoice();
+    const voice = await this.#whenVoice;
+    this.#voice = voice;
+    if (this.#isClosed) voice.close();
+    await voice.connect(credentials);
   }
 
   close(): void {
@@ -193,7 +204,7 @@ export class AudioPlayer implements Tickable {
     this.#surroundings.loop.remove(this);
     this.#leaving?.close();
     this.#track?.pipeline.close();
-    this.#voice.close();
+    this.#voice?.close();
   }
 
   // What the voice connection tells
@@ -238,7 +249,7 @@ export class AudioPlayer implements Tickable {
     const track = this.#track;
     if (track === undefined || this.#isClosed) return;
     const idleMs = this.#surroundings.clock.now() - this.#lastFrameMs;
-    if (this.#voice.gate === "down") {
+    if (this.#gate === "down") {
       if (idleMs >= CLEANUP_MS) this.#end("cleanup");
       return;
     }
@@ -271,7 +282,7 @@ export class AudioPlayer implements Tickable {
   }
 
   #sendSound(deadlineMs: number): void {
-    const gate = this.#voice.gate;
+    const gate = this.#gate;
     const slot = this.#slot;
     if (gate === "hold" || gate === "down") {
       if (slot !== undefined) this.counters.addLost("voiceNotReady", 1);
@@ -285,7 +296,7 @@ export class AudioPlayer implements Tickable {
     }
     this.#silenceFramesLeft = SILENCE_FRAMES;
     if (gate === "send") this.#skipGapBefore(deadlineMs);
-    if (gate === "send" && this.#voice.sendFrame(slot)) this.counters.addSent();
+    if (gate === "send" && this.#voice?.sendFrame(slot)) this.counters.addSent();
     else this.counters.addLost("voiceNotReady", 1);
     this.#lastFrameMs = this.#surroundings.clock.now();
     this.#advance();
@@ -323,11 +334,11 @@ export class AudioPlayer implements Tickable {
   #sendSilenceFrame(deadlineMs: number): void {
     if (this.#silenceFramesLeft === 0) return;
     this.#silenceFramesLeft -= 1;
-    if (this.#voice.gate === "send") {
+    if (this.#gate === "send") {
       this.#skipGapBefore(deadlineMs);
-      this.#voice.sendSilence();
+      this.#voice?.sendSilence();
     }
-    if (this.#silenceFramesLeft === 0) this.#voice.stopSpeaking();
+    if (this.#silenceFramesLeft === 0) this.#voice?.stopSpeaking();
   }
 
   #fillSlot(pipeline: Pipeline, track: PlayingTrack | undefined): boolean {
@@ -349,9 +360,13 @@ export class AudioPlayer implements Tickable {
   #skipGapBefore(deadlineMs: number): void {
     if (this.#lastSentDeadlineMs !== undefined) {
       const gapFrames = Math.round((deadlineMs - this.#lastSentDeadlineMs) / FRAME_MS) - 1;
-      if (gapFrames > 0) this.#voice.skipFrames(gapFrames);
+      if (gapFrames > 0) this.#voice?.skipFrames(gapFrames);
     }
     this.#lastSentDeadlineMs = deadlineMs;
+  }
+
+  get #gate(): Voice["gate"] {
+    return this.#voice?.gate ?? "down";
   }
 
   // Changes of state
@@ -397,7 +412,7 @@ export class AudioPlayer implements Tickable {
   /** Sound is wanted: be there at the next deadline. */
   #attend(): void {
     if (this.#isClosed || !this.isPlaying) return;
-    if (this.#voice.gate === "down") {
+    if (this.#gate === "down") {
       this.prepare();
       return;
     }
