@@ -1,23 +1,28 @@
 import { connect as connectTcp } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Clock } from "../../../../src/lib/clock.ts";
 import { ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import { hastyClock } from "../../../support/hasty-clock.ts";
 
 let server: ApiServer;
 let players: FakeSessionPlayer[];
 
-beforeEach(async () => {
+beforeEach(() => start());
+
+afterEach(() => server.close());
+
+async function start(clock?: Clock): Promise<void> {
   players = [];
   server = await ApiServer.start({
+    ...(clock === undefined ? {} : { clock }),
     createPlayer: (options) => {
       const player = new FakeSessionPlayer(options);
       players.push(player);
       return player;
     },
   });
-});
-
-afterEach(() => server.close());
+}
 
 async function resumable(): Promise<{ client: TestClient; player: FakeSessionPlayer }> {
   const client = await server.connect();
@@ -94,13 +99,18 @@ describe("resuming over a real socket", () => {
   });
 });
 
-describe("a session whose socket is still open", () => {
-  test("stays with its client while that answers", async () => {
-    const { client } = await resumable();
-    const next = await server.connect({ "Session-Id": client.sessionId });
-    expect(next.handshake["session-resumed"]).toBe("false");
-    expect(next.sessionId).not.toBe(client.sessionId);
-    await client.flushed();
+test("a session whose socket answers stays with its client", async () => {
+  const { client } = await resumable();
+  const next = await server.connect({ "Session-Id": client.sessionId });
+  expect(next.handshake["session-resumed"]).toBe("false");
+  expect(next.sessionId).not.toBe(client.sessionId);
+  await client.flushed();
+});
+
+describe("a session whose socket is open but dead", () => {
+  beforeEach(async () => {
+    await server.close();
+    await start(hastyClock);
   });
 
   test("goes to the returning client of the same user when the old socket is dead", async () => {
@@ -155,11 +165,32 @@ describe("the connection itself", () => {
   });
 
   test("a client that does not answer the end is cut off, and keeps nobody", async () => {
+    await server.close();
+    await start(hastyClock);
     const client = await server.connect();
     client.socket.pause();
     await server.close();
     client.socket.resume();
     await client.closed;
+  });
+
+  test("a client that does not read is cut off", async () => {
+    const { client, player } = await resumable();
+    client.socket.pause();
+    const session = server.sessions.get(client.sessionId)!; // it is connected
+    const text = "x".repeat(100_000);
+    for (let count = 0; count < 1000 && session.isConnected; count++) {
+      player.sink.send({
+        op: "event",
+        type: "WebSocketClosedEvent",
+        guildId: "7",
+        code: 1,
+        reason: text,
+        byRemote: true,
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(session.isWaiting).toBe(true);
   });
 
   test("a message beyond the bound closes with 1009", async () => {
