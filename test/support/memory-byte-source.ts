@@ -22,6 +22,8 @@ export class MemoryByteSource implements ByteSource {
   readonly mimeType: string | undefined;
   /** Calls of `read`: what had to wait. */
   readCount = 0;
+  /** Bytes handed out by `read` and `readBuffered`. */
+  bytesRead = 0;
   isClosed = false;
   readonly #bytes: Uint8Array;
   readonly #readAheadBytes: number;
@@ -41,11 +43,11 @@ export class MemoryByteSource implements ByteSource {
     if (this.isClosed) throw new NodeError("internal", "the source was closed");
     this.readCount += 1;
     const end = positionBytes + lengthBytes;
-    this.#arrivedBytes = Math.min(this.#bytes.length, Math.max(this.#arrivedBytes, end + this.#readAheadBytes));
     if (!this.#isKept(positionBytes, end)) {
       throw new Error(`contract broken: forward-only source asked for ${positionBytes} at ${this.#arrivedBytes}`);
     }
-    return this.#bytes.subarray(positionBytes, end);
+    this.#arrivedBytes = Math.min(this.#bytes.length, Math.max(this.#arrivedBytes, end + this.#readAheadBytes));
+    return this.#hand(positionBytes, end);
   }
 
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
@@ -53,11 +55,17 @@ export class MemoryByteSource implements ByteSource {
     const isKnownEnd = this.#arrivedBytes >= this.#bytes.length;
     if (this.isClosed || (end > this.#arrivedBytes && !isKnownEnd) || !this.#isKept(positionBytes, end))
       return undefined;
-    return this.#bytes.subarray(positionBytes, end);
+    return this.#hand(positionBytes, end);
   }
 
   close(): void {
     this.isClosed = true;
+  }
+
+  #hand(start: number, end: number): Uint8Array {
+    const bytes = this.#bytes.subarray(start, end);
+    this.bytesRead += bytes.length;
+    return bytes;
   }
 
   #isKept(start: number, end: number): boolean {

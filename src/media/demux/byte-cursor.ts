@@ -6,7 +6,18 @@ import type { ByteSource } from "../input/byte-source.ts";
 /** How much is taken from the source's buffer at once, when it is there. */
 const WINDOW_BYTES = 16 * 1024;
 
+/** Half of what every source promises to give again. */
+const HELD_BYTES_MIN = 32 * 1024;
+
 const NOTHING = new Uint8Array(0);
+
+/** A question to the source: where the new window starts, what is held of it, and what is missing. */
+interface Request {
+  readonly position: number;
+  readonly held: Uint8Array;
+  readonly from: number;
+  asked: number;
+}
 
 export class ByteCursor {
   readonly source: ByteSource;
@@ -34,17 +45,15 @@ export class ByteCursor {
   has(count: number): boolean {
     this.#wantedBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
-    const position = this.position;
-    const source = this.source;
-    let asked = Math.max(count, WINDOW_BYTES);
-    let bytes = source.readBuffered(position, asked);
-    if (bytes === undefined && asked > count) {
-      asked = count;
-      bytes = source.readBuffered(position, asked);
+    const request = this.#request(Math.max(count, WINDOW_BYTES));
+    let bytes = this.source.readBuffered(request.from, request.asked);
+    if (bytes === undefined && count < WINDOW_BYTES) {
+      request.asked = count;
+      bytes = this.source.readBuffered(request.from, count);
     }
     if (bytes === undefined) return false;
-    this.#take(bytes, { position, asked });
-    return bytes.length >= count;
+    this.#take(bytes, request);
+    return this.#offset + count <= this.#window.length;
   }
 
   /** After `has` said no: true when the data ends before the bytes it was asked for. */
@@ -54,9 +63,8 @@ export class ByteCursor {
 
   /** Waits for the bytes that `has` last asked for (or the end of the data). */
   async fill(): Promise<void> {
-    const position = this.position;
-    const asked = this.#wantedBytes;
-    this.#take(await this.source.read(position, asked), { position, asked });
+    const request = this.#request(this.#wantedBytes);
+    this.#take(await this.source.read(request.from, request.asked), request);
   }
 
   /** `has` that waits: false only when the data ends first. */
@@ -140,10 +148,29 @@ export class ByteCursor {
     }
   }
 
-  #take(bytes: Uint8Array, request: { position: number; asked: number }): void {
-    this.#window = bytes;
-    this.#windowStart = request.position;
-    this.#offset = 0;
-    if (bytes.length < request.asked) this.#endBytes = request.position + bytes.length;
+  /**
+   * What to ask of the source so that `count` bytes are there. As a rule all of them, from the position on; but much that is
+   * held already is kept, because a forward-only source need not give it a second time.
+   */
+  #request(count: number): Request {
+    const held = this.#window.subarray(this.#offset);
+    const position = this.position;
+    const isKept = held.length >= HELD_BYTES_MIN && count > held.length;
+    if (!isKept) return { position, held: NOTHING, from: position, asked: count };
+    return { position, held, from: position + held.length, asked: count - held.length };
   }
+
+  #take(bytes: Uint8Array, { position, held, from, asked }: Request): void {
+    this.#window = held.length === 0 ? bytes : join(held, bytes);
+    this.#windowStart = position;
+    this.#offset = 0;
+    if (bytes.length < asked) this.#endBytes = from + bytes.length;
+  }
+}
+
+function join(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(first.length + second.length);
+  joined.set(first);
+  joined.set(second, first.length);
+  return joined;
 }

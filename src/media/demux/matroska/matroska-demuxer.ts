@@ -92,6 +92,8 @@ class MatroskaDemuxer implements Demuxer {
   }
 
   async seek(positionMs: number): Promise<void> {
+    // The first block tells where the time of a recording without a head starts.
+    if (this.#baseMs === undefined) await this.#pump.next();
     const { track, lengthMs } = { ...this.#header };
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - Math.max(track.seekPreRollMs, seekPreRollMs(this.stream));

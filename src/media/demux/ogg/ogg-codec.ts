@@ -113,7 +113,7 @@ function flacHeaders(infoBlock: Uint8Array, tags: Tags): HeaderResult {
 export function flacStream(info: { sampleRateHz: number; channelCount: number }, body: Uint8Array): AudioStream {
   const description = new Uint8Array(42);
   description.set([0x66, 0x4c, 0x61, 0x43, 0x80, 0, 0, 34]);
-  description.set(body, 8);
+  description.set(body.subarray(0, 34), 8);
   const { sampleRateHz, channelCount } = info;
   return { codec: "flac", sampleRateHz, channelCount, description, pcm: undefined };
 }

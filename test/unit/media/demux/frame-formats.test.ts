@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { readItemList } from "../../../../src/media/demux/mp4/item-list.ts";
+import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { ascii, be, box, concat, id3Tag, le } from "../../../support/media-builders.ts";
+import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
+import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+
+function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
+  return openDemuxer(new MemoryByteSource(bytes, options), {});
+}
+
+async function packetsOf(bytes: Uint8Array): Promise<readonly Uint8Array[]> {
+  return (await readPackets(await open(bytes))).map(({ data }) => data);
+}
+
+const TITLE = concat(ascii("TIT2"), be(6, 4), be(0, 2), ascii("\0Title"));
+
+describe("the FLAC reader", () => {
+  it("tolerates an ID3 tag in front and one behind", async () => {
+    const file = readMediaFixture("small.flac");
+    const bytes = concat(id3Tag(3, 0, TITLE), file, ascii("TAG"), new Uint8Array(125));
+    const demuxer = await open(bytes);
+    expect([demuxer.info.probeName, demuxer.info.title]).toEqual(["flac", "Title"]);
+    expect(await packetsOf(bytes)).toEqual(await packetsOf(file));
+  });
+
+  it("leaves out a damaged frame and keeps all others with their times", async () => {
+    const file = readMediaFixture("plain.flac");
+    const whole = await readPackets(await open(file));
+    const bytes = file.slice();
+    const frame = whole[4];
+    if (frame === undefined) throw new Error("no frame");
+    bytes.fill(0xa5, frame.data.byteOffset + 3000, frame.data.byteOffset + 3100);
+    const packets = await readPackets(await open(bytes));
+    const wanted = whole.filter((_, index) => index !== 4);
+    expect(packets.map(({ data, timestampMs }) => [data, timestampMs])).toEqual(
+      wanted.map(({ data, timestampMs }) => [data, timestampMs]),
+    );
+  });
+});
+
+describe("the WAV reader", () => {
+  /** `data` with the size its header claims, behind chunks of odd size. */
+  function wav(claimedBytes: number, data: Uint8Array): Uint8Array {
+    const format = concat(le(1, 2), le(2, 2), le(44_100, 4), le(176_400, 4), le(4, 2), le(16, 2));
+    const junk = concat(ascii("junk"), le(3, 4), new Uint8Array(4));
+    const head = concat(ascii("RIFF"), le(0xffffffff, 4), ascii("WAVE"), junk, ascii("fmt "), le(16, 4), format);
+    return concat(head, ascii("data"), le(claimedBytes, 4), data);
+  }
+
+  it.each([0, 0xffffffff, 400_000, 176_400])(
+    "plays what is there when the header claims %i bytes",
+    async (claimedBytes) => {
+      const demuxer = await open(wav(claimedBytes, new Uint8Array(176_402)));
+      expect(demuxer.info.lengthMs).toBe(1000);
+      const packets = await readPackets(demuxer);
+      expect(packets.reduce((sum, { data }) => sum + data.length, 0)).toBe(176_400);
+      expect(packets[0]?.durationMs).toBeCloseTo(20, 6);
+    },
+  );
+
+  it("plays a stream of unknown length to its last whole frame", async () => {
+    const demuxer = await open(wav(0, new Uint8Array(10_003)), { isRandomAccess: false, isSizeKnown: false });
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    const packets = await readPackets(demuxer);
+    expect(packets.reduce((sum, { data }) => sum + data.length, 0)).toBe(10_000);
+  });
+
+  it("starts at the exact sample after a seek", async () => {
+    const demuxer = await open(wav(176_400, new Uint8Array(176_400)));
+    await demuxer.seek(123.456);
+    const packet = await demuxer.next();
+    expect(packet?.timestampMs).toBeCloseTo((1000 * Math.floor(123.456 * 44.1)) / 44_100, 9);
+  });
+
+  it.each(["pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le", "pcm_f64le", "pcm_alaw", "pcm_mulaw"])(
+    "describes the samples of %s",
+    async (name) => {
+      const demuxer = await open(readMediaFixture(`${name}.wav`));
+      const expected = {
+        pcm_u8: ["unsigned", 8],
+        pcm_s16le: ["signed", 16],
+        pcm_s24le: ["signed", 24],
+        pcm_s32le: ["signed", 32],
+        pcm_f32le: ["float", 32],
+        pcm_f64le: ["float", 64],
+        pcm_alaw: ["alaw", 8],
+        pcm_mulaw: ["mulaw", 8],
+      }[name];
+      expect([demuxer.stream.pcm?.encoding, demuxer.stream.pcm?.bitsPerSample]).toEqual(expected);
+    },
+  );
+});
+
+describe("the ADTS reader", () => {
+  it("reads tags in front, and steps over junk and tags between frames", async () => {
+    const file = readMediaFixture("aac.aac");
+    const whole = await packetsOf(file);
+    const half = whole.slice(0, 40).reduce((sum, { length }) => sum + length, 0);
+    const junk = Uint8Array.from({ length: 3000 }, (_, index) => (index * 37) % 251);
+    const tag = id3Tag(4, 0, TITLE);
+    const bytes = concat(tag, file.subarray(0, half), tag, file.subarray(half, half), junk, file.subarray(half));
+    const demuxer = await open(bytes);
+    expect([demuxer.info.probeName, demuxer.info.title]).toEqual(["adts", "Title"]);
+    expect(await packetsOf(bytes)).toEqual(whole);
+  });
+});
+
+describe("the MPEG-TS reader", () => {
+  const file = readMediaFixture("aac.mpegts");
+  const rows = Array.from({ length: file.length / 188 }, (_, index) => file.subarray(index * 188, index * 188 + 188));
+
+  it.each([
+    ["192 bytes, time code in front", (row: Uint8Array) => concat(new Uint8Array(4), row)],
+    ["204 bytes, error correction behind", (row: Uint8Array) => concat(row, new Uint8Array(16))],
+  ])("reads packets of %s", async (_, wrap) => {
+    expect(await packetsOf(concat(...rows.map(wrap)))).toEqual(await packetsOf(file));
+  });
+
+  it("keeps its time when the clock of 33 bits starts again", async () => {
+    const wrapped = concat(...rows.map((row) => shiftPts(row, 2 ** 33 - 90_000 * 2.4)));
+    const packets = await readPackets(await open(wrapped));
+    const wanted = await readPackets(await open(file));
+    expect(packets.map(({ timestampMs }) => timestampMs)).toEqual(wanted.map(({ timestampMs }) => timestampMs));
+  });
+
+  it("loses only the frames of lost packets and moves the time on", async () => {
+    const wanted = await readPackets(await open(file));
+    const packets = await readPackets(await open(concat(...rows.filter((_, index) => index < 40 || index > 60))));
+    expect(packets.length).toBeGreaterThan(wanted.length - 40);
+    const last = packets.at(-1);
+    expect(last?.data).toEqual(wanted.at(-1)?.data);
+    expect(Math.abs((last?.timestampMs ?? 0) - (wanted.at(-1)?.timestampMs ?? 0))).toBeLessThan(60);
+  });
+});
+
+/** Adds ticks to the presentation time of a packet that starts a PES packet. */
+function shiftPts(row: Uint8Array, ticks: number): Uint8Array {
+  const shifted = row.slice();
+  const start = 4 + ((row[3] ?? 0) & 0x20 ? 1 + (row[4] ?? 0) : 0);
+  const isPes = ((row[1] ?? 0) & 0x40) !== 0 && row[start] === 0 && row[start + 1] === 0 && row[start + 2] === 1;
+  if (!isPes) return shifted;
+  const at = start + 9;
+  const [a = 0, b = 0, c = 0, d = 0, e = 0] = row.subarray(at, at + 5);
+  const pts = ((a >> 1) & 7) * 2 ** 30 + (b << 22) + ((c >> 1) << 15) + (d << 7) + (e >> 1);
+  const next = (pts + ticks) % 2 ** 33;
+  const [high, low] = [Math.floor(next / 2 ** 30), next % 2 ** 30];
+  shifted.set(
+    [(a & 0xf0) | (high << 1) | 1, low >> 22, ((low >> 14) & 0xfe) | 1, (low >> 7) & 0xff, ((low << 1) & 0xfe) | 1],
+    at,
+  );
+  return shifted;
+}
+
+describe("the MP4 item list", () => {
+  const data = (text: string) => box("data", be(1, 4), be(0, 4), ascii(text));
+  const freeForm = (name: string, text: string) =>
+    box("----", box("mean", be(0, 4), ascii("com.apple.iTunes")), box("name", be(0, 4), ascii(name)), data(text));
+  const padding = " 00000000 00000840 000001CA 00000000003F31F6 00000000 00000000";
+
+  it.each([
+    ["MP4", (list: Uint8Array) => box("meta", be(0, 4), list)],
+    ["QuickTime", (list: Uint8Array) => box("meta", box("hdlr", new Uint8Array(25)), list)],
+  ])("gives title, artist, ISRC and encoder padding in the form of %s", (_, meta) => {
+    const list = box(
+      "ilst",
+      box("\xa9nam", data("Song")),
+      box("\xa9ART", data("Singer")),
+      freeForm("ISRC", "USTEST2600001"),
+      freeForm("iTunSMPB", padding),
+    );
+    expect(readItemList(box("udta", meta(list)))).toEqual({
+      tags: { title: "Song", author: "Singer", isrc: "USTEST2600001" },
+      gapless: { delaySamples: 0x840, musicSamples: 0x3f31f6 },
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { splitBlock } from "../../../../src/media/demux/matroska/block.ts";
+import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { ascii, be, concat, ebml, opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
+import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
+import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+
+const [OPUS_HEAD] = opusHeaders();
+const PACKETS_PER_CLUSTER = 50;
+
+interface WebmOptions {
+  readonly clusterCount: number;
+  readonly isSizeKnown?: boolean;
+  /** Time of the first cluster. */
+  readonly startMs?: number;
+  readonly extraTrackFields?: Uint8Array;
+}
+
+/** A WebM file without cues: clusters of one second, packets that carry their numbers. */
+function webm(options: WebmOptions): Uint8Array {
+  const isKnown = options.isSizeKnown ?? true;
+  const track = ebml(
+    0xae,
+    concat(
+      ...[ebml(0xd7, be(1, 1)), ebml(0x83, be(2, 1)), ebml(0x86, ascii("A_OPUS")), ebml(0x63a2, OPUS_HEAD)],
+      ...[ebml(0x56aa, be(6_500_000, 4)), options.extraTrackFields ?? new Uint8Array(0)],
+    ),
+  );
+  const clusters = Array.from({ length: options.clusterCount }, (_, index) => {
+    const blocks = Array.from({ length: PACKETS_PER_CLUSTER }, (_unused, slot) =>
+      ebml(
+        0xa3,
+        concat(
+          Uint8Array.of(0x81),
+          be(slot * 20, 2),
+          Uint8Array.of(0x80),
+          opusPacket(index * PACKETS_PER_CLUSTER + slot),
+        ),
+      ),
+    );
+    const timestamp = ebml(0xe7, be((options.startMs ?? 0) + index * 1000, 4));
+    return ebml(0x1f43b675, concat(timestamp, ...blocks), isKnown);
+  });
+  const body = concat(ebml(0x1654ae6b, track), ...clusters);
+  return concat(ebml(0x1a45dfa3, ebml(0x4282, ascii("webm"))), ebml(0x18538067, body, isKnown));
+}
+
+async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
+  const source = new MemoryByteSource(bytes, options);
+  return { source, demuxer: await openDemuxer(source, {}) };
+}
+
+describe("the Matroska reader", () => {
+  it.each([true, false])("finds its place in a long file without cues (sizes known: %s)", async (isSizeKnown) => {
+    const { source, demuxer } = await open(webm({ clusterCount: 1200, isSizeKnown }));
+    for (const targetMs of [900_000, 17, 1_199_000, 455_555]) {
+      await demuxer.seek(targetMs);
+      const packet = await demuxer.next();
+      const number = opusPacketNumber(packet?.data ?? new Uint8Array(0));
+      expect(packet?.timestampMs).toBeCloseTo(number * 20 - 6.5, 6);
+      expect(packet?.timestampMs).toBeLessThanOrEqual(Math.max(-6.5, targetMs - 80));
+      expect(packet?.timestampMs).toBeGreaterThan(targetMs - 130);
+    }
+    expect(source.bytesRead).toBeLessThan(4_000_000);
+  });
+
+  it("lets the time of a live stream start at 0 wherever it is joined", async () => {
+    const bytes = webm({ clusterCount: 3, isSizeKnown: false, startMs: 3_600_000 });
+    const { demuxer } = await open(bytes, { isRandomAccess: false, isSizeKnown: false });
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    const packets = await readPackets(demuxer);
+    expect(packets).toHaveLength(150);
+    expect(packets[0]?.timestampMs).toBeCloseTo(-6.5, 6);
+    expect(packets.at(-1)?.timestampMs).toBeCloseTo(149 * 20 - 6.5, 6);
+  });
+
+  it("goes on at the next cluster behind damage, with the right time", async () => {
+    const bytes = webm({ clusterCount: 5 });
+    const clusterBytes = Math.floor(bytes.length / 5);
+    bytes.fill(0, clusterBytes * 2 + 200, clusterBytes * 2 + 900);
+    const { demuxer } = await open(bytes);
+    const packets = await readPackets(demuxer);
+    const numbers = packets.map(({ data }) => opusPacketNumber(data));
+    expect(numbers.at(-1)).toBe(249);
+    expect(numbers.length).toBeGreaterThan(190);
+    for (const [index, packet] of packets.entries()) {
+      expect(packet.timestampMs).toBeCloseTo((numbers[index] ?? 0) * 20 - 6.5, 6);
+    }
+  });
+
+  it("puts back what header stripping took from each packet", async () => {
+    const compression = ebml(0x5034, concat(ebml(0x4254, be(3, 1)), ebml(0x4255, Uint8Array.of(0xfc))));
+    const encodings = ebml(0x6d80, ebml(0x6240, compression));
+    const { demuxer } = await open(webm({ clusterCount: 1, extraTrackFields: encodings }));
+    const packet = await demuxer.next();
+    expect(packet?.data.subarray(0, 3)).toEqual(Uint8Array.of(0xfc, 0xfc, 0));
+  });
+
+  it("refuses an encrypted track", async () => {
+    const encryption = ebml(0x6d80, ebml(0x6240, ebml(0x5035, new Uint8Array(0))));
+    await expect(open(webm({ clusterCount: 1, extraTrackFields: encryption }))).rejects.toMatchObject({
+      code: "media-unsupported-codec",
+      message: expect.stringContaining("A_OPUS"),
+    });
+  });
+
+  it("cuts the padding off the last packet", async () => {
+    const { demuxer } = await open(readMediaFixture("opus.webm"));
+    const packets = await readPackets(demuxer);
+    expect(packets.at(-1)?.trimEndSamples).toBe(648);
+    expect(packets.slice(0, -1).every(({ trimEndSamples }) => trimEndSamples === 0)).toBe(true);
+  });
+});
+
+describe("splitBlock", () => {
+  const parts = [Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5), Uint8Array.of(6, 7, 8, 9)];
+  const head = (lacing: number) => concat(Uint8Array.of(0x81), be(0xfffe, 2), Uint8Array.of(lacing << 1));
+
+  it("reads track and signed time", () => {
+    expect(splitBlock(concat(head(0), ...parts))).toEqual({
+      trackNumber: 1,
+      relativeUnits: -2,
+      frames: [concat(...parts)],
+    });
+  });
+
+  it("undoes Xiph, EBML and fixed lacing", () => {
+    const xiph = concat(head(1), Uint8Array.of(2, 3, 2), ...parts);
+    const ebmlLaced = concat(head(3), Uint8Array.of(2, 0x83, 0xbe), ...parts);
+    const fixed = concat(head(2), Uint8Array.of(2), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9));
+    expect(splitBlock(xiph)?.frames).toEqual(parts);
+    expect(splitBlock(ebmlLaced)?.frames).toEqual(parts);
+    expect(splitBlock(fixed)?.frames).toEqual([Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5, 6), Uint8Array.of(7, 8, 9)]);
+  });
+
+  it("refuses laces that are longer than the block", () => {
+    expect(splitBlock(concat(head(1), Uint8Array.of(1, 200), ...parts))).toBeUndefined();
+    expect(splitBlock(concat(head(2), Uint8Array.of(1), Uint8Array.of(1, 2, 3)))).toBeUndefined();
+    expect(splitBlock(Uint8Array.of(0x81))).toBeUndefined();
+  });
+});
