@@ -11,6 +11,7 @@ import type { Logger } from "../../log.ts";
 import { type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
 import { WorkerThread } from "./worker-thread.ts";
 
+const HEAP_MEGABYTES_DEFAULT = 512;
 /** Wait before a lost worker is started again, by how often its place has failed in a row; the last one repeats. */
 const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 /** A worker that ran this long was sound: the next loss counts as the first again. */
@@ -31,6 +32,8 @@ export interface WorkerPoolOptions {
   readonly entry: URL;
   readonly count: number;
   readonly settings: WorkerSettings;
+  /** JavaScript heap of each worker, default 512. */
+  readonly heapMegabytesMax?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -124,6 +127,7 @@ export class WorkerPool {
       index: slot.index,
       entry: this.#options.entry,
       settings: this.#options.settings,
+      heapMegabytesMax: this.#options.heapMegabytesMax ?? HEAP_MEGABYTES_DEFAULT,
       clock: this.#options.clock,
       logger: this.#options.logger,
       onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),

@@ -20,13 +20,13 @@ const SILENCE_MS_MAX = 5000;
 const GRACE_MS = 250;
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
-/** JavaScript heap of one worker; sound and decoders live outside of it. Beyond it the worker ends, not the node. */
-const HEAP_MEGABYTES_MAX = 512;
 
 interface WorkerThreadOptions {
   readonly index: number;
   readonly entry: URL;
   readonly settings: WorkerSettings;
+  /** JavaScript heap; sound and decoders live outside of it. Beyond it the worker ends, not the node. */
+  readonly heapMegabytesMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onReady: () => void;
@@ -54,7 +54,7 @@ export class WorkerThread {
     this.#worker = new Worker(options.entry, {
       name: `audio-${options.index}`,
       workerData: options.settings,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES_MAX },
+      resourceLimits: { maxOldGenerationSizeMb: options.heapMegabytesMax },
     });
     this.channel = new CommandChannel(this.#worker, { clock: options.clock, onEvent: (event) => this.#onEvent(event) });
     this.#worker.on("error", (error) => this.#lose("stopped by an error", error));

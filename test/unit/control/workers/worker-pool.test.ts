@@ -69,6 +69,7 @@ function start(script: "obedient" | "mute" | "broken", count = 1): void {
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     count,
     settings: SETTINGS,
+    heapMegabytesMax: 32,
     clock,
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
   });
