@@ -29,10 +29,13 @@ interface AudioDecoder {
   }): void;
   decode(chunk: object): void;
   flush(): Promise<void>;
+  reset(): void;
   close(): void;
 }
 
 interface AudioData {
+  /** That of the packet it came of. */
+  readonly timestamp: number;
   readonly numberOfFrames: number;
   readonly numberOfChannels: number;
   readonly sampleRate: number;
@@ -45,6 +48,8 @@ const PACKAGE_NAME: string = "@napi-rs/webcodecs";
 /** HE-AAC frames have 2048 samples; a packet of more than this is damage. */
 const PACKET_SAMPLES_MAX = 8192;
 const CHANNELS_MAX = 8;
+/** What a native decoder occupies, measured. */
+const NATIVE_BYTES = 2 ** 20;
 /**
  * A packet takes less than a millisecond. One that yields neither sound nor an error (there is no other sign of being
  * done: the package's dequeue event comes before the sound) is given up after this.
@@ -96,7 +101,8 @@ class AacDecoder implements Decoder {
       return block;
     }
     // After an error it is closed for good.
-    this.reset();
+    session.close();
+    this.#session = new Session(this.#webCodecs, this.#stream, this.#clock);
     return this.#damage.damaged(error);
   }
 
@@ -105,9 +111,7 @@ class AacDecoder implements Decoder {
   }
 
   reset(): void {
-    if (this.#isClosed) return;
-    this.#session.close();
-    this.#session = new Session(this.#webCodecs, this.#stream, this.#clock);
+    if (!this.#isClosed) this.#session.reset();
   }
 
   close(): void {
@@ -121,36 +125,43 @@ interface Result {
   readonly error: Error | undefined;
 }
 
-/** One native decoder from its start to its first error or jump. Its events cannot reach a later one. */
+/** One native decoder from its start to its first error. */
 class Session {
   readonly #webCodecs: WebCodecs;
+  readonly #stream: AudioStream;
   readonly #clock: Clock;
-  readonly #decoder: AudioDecoder;
+  /**
+   * Undefined once closed: the package holds on to the handlers, and through them to this session, for as long as the
+   * decoder can be reached.
+   */
+  #decoder: AudioDecoder | undefined;
   #channels: Float32Array[] = [];
   #lengthSamples = 0;
   #sampleRateHz = 0;
   /** Settles the packet in work: one at a time, so nothing queues. */
   #settle: ((error?: Error) => void) | undefined;
+  /** Timestamps count packets: what comes of a packet before the last jump is told apart by them. */
+  #timestamp = 0;
+  #firstTimestamp = 0;
   #isClosed = false;
+  /** Never read. The native part is freed only by the garbage collector, which must see how much hangs on it. */
+  readonly ballast = new ArrayBuffer(NATIVE_BYTES);
 
   constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
     this.#webCodecs = webCodecs;
+    this.#stream = stream;
     this.#clock = clock;
     this.#decoder = new webCodecs.AudioDecoder({
       output: (data) => this.#onOutput(data),
       error: (error) => this.#onError(error),
     });
-    try {
-      this.#decoder.configure(configurationOf(stream));
-    } catch (cause) {
-      throw new NodeError("media-unsupported-codec", `set up the AAC decoder: its set-up data is not understood`, {
-        cause,
-      });
-    }
+    this.#configure();
   }
 
   decode(data: Uint8Array): Promise<Result> {
     if (this.#settle !== undefined) throw new Error("a decoder takes one packet at a time");
+    const decoder = this.#decoder;
+    if (decoder === undefined) return Promise.resolve({ block: EMPTY_BLOCK, error: undefined });
     return new Promise((resolve) => {
       const watchdog = this.#clock.after(PACKET_TIMEOUT_MS, () =>
         this.#settle?.(new Error("no sound came of the packet")),
@@ -161,7 +172,7 @@ class Session {
         resolve({ block: this.#takeBlock(), error });
       };
       try {
-        this.#decoder.decode(new this.#webCodecs.EncodedAudioChunk({ type: "key", timestamp: 0, data }));
+        decoder.decode(new this.#webCodecs.EncodedAudioChunk({ type: "key", timestamp: this.#timestamp++, data }));
       } catch (error) {
         this.#settle(error instanceof Error ? error : new Error(String(error)));
       }
@@ -170,11 +181,18 @@ class Session {
 
   async flush(): Promise<PcmBlock> {
     try {
-      await this.#decoder.flush();
+      await this.#decoder?.flush();
     } catch {
       // Damage in the last packet: it has been counted, and there is nothing more to come.
     }
     return this.#takeBlock();
+  }
+
+  reset(): void {
+    this.#settle?.();
+    this.#firstTimestamp = this.#timestamp;
+    this.#decoder?.reset();
+    this.#configure();
   }
 
   close(): void {
@@ -182,10 +200,11 @@ class Session {
     this.#isClosed = true;
     this.#settle?.();
     try {
-      this.#decoder.close();
+      this.#decoder?.close();
     } catch {
       // It closes itself after an error; closing it again throws.
     }
+    this.#decoder = undefined;
   }
 
   /** The next output gets arrays of its own: it may come before this block has been read. */
@@ -199,7 +218,11 @@ class Session {
 
   /** One packet gives one output. Should one ever give more, they come in front of the next one's. */
   #onOutput(data: AudioData): void {
-    const { numberOfFrames, numberOfChannels, sampleRate } = data;
+    const { numberOfFrames, numberOfChannels, sampleRate, timestamp } = data;
+    if (timestamp < this.#firstTimestamp) {
+      data.close();
+      return;
+    }
     const end = this.#lengthSamples + numberOfFrames;
     if (!this.#isClosed && numberOfChannels <= CHANNELS_MAX && end <= PACKET_SAMPLES_MAX) {
       this.#reserve(numberOfChannels, end);
@@ -221,6 +244,15 @@ class Session {
       channel.set(before[index] ?? []);
       return channel;
     });
+  }
+
+  #configure(): void {
+    try {
+      this.#decoder?.configure(configurationOf(this.#stream));
+    } catch (cause) {
+      const message = "set up the AAC decoder: its set-up data is not understood";
+      throw new NodeError("media-unsupported-codec", message, { cause });
+    }
   }
 
   #onError(error: Error): void {

@@ -25,12 +25,14 @@ function fakePackage(onDecode: (output: (data: object) => void) => void) {
       onDecode(this.#output);
     }
     async flush() {}
+    reset() {}
     close() {}
   }
   return { AudioDecoder, EncodedAudioChunk: class {} };
 }
 
 const audioData = (numberOfFrames: number, sampleRate: number, numberOfChannels: number, value: number) => ({
+  timestamp: 0,
   numberOfFrames,
   numberOfChannels,
   sampleRate,
@@ -56,6 +58,32 @@ test("the block says the true rate and channels, also where HE-AAC doubles them 
   const decoder = await createAacDecoder({ ...stream, sampleRateHz: 22_050, channelCount: 1 }, { load });
   const block = await decoder.decode(packets[0]!);
   expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([2048, 44_100, 2]);
+});
+
+test("packets with ADTS headers are believed more than the container", async () => {
+  const adts = readCodecFixture("adts");
+  const decoder = await createAacDecoder({ ...adts.stream, sampleRateHz: 22_050, channelCount: 1 });
+  const block = await decoder.decode(adts.packets[0]!);
+  expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([1024, 44_100, 2]);
+  decoder.close();
+});
+
+test("sound of a packet before a reset does not come after it", async () => {
+  const late: (() => void)[] = [];
+  let packet = 0;
+  const load = async () =>
+    fakePackage((output) => {
+      const data = { ...audioData(100, 44_100, 1, ++packet), timestamp: packet - 1 };
+      late.push(() => output(data));
+    });
+  const decoder = await createAacDecoder(stream, { load });
+  const before = decoder.decode(packets[0]!);
+  await decoder.reset();
+  expect((await before).lengthSamples).toBe(0);
+  const after = decoder.decode(packets[1]!);
+  for (const deliver of late) deliver();
+  const block = await after;
+  expect([block.lengthSamples, block.channels[0]![0]]).toEqual([100, 2]);
 });
 
 test("two outputs of one packet both arrive, in order", async () => {
