@@ -12,7 +12,7 @@ import { createLogger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { Codecs } from "./codecs.ts";
 import type { HttpClient } from "./input/http-client.ts";
-import { TrackOpener } from "./track-opener.ts";
+import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSettings): void {
   const clock = systemClock;
@@ -20,20 +20,25 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = new OutboundGuard(settings.networkAllow);
   let whenClient: Promise<HttpClient> | undefined;
-  const loadClient = async () => {
-    const { HttpClient } = await import("./input/http-client.ts");
-    return new HttpClient({ guard, settings: settings.http, clock });
+  const loadClient = (): Promise<HttpClient> => {
+    whenClient ??= import("./input/http-client.ts").then(
+      ({ HttpClient }) => new HttpClient({ guard, settings: settings.http, clock }),
+    );
+    return whenClient;
   };
+  const openDemuxer: TrackOpenerOptions["openDemuxer"] = async (source, hints) =>
+    (await import("./demux/open-demuxer.ts")).openDemuxer(source, hints);
   const opener = new TrackOpener({
     openInput: async (input, signal) => {
-      whenClient ??= loadClient();
       const { openInput } = await import("./input/open-input.ts");
-      return openInput(input, { client: await whenClient, settings, clock, logger, signal });
+      return openInput(input, { client: await loadClient(), settings, clock, logger, signal });
     },
-    openDemuxer: async (source, hints) => {
-      const { openDemuxer } = await import("./demux/open-demuxer.ts");
-      return openDemuxer(source, hints);
+    readPlaylist: async (input, opened) => (await import("./input/playlist.ts")).readPlaylist(input, opened),
+    openHls: async (url, signal) => {
+      const { HlsDemuxer } = await import("./input/hls/hls-demuxer.ts");
+      return HlsDemuxer.open(url, { client: await loadClient(), clock, logger, signal, openSegment: openDemuxer });
     },
+    openDemuxer,
     clock,
   });
   const worker = new AudioWorker({

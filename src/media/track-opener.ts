@@ -8,20 +8,28 @@ import type { Demuxer } from "./demux/demuxer.ts";
 import type { ContainerHints } from "./demux/open-demuxer.ts";
 import type { ByteSource } from "./input/byte-source.ts";
 import type { OpenedInput } from "./input/open-input.ts";
+import type { Playlist } from "./input/playlist.ts";
 
 /** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
 const PROBE_TIMEOUT_MS = 15_000;
+/** Link lists that lead to link lists. */
+const HOPS_MAX = 5;
+/** What of a look that failed means "nothing there" to clients, as upstream answers it. */
+const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
 
 export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, signal: AbortSignal) => Promise<OpenedInput>;
+  /** Tells a link list or an HLS playlist from media; undefined is media. */
+  readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<Playlist | undefined>;
+  readonly openHls: (url: URL, signal: AbortSignal) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints) => Promise<Demuxer>;
   readonly clock: Clock;
 }
 
-interface OpenedTrack {
-  readonly demuxer: Demuxer;
-  readonly opened: OpenedInput;
-}
+/** What an input turned out to be. */
+type Opened =
+  | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
+  | Extract<Playlist, { kind: "link" }>;
 
 export class TrackOpener {
   readonly #options: TrackOpenerOptions;
@@ -32,7 +40,13 @@ export class TrackOpener {
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, signal: AbortSignal): Promise<Demuxer> {
-    return (await this.#open(input, signal)).demuxer;
+    let place = input;
+    for (let hop = 0; hop <= HOPS_MAX; hop++) {
+      const found = await this.#open(place, signal);
+      if (found.kind === "media") return found.demuxer;
+      place = found.input;
+    }
+    throw new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
   }
 
   /** Looks at an input and closes it again. Rejects with a NodeError that says why it cannot be played. */
@@ -40,31 +54,35 @@ export class TrackOpener {
     const abort = new AbortController();
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
-      const { demuxer, opened } = await this.#open(input, abort.signal);
-      const result = describe(input, demuxer, opened);
-      demuxer.close();
+      const found = await this.#open(input, abort.signal);
+      if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
+      const result = describe(input, found.demuxer, found.opened);
+      found.demuxer.close();
       return result;
     } catch (error) {
-      if (error instanceof NodeError && error.code === "input-not-found") return { kind: "empty" };
-      if (abort.signal.aborted) {
-        throw new NodeError("load-timeout", `looking at the track took more than ${PROBE_TIMEOUT_MS} ms`, {
-          cause: error,
-        });
-      }
-      throw error;
+      if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
+      if (!abort.signal.aborted) throw error;
+      const message = `looking at the track took more than ${PROBE_TIMEOUT_MS} ms`;
+      throw new NodeError("load-timeout", message, { cause: error });
     } finally {
       timer.cancel();
     }
   }
 
-  async #open(input: PlayableInput, signal: AbortSignal): Promise<OpenedTrack> {
+  async #open(input: PlayableInput, signal: AbortSignal): Promise<Opened> {
     const opened = await this.#options.openInput(input, signal);
     const closeSource = () => opened.source.close();
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
     signal.addEventListener("abort", closeSource, { once: true });
     try {
-      const demuxer = await this.#options.openDemuxer(opened.source, hintsFor(input, opened));
-      return { demuxer, opened };
+      const list = await this.#options.readPlaylist(input, opened);
+      if (list !== undefined) opened.source.close();
+      if (list?.kind === "link") return list;
+      const demuxer =
+        list === undefined
+          ? await this.#options.openDemuxer(opened.source, hintsFor(input, opened))
+          : await this.#options.openHls(list.url, signal);
+      return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
       throw error;
