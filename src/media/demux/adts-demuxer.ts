@@ -6,7 +6,7 @@ import type { ByteSource } from "../input/byte-source.ts";
 import { ADTS_HEADER_BYTES, type AdtsHeader, isAdtsStart, parseAdtsHeader } from "./adts-header.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "./demuxer.ts";
-import { id3Size, readId3 } from "./id3.ts";
+import { id3Size, type LeadingTags } from "./id3.ts";
 import { seekPreRollMs } from "./packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "./packet-pump.ts";
 import type { Tags } from "./tags.ts";
@@ -50,10 +50,8 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
   return -1;
 }
 
-export async function openAdts(source: ByteSource): Promise<Demuxer> {
-  const cursor = new ByteCursor(source);
-  const tags: Tags = {};
-  await readId3(cursor, tags);
+export async function openAdts(source: ByteSource, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+  const cursor = new ByteCursor(source, endBytes);
   const isFound = await findAdtsFrame(cursor, ADTS_JUNK_BYTES_MAX);
   const header = isFound ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
   if (header === undefined)

@@ -30,6 +30,13 @@ export function id3Size(head: Uint8Array): number {
   return HEADER_BYTES + syncSafe(head, 6) + footerBytes;
 }
 
+/** What stands in front of a file's own format. */
+export interface LeadingTags {
+  readonly tags: Tags;
+  /** Where the format itself starts. */
+  readonly endBytes: number;
+}
+
 /** Reads the tags at the cursor, one after another, and leaves it behind them. */
 export async function readId3(cursor: ByteCursor, tags: Tags): Promise<void> {
   const limit = cursor.position + ID3_BYTES_MAX;

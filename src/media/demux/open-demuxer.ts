@@ -8,7 +8,7 @@ import { ByteCursor } from "./byte-cursor.ts";
 import type { Demuxer } from "./demuxer.ts";
 import { describeUnknown } from "./describe-unknown.ts";
 import { openFlac } from "./flac/flac-demuxer.ts";
-import { readId3 } from "./id3.ts";
+import { type LeadingTags, readId3 } from "./id3.ts";
 import { openMatroska } from "./matroska/matroska-demuxer.ts";
 import { findFrame } from "./mp3/frame-search.ts";
 import { MP3_JUNK_BYTES_MAX, openMp3 } from "./mp3/mp3-demuxer.ts";
@@ -16,6 +16,7 @@ import { openMp4 } from "./mp4/mp4-demuxer.ts";
 import { openMpegTs } from "./mpegts/ts-demuxer.ts";
 import { findTsLayout, TS_LOOK_BYTES } from "./mpegts/ts-packets.ts";
 import { openOgg } from "./ogg/ogg-demuxer.ts";
+import type { Tags } from "./tags.ts";
 import { openWav } from "./wav-demuxer.ts";
 
 /** What is said about the content besides the content itself. Never believed against it. */
@@ -26,10 +27,12 @@ export interface ContainerHints {
   readonly container?: string | undefined;
 }
 
-/** Junk in front of frames without a container when nothing promises any: what Lavalink searches. */
-const JUNK_BYTES_MAX = 1000;
+/** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
+const JUNK_BYTES_MAX = 4096;
+/** The same where frames are promised but what was read cannot be read again: the source keeps 64 KiB. */
+const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 
-type Open = (source: ByteSource) => Promise<Demuxer>;
+type Open = (source: ByteSource, leading: LeadingTags) => Promise<Demuxer>;
 
 /**
  * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the content is,
@@ -38,10 +41,11 @@ type Open = (source: ByteSource) => Promise<Demuxer>;
 export async function openDemuxer(source: ByteSource, hints: ContainerHints): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
   const head = await cursor.peek(TS_LOOK_BYTES);
+  const leading = await readLeadingTags(cursor);
   const open = recogniseSignature(head) ?? (await recogniseFrames(cursor, orderOf(hints)));
   if (open === undefined) throw describeUnknown(head);
   try {
-    return await open(source);
+    return await open(source, leading);
   } catch (error) {
     if (error instanceof NodeError) throw error;
     throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
@@ -76,9 +80,14 @@ interface FrameOrder {
   readonly isPromised: boolean;
 }
 
-/** The reader for frames that follow each other from the start, behind tags or after some junk. */
+async function readLeadingTags(cursor: ByteCursor): Promise<LeadingTags> {
+  const tags: Tags = {};
+  await readId3(cursor, tags);
+  return { tags, endBytes: cursor.position };
+}
+
+/** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
 async function recogniseFrames(cursor: ByteCursor, order: FrameOrder): Promise<Open | undefined> {
-  await readId3(cursor, {});
   const start = cursor.position;
   if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
   for (const format of order.formats) {
@@ -86,9 +95,10 @@ async function recogniseFrames(cursor: ByteCursor, order: FrameOrder): Promise<O
     if (await format.find(cursor, JUNK_BYTES_MAX)) return format.open;
   }
   const [first] = order.formats;
-  if (first === undefined || (start === 0 && !order.isPromised) || !cursor.source.isRandomAccess) return undefined;
+  if (first === undefined || (start === 0 && !order.isPromised)) return undefined;
   cursor.moveTo(start);
-  return (await first.find(cursor, first.junkBytesMax)) ? first.open : undefined;
+  const junkBytesMax = cursor.source.isRandomAccess ? first.junkBytesMax : JUNK_FORWARD_BYTES_MAX;
+  return (await first.find(cursor, junkBytesMax)) ? first.open : undefined;
 }
 
 function orderOf(hints: ContainerHints): FrameOrder {

@@ -6,7 +6,7 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, flacCrc16, parseFlacFrameHeader } from "../flac-frame-header.ts";
-import { readId3 } from "../id3.ts";
+import type { LeadingTags } from "../id3.ts";
 import { flacStream } from "../ogg/ogg-codec.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
@@ -26,10 +26,9 @@ const ID3V1_BYTES = 128;
 /** Checksums tried in one frame at headers that do not follow it directly. */
 const FAR_CHECK_COUNT_MAX = 8;
 
-export async function openFlac(source: ByteSource): Promise<Demuxer> {
-  const cursor = new ByteCursor(source);
-  const tags: Tags = {};
-  await readId3(cursor, tags);
+export async function openFlac(source: ByteSource, leading: LeadingTags): Promise<Demuxer> {
+  const cursor = new ByteCursor(source, leading.endBytes);
+  const tags = { ...leading.tags };
   const header = await readFlacHeader(cursor, tags);
   return new FlacDemuxer(source, { header, tags, firstFrame: cursor.position });
 }

@@ -6,7 +6,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
-import { id3Size, readId3 } from "../id3.ts";
+import { id3Size, type LeadingTags } from "../id3.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
@@ -26,10 +26,8 @@ const COUNT_TURN_FRAMES = 2048;
 const RESERVOIR_BYTES = 511;
 const FRAME_BYTES_MAX = 1441;
 
-export async function openMp3(source: ByteSource): Promise<Demuxer> {
-  const cursor = new ByteCursor(source);
-  const tags: Tags = {};
-  await readId3(cursor, tags);
+export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+  const cursor = new ByteCursor(source, endBytes);
   if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) {
     throw new NodeError("media-damaged", "the MP3 file cannot be read: no sound in its first part");
   }

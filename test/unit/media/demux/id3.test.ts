@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
+import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
 import { ascii, be, concat, id3Tag } from "../../../support/media-builders.ts";
+import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 
 const SOUND = Uint8Array.of(0xff, 0xfb, 0x90, 0x44);
@@ -85,6 +87,16 @@ describe("readId3", () => {
     const { tags, end } = await read(concat(first, second, SOUND), false);
     expect(tags).toEqual({ title: "One", author: "Who" });
     expect(end).toBe(first.length + second.length);
+  });
+
+  it("is read once from a source that only runs forward", async () => {
+    const picture = frame3("APIC", new Uint8Array(200_000));
+    const tag = id3Tag(3, 0, concat(picture, picture, frame3("TIT2", ascii("\0Behind"))));
+    const bytes = concat(tag, readMediaFixture("cbr-noxing.mp3"));
+    const source = new MemoryByteSource(bytes, { isRandomAccess: false, isSizeKnown: false });
+    const demuxer = await openDemuxer(source, {});
+    expect(demuxer.info.title).toBe("Behind");
+    expect(await readPackets(demuxer)).toHaveLength(78);
   });
 
   it("stays where it is when there is no tag", async () => {
