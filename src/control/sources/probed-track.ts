@@ -33,7 +33,8 @@ function createProbedTrack(result: Extract<ProbeResult, { kind: "track" }>, orig
   return createTrack(
     {
       identifier,
-      isSeekable: !isStream && result.isSeekable,
+      // As the published server has it, and as it comes out of the encoded form, which has no field of its own for it.
+      isSeekable: !isStream,
       author: result.author ?? UNKNOWN_AUTHOR,
       length: result.lengthMs === undefined ? UNKNOWN_LENGTH_MS : Math.floor(result.lengthMs),
       isStream,

@@ -106,6 +106,11 @@ describe("http", () => {
     });
   });
 
+  test("a track with a length is seekable, as its encoded form says, whatever its server can do", async () => {
+    results.set("http://media.example/a", { ...FOUND, isSeekable: false });
+    expect(await load("http://media.example/a")).toMatchObject({ info: { isSeekable: true, isStream: false } });
+  });
+
   test("a track is known by where redirects led", async () => {
     results.set("http://media.example/a", { ...FOUND, location: "http://media.example/b" });
     expect(await load("http://media.example/a")).toMatchObject({ info: { uri: "http://media.example/b" } });
