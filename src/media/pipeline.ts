@@ -5,6 +5,7 @@
 import type { PlayableInput } from "../bridge/playable-input.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Decoder } from "./decode/decoder.ts";
+import { isPassthroughHead, parseOpusHead } from "./decode/opus-head.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
 import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
 import { isPassthroughPacket } from "./encode/opus-packet.ts";
@@ -59,6 +60,8 @@ export class Pipeline {
   #positionMs: number;
   /** A new run of packets has begun: drop what lies before its start. */
   #isRunFresh = true;
+  #judgedStream: AudioStream | undefined;
+  #isStreamPassable = false;
   #hasFailed = false;
   /** The failure is one of decoding: what is queued cannot be played either. */
   #isBroken = false;
@@ -155,7 +158,7 @@ export class Pipeline {
   #alignedStartMs(): number {
     const landedMs = this.#reader.landedMs;
     const head = this.#reader.queue.peek();
-    if (head === undefined || !isPassable(head)) return landedMs;
+    if (head === undefined || !this.#isPassable(head)) return landedMs;
     const offsetMs = landedMs - head.packet.timestampMs;
     return head.packet.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
   }
@@ -165,7 +168,7 @@ export class Pipeline {
     if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
     const head = queue.peek();
     if (head === undefined) return undefined;
-    const canPass = isPassable(head);
+    const canPass = this.#isPassable(head);
     if (!canPass || !this.#options.chain.isNeutral) {
       this.#startTranscoder(head.stream);
       // Until the decoder is there, music that can go on as it is goes on.
@@ -183,7 +186,7 @@ export class Pipeline {
   #skipPreRoll(): void {
     const queue = this.#reader.queue;
     const startMs = this.#alignedStartMs();
-    for (let head = queue.peek(); head !== undefined && isPassable(head); head = queue.peek()) {
+    for (let head = queue.peek(); head !== undefined && this.#isPassable(head); head = queue.peek()) {
       if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
       queue.shift();
       this.#remember(head, HISTORY_PACKETS);
@@ -204,7 +207,7 @@ export class Pipeline {
     const nextMs = transcoder.encodedUntilMs;
     const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
     const entry = this.#recent[index];
-    if (entry === undefined || !isPassable(entry)) return false;
+    if (entry === undefined || !this.#isPassable(entry)) return false;
     this.#reader.queue.unshift(this.#recent.splice(index));
     this.#stopTranscoder();
     return true;
@@ -272,6 +275,15 @@ export class Pipeline {
     };
   }
 
+  /** True for packets that can be sent as they are: 20 ms of Opus whose header asks for nothing a listener would miss. */
+  #isPassable(entry: QueuedPacket): boolean {
+    if (entry.stream !== this.#judgedStream) {
+      this.#judgedStream = entry.stream;
+      this.#isStreamPassable = isPassableStream(entry.stream);
+    }
+    return this.#isStreamPassable && isPassthroughPacket(entry.packet.data);
+  }
+
   #remember(entry: QueuedPacket, limit: number): void {
     this.#recent.push(entry);
     while (this.#recent.length > limit) this.#recent.shift();
@@ -290,6 +302,9 @@ export class Pipeline {
   }
 }
 
-function isPassable(entry: QueuedPacket): boolean {
-  return entry.stream.codec === "opus" && entry.stream.channelCount <= 2 && isPassthroughPacket(entry.packet.data);
+/** Mono or stereo in one Opus stream, without an output gain to apply (RFC 7845 section 5.1). */
+function isPassableStream(stream: AudioStream): boolean {
+  if (stream.codec !== "opus" || stream.channelCount > 2) return false;
+  const head = stream.description === undefined ? undefined : parseOpusHead(stream.description);
+  return head === undefined || isPassthroughHead(head);
 }
