@@ -252,12 +252,14 @@ describe("a worker that fails", () => {
     start("obedient");
     const tenant = await settled();
     void order("hang").catch(() => undefined);
-    // What it had sent before it hung is read; then nothing comes any more.
-    await new Promise((resolve) => setImmediate(resolve));
     const moved = tenant.next("assigned");
-    clock.advance(GONE_AFTER_MS - 1);
-    expect(tenant.log).not.toContain("lost");
-    clock.advance(1 + GRACE_MS);
+    // As long as counters from before the hang still arrive, the 5 s begin anew.
+    while (!tenant.log.includes("lost")) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(GONE_AFTER_MS - 1);
+      expect(tenant.log).not.toContain("lost");
+      clock.advance(1 + GRACE_MS);
+    }
     await moved;
     expect(await lossLogged()).toMatchObject({ error: { message: expect.stringContaining("no sign of life") } });
     await tenant.next("position");
