@@ -55,9 +55,14 @@ export function reactionsTo(code: number): readonly Reaction[] {
   return REACTIONS.get(code) ?? (code < 4000 ? LOST_CONNECTION : GIVE_UP);
 }
 
+/** True when a close with `code` means that this node sent something wrong. */
+export function isOurMistake(code: number): boolean {
+  return OUR_MISTAKES.has(code);
+}
+
 /** A sentence for the log about what `code` means for the operator. */
 export function explainClose(code: number): string {
-  if (OUR_MISTAKES.has(code)) return "discord refused what this node sent: please report it";
+  if (isOurMistake(code)) return "discord refused what this node sent: please report it";
   switch (code) {
     case 4004:
     case 4006:

@@ -8,7 +8,14 @@ import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
-import { type Attempt, explainClose, type GatewayClose, ReconnectPlan, reactionsTo } from "./close-policy.ts";
+import {
+  type Attempt,
+  explainClose,
+  type GatewayClose,
+  isOurMistake,
+  ReconnectPlan,
+  reactionsTo,
+} from "./close-policy.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -271,7 +278,8 @@ export class VoiceConnection {
     }
     if (session !== state.session) return;
     const { code, reason, isByRemote, isResumable } = loss;
-    this.#logger.info("voice connection lost", { code, reason, isByRemote, meaning: explainClose(code) });
+    const level = isOurMistake(code) ? "error" : "info";
+    this.#logger[level]("voice connection lost", { code, reason, isByRemote, meaning: explainClose(code) });
     if (!state.target.hasOpened) {
       this.#onDialFailed(state, loss);
       return;

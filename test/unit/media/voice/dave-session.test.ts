@@ -485,6 +485,8 @@ describe("recovering", () => {
     const call = inGroup();
     call.commit(4, Buffer.alloc(40));
     call.append(call.gateway.remove(9n, 0));
+    call.append(call.gateway.add(0n, new MlsSession(1, "999", CHANNEL).getSerializedKeyPackage()));
+    call.clock.advance(5000);
     expect(call.all(31)).toHaveLength(1);
     for (let round = 0; round < 2; round++) {
       takeBack(call, 0);

@@ -325,12 +325,15 @@ describe("heartbeat", () => {
 
   test("our own lateness does not count against the server", async () => {
     const { gateway, clock, states } = await goLive();
+    Object.assign(gateway.options, { silentOn: [3] });
     clock.advance(5000);
     await until(() => gateway.last.all(3).length === 2);
     clock.stall(60_000);
     clock.advance(0);
     await until(() => gateway.last.all(3).length === 3);
     expect(states.at(-1)?.isConnected).toBe(true);
+    clock.advance(5000);
+    expect(states.at(-1)?.isConnected).toBe(false);
   });
 });
 

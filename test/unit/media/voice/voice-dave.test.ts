@@ -459,6 +459,7 @@ describe("clients that name no channel, or a wrong one", () => {
       );
       const channel = call.discord.channel(CHANNEL);
       await call.music.more();
+      expect(call.connection.counters.daveRecoveries).toBe(0);
       await channel.addListener();
       await channel.recovered();
       await call.music.more();
