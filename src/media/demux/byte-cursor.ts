@@ -9,6 +9,9 @@ const WINDOW_BYTES = 16 * 1024;
 /** Half of what every source promises to give again. */
 const HELD_BYTES_MIN = 32 * 1024;
 
+/** Sums of sizes that a file makes up, infinite ones too, end here: a place no file reaches, where numbers are still exact. */
+const POSITION_MAX = 2 ** 52;
+
 const NOTHING = new Uint8Array(0);
 
 /** A question to the source: where the new window starts, what is held of it, and what is missing. */
@@ -125,6 +128,7 @@ export class ByteCursor {
     this.moveTo(this.position + count);
   }
 
+  /** A position behind the end (of a box that says so) is the end. */
   moveTo(positionBytes: number): void {
     const offset = positionBytes - this.#windowStart;
     if (offset >= 0 && offset <= this.#window.length) {
@@ -132,7 +136,7 @@ export class ByteCursor {
       return;
     }
     this.#window = NOTHING;
-    this.#windowStart = positionBytes;
+    this.#windowStart = Math.min(positionBytes, POSITION_MAX);
     this.#offset = 0;
   }
 

@@ -22,8 +22,7 @@ const BOX_COUNT_MAX = 1024;
 export async function openMp4(source: ByteSource): Promise<Demuxer> {
   const head = await readHead(source);
   if (head === "index-behind-sound") return openMp4(await spoolSource(source));
-  const { movie } = head;
-  return movie.fragments === undefined ? new Mp4Demuxer(source, movie) : openFragmented(source, head);
+  return head.movie.fragments === undefined ? new Mp4Demuxer(source, head) : openFragmented(source, head);
 }
 
 /** Reads `moov`, and for fragmented files on to the first fragment. */
@@ -71,14 +70,14 @@ class Mp4Demuxer implements Demuxer {
   readonly #pump: PacketPump;
   readonly #endTicks: number;
 
-  constructor(source: ByteSource, movie: Movie) {
+  constructor(source: ByteSource, { movie, bodyStart }: Mp4Head) {
     this.#source = source;
     this.#movie = movie;
     this.stream = movie.stream;
     this.info = mp4Info(movie, lengthMsOf(movie));
     this.#endTicks = Math.min(movie.endTicks, movie.table.totalTicks);
     this.#packets = new Mp4Packets(movie);
-    this.#cursor = new ByteCursor(source);
+    this.#cursor = new ByteCursor(source, bodyStart);
     this.#pump = new PacketPump(this.#cursor, () => this.#step());
   }
 

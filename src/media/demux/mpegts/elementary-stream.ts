@@ -7,9 +7,8 @@ import { parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
 /** A frame is at most 8191 bytes; what is longer without one is junk. */
 const HELD_BYTES_MAX = 64 * 1024;
-/** The clock of PES times, and the 33 bits after which it starts again. */
+/** The clock of PES times. */
 const TICKS_PER_MS = 90;
-const WRAP_TICKS = 2 ** 33;
 /** A time this far from the counted one is believed: sound is missing. Less is rounding. */
 const GAP_MS_MIN = 50;
 /** A jump this far, or back, is a new clock (spliced files): the count goes on. */
@@ -106,16 +105,15 @@ export class ElementaryStream {
     return { data, timestampMs, durationMs, trimEndSamples: 0 };
   }
 
-  /** Compares the stated time with the counted one. */
+  /**
+   * Compares the stated time with the counted one. The clock starts again after 26.5 hours, anywhere in a file: that looks
+   * like any other new clock.
+   */
   #settle(ticks: number): void {
     this.#baseTicks ??= ticks;
-    // Signed distance on a clock that wraps.
-    let distance = (ticks - this.#baseTicks) % WRAP_TICKS;
-    if (distance < -WRAP_TICKS / 2) distance += WRAP_TICKS;
-    if (distance < 0 && this.#timeMs > GAP_MS_MAX) distance += WRAP_TICKS;
-    const gapMs = distance / TICKS_PER_MS - this.#timeMs;
+    const gapMs = (ticks - this.#baseTicks) / TICKS_PER_MS - this.#timeMs;
     if (Math.abs(gapMs) < GAP_MS_MIN) return;
     if (gapMs > 0 && gapMs < GAP_MS_MAX) this.#timeMs += gapMs;
-    else this.#baseTicks = (((ticks - this.#timeMs * TICKS_PER_MS) % WRAP_TICKS) + WRAP_TICKS) % WRAP_TICKS;
+    else this.#baseTicks = ticks - this.#timeMs * TICKS_PER_MS;
   }
 }

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+
+const BYTES = Uint8Array.from({ length: 500_000 }, (_, index) => (index * 31) >> 3);
+
+describe("ByteCursor", () => {
+  it("looks ever further ahead without asking a forward-only source for anything twice", async () => {
+    const source = new MemoryByteSource(BYTES, { isRandomAccess: false, isSizeKnown: false, readAheadBytes: 0 });
+    const cursor = new ByteCursor(source);
+    for (const count of [10, 40_000, 60_000, 150_000, 300_000]) {
+      expect(await cursor.need(count)).toBe(true);
+      expect(Buffer.compare(cursor.view(count), BYTES.subarray(0, count))).toBe(0);
+    }
+    expect(await cursor.need(500_001)).toBe(false);
+    expect([cursor.isShort, cursor.endBytes, cursor.bufferedBytes]).toEqual([true, 500_000, 500_000]);
+  });
+
+  it("says no at first when bytes are not there, and then has them", async () => {
+    const cursor = new ByteCursor(new MemoryByteSource(BYTES, { isRandomAccess: false, readAheadBytes: 0 }));
+    expect([cursor.has(4), cursor.isShort]).toEqual([false, false]);
+    await cursor.fill();
+    expect([cursor.has(4), cursor.take(4)]).toEqual([true, BYTES.subarray(0, 4)]);
+    expect(cursor.position).toBe(4);
+  });
+
+  it("reads fewer bytes at the end and none behind it", async () => {
+    const cursor = new ByteCursor(new MemoryByteSource(BYTES), 499_997);
+    expect(await cursor.read(10)).toEqual(BYTES.subarray(499_997));
+    expect(await cursor.read(10)).toHaveLength(0);
+    cursor.moveTo(1_000_000);
+    expect(await cursor.peek(1)).toHaveLength(0);
+    cursor.moveTo(Number.POSITIVE_INFINITY);
+    expect([await cursor.need(1), cursor.isShort]).toEqual([false, true]);
+  });
+
+  it("finds a pattern ahead, also across a jump back", async () => {
+    const cursor = new ByteCursor(new MemoryByteSource(Uint8Array.of(9, 1, 1, 2, 3, 9)));
+    await cursor.need(6);
+    expect([cursor.indexOf([1, 2]), cursor.indexOf([3, 9, 9]), cursor.indexOf([9])]).toEqual([2, -1, 0]);
+    cursor.skip(3);
+    expect(cursor.indexOf([1, 2])).toBe(-1);
+    cursor.moveTo(1);
+    expect(cursor.indexOf([1, 2])).toBe(1);
+  });
+});
