@@ -13,6 +13,8 @@ export default defineConfig({
           name: "scenario",
           include: ["test/scenario/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
+          // Songs take their time whether one or many play.
+          maxConcurrency: 16,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

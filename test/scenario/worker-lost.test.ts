@@ -1,16 +1,12 @@
 // An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client is
 // told of nothing but updates, and players of other workers notice nothing.
 
-import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";
 import { Stage } from "../../lab/stage/stage.ts";
-import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
-import { MemoryByteSource } from "../support/memory-byte-source.ts";
+import { FRAME_MS, packetsOf, packetText, placesIn, SONGS } from "../support/song.ts";
 
-const MEDIA = new URL("../fixtures/media/", import.meta.url);
 const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
-const FRAME_MS = 20;
 const DEADLY_END_TIME = 600_001;
 const PARALYSING_END_TIME = 600_002;
 
@@ -19,38 +15,13 @@ let bot: Bot;
 
 beforeEach(async () => {
   stage = await Stage.start({
-    media: { root: MEDIA.pathname },
+    media: { root: SONGS.pathname },
     mediaEntry: FRAGILE_AUDIO,
     config: { TONEARM_WORKERS_COUNT: "2" },
   });
   bot = await stage.connectBot();
 });
 afterEach(() => stage.close());
-
-/** The Opus packets of the song, as text, in order. */
-async function songPackets(): Promise<string[]> {
-  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL("chord.webm", MEDIA))), {});
-  const packets: string[] = [];
-  for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
-    packets.push(Buffer.from(packet.data).toString("base64"));
-  }
-  demuxer.close();
-  return packets;
-}
-
-/** Where in the song each packet is from; of several that are alike the one nearest to where the song should be. */
-function placesIn(song: readonly string[], packets: readonly string[]): number[] {
-  let expected = 0;
-  return packets.map((packet) => {
-    let nearest = -1;
-    song.forEach((other, place) => {
-      if (other !== packet) return;
-      if (nearest < 0 || Math.abs(place - expected) < Math.abs(nearest - expected)) nearest = place;
-    });
-    expected = nearest + 1;
-    return nearest;
-  });
-}
 
 function heard(guildId: string) {
   return stage.discord.channel(`${guildId}7`).listener.heardSound;
@@ -82,8 +53,8 @@ it.each([
     expect(await ended("1")).toMatchObject({ reason: "finished" });
     expect(await ended("2")).toMatchObject({ reason: "finished" });
 
-    const song = await songPackets();
-    expect(heard("2").map(({ opus }) => opus.toString("base64"))).toEqual(song);
+    const song = await packetsOf("chord.webm");
+    expect(heard("2").map(({ opus }) => packetText(opus))).toEqual(song);
 
     const arrivalsMs = heard("1").map(({ arrivalMs }) => arrivalMs);
     const gapsMs = arrivalsMs.slice(1).map((arrivalMs, index) => arrivalMs - (arrivalsMs[index] ?? 0));
@@ -91,7 +62,7 @@ it.each([
     // What is missing or comes twice is what lies between the last report of the position and the death.
     const places = placesIn(
       song,
-      heard("1").map(({ opus }) => opus.toString("base64")),
+      heard("1").map(({ opus }) => packetText(opus)),
     );
     const jumps = places.slice(1).map((place, index) => place - (places[index] ?? 0));
     expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1);

@@ -1,0 +1,108 @@
+// A bot of its own in a voice channel of its own, on a stage: what a scenario plays with and listens to. Many of them run
+// side by side on one stage.
+
+import type { FakeDiscord, IssueVoiceOptions } from "../../lab/discord/fake-discord.ts";
+import type { HeardFrame, Listener } from "../../lab/discord/listener.ts";
+import type { VoiceChannel } from "../../lab/discord/voice-channel.ts";
+import type { IssuedVoice, VoiceSession } from "../../lab/discord/voice-session.ts";
+import type { Bot, NodeMessage, PlayerView } from "../../lab/stage/bot.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
+import { packetText } from "./song.ts";
+
+const HEARD_TIMEOUT_MS = 20_000;
+let guildCount = 0;
+
+export class MusicCall {
+  readonly guildId: string;
+  readonly channelId: string;
+  readonly bot: Bot;
+  /** What Discord's main gateway handed out. */
+  readonly voice: IssuedVoice;
+  readonly #stage: Stage;
+
+  private constructor(
+    stage: Stage,
+    bot: Bot,
+    ids: { readonly guildId: string; readonly channelId: string },
+    voice: IssuedVoice,
+  ) {
+    this.#stage = stage;
+    this.bot = bot;
+    this.guildId = ids.guildId;
+    this.channelId = ids.channelId;
+    this.voice = voice;
+  }
+
+  /** With voice credentials that are not used yet, so that faults can be planted. */
+  static async create(stage: Stage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+    const guildId = String(++guildCount);
+    const channelId = `${guildId}7`;
+    const bot = await stage.connectBot();
+    const voice = stage.discord.issueVoice({ guildId, userId: bot.userId, channelId, ...options });
+    return new MusicCall(stage, bot, { guildId, channelId }, voice);
+  }
+
+  /** In the channel, ready to sound. */
+  static async join(stage: Stage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+    const call = await MusicCall.create(stage, options);
+    await call.connect();
+    await call.channel.settled();
+    return call;
+  }
+
+  get discord(): FakeDiscord {
+    return this.#stage.discord;
+  }
+
+  get channel(): VoiceChannel {
+    return this.discord.channel(this.channelId);
+  }
+
+  /** The newest voice session. */
+  get session(): VoiceSession {
+    return this.discord.session(this.guildId);
+  }
+
+  get sound(): readonly HeardFrame[] {
+    return this.channel.listener.heardSound;
+  }
+
+  connect(voice: Partial<IssuedVoice> = this.voice): Promise<PlayerView> {
+    return this.bot.update(this.guildId, { voice });
+  }
+
+  play(file: string, options: object = {}): Promise<PlayerView> {
+    return this.update({ track: { identifier: `${this.#stage.media.url}/${file}` }, ...options });
+  }
+
+  update(body: object): Promise<PlayerView> {
+    return this.bot.update(this.guildId, body);
+  }
+
+  player(): Promise<PlayerView> {
+    return this.bot.player(this.guildId);
+  }
+
+  heardBy(listener: Listener = this.channel.listener): string[] {
+    return listener.heardSound.map(({ opus }) => packetText(opus));
+  }
+
+  /** Resolves when so many more frames of sound have been heard than now. */
+  async hearMore(frameCount: number, listener: Listener = this.channel.listener): Promise<void> {
+    const enough = listener.heardSound.length + frameCount;
+    await this.discord.until(() => listener.heardSound.length >= enough, `${enough} frames`, HEARD_TIMEOUT_MS);
+  }
+
+  ended(): Promise<NodeMessage> {
+    return this.bot.untilEvent("TrackEndEvent", HEARD_TIMEOUT_MS);
+  }
+
+  /** The types of all events so far, in order. */
+  get eventTypes(): string[] {
+    return this.bot.messages.filter(({ op }) => op === "event").map(({ type }) => String(type));
+  }
+
+  leave(): Promise<void> {
+    return this.bot.destroy(this.guildId);
+  }
+}
