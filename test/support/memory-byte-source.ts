@@ -1,5 +1,5 @@
-// A ByteSource over bytes in memory that keeps the contract strictly: forward-only sources refuse to go back further than
-// the contract's windows, and nothing is "buffered" before it was read.
+// A ByteSource over bytes in memory that keeps the contract strictly: forward-only sources refuse to go back further
+// than the contract's windows, and nothing is "buffered" before it was read.
 
 import { NodeError } from "../../src/errors.ts";
 import type { ByteSource } from "../../src/media/input/byte-source.ts";

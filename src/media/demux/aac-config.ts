@@ -1,5 +1,5 @@
-// AudioSpecificConfig, AAC's set-up data (ISO 14496-3 section 1.6.2.1): read from MP4 and Matroska, built for streams that
-// do not carry it. Audio thread.
+// AudioSpecificConfig, AAC's set-up data (ISO 14496-3 section 1.6.2.1): read from MP4 and Matroska, built for streams
+// that do not carry it. Audio thread.
 
 export interface AacConfig {
   /** Rate of the core codec; HE-AAC decodes to twice that. */

@@ -1,5 +1,5 @@
-// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. Its length is not known without reading
-// it whole, so clients see a stream, as with Lavalink. Audio thread.
+// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. Its length is not known without
+// reading it whole, so clients see a stream, as with Lavalink. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
@@ -60,7 +60,7 @@ export async function openAdts(source: ByteSource, { tags, endBytes }: LeadingTa
 }
 
 /** The stream that ADTS frames make: the decoder reads their headers itself. */
-export function adtsStream(header: AdtsHeader): AudioStream {
+function adtsStream(header: AdtsHeader): AudioStream {
   const { sampleRateHz, channelCount } = header;
   return { codec: "aac", sampleRateHz, channelCount, description: undefined, pcm: undefined };
 }

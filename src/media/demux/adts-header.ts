@@ -1,8 +1,8 @@
 // The header of an ADTS frame, AAC's form for streams (ISO 13818-7 section 6.2). Used by the ADTS and MPEG-TS readers.
 // Audio thread.
 //
-//   11111111 1111VLLP OORRRRxC CCxxxxSS SSSSSSSS SSSxxxxx xxxxxxBB   L layer 00, P no CRC, O object, R rate, C channels,
-//                                                                     S size, B blocks less one
+// 11111111 1111VLLP OORRRRxC CCxxxxSS SSSSSSSS SSSxxxxx xxxxxxBB   L layer 00, P no CRC, O object, R rate,
+//                                                                  C channels, S size, B blocks less one
 
 import { aacRate } from "./aac-config.ts";
 
@@ -28,7 +28,7 @@ export function parseAdtsHeader(bytes: Uint8Array, at = 0): AdtsHeader | undefin
 }
 
 /** True when the two headers may belong to one stream: all fixed bits are the same but for the private ones. */
-export function isSameAdtsStream(bytes: Uint8Array, at: number, other: number): boolean {
+function isSameAdtsStream(bytes: Uint8Array, at: number, other: number): boolean {
   const isSame = (index: number, mask: number) => ((bytes[at + index]! ^ bytes[other + index]!) & mask) === 0;
   return isSame(0, 0xff) && isSame(1, 0xfe) && isSame(2, 0xfd) && isSame(3, 0xc0);
 }

@@ -1,5 +1,6 @@
 // A reading position over a ByteSource with a small window of bytes that parsers look at synchronously; only when the
-// window and the source's own buffer lack bytes does a parser have to wait. Used by every container reader. Audio thread.
+// window and the source's own buffer lack bytes does a parser have to wait. Used by every container reader. Audio
+// thread.
 
 import type { ByteSource } from "../input/byte-source.ts";
 
@@ -9,7 +10,10 @@ const WINDOW_BYTES = 16 * 1024;
 /** Half of what every source promises to give again. */
 const HELD_BYTES_MIN = 32 * 1024;
 
-/** Sums of sizes that a file makes up, infinite ones too, end here: a place no file reaches, where numbers are still exact. */
+/**
+ * Sums of sizes that a file makes up, infinite ones too, end here: a place no file reaches, where numbers are still
+ * exact.
+ */
 const POSITION_MAX = 2 ** 52;
 
 const NOTHING = new Uint8Array(0);
@@ -44,7 +48,9 @@ export class ByteCursor {
     return this.#endBytes ?? this.source.sizeBytes;
   }
 
-  /** True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end. */
+  /**
+   * True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end.
+   */
   has(count: number): boolean {
     this.#wantedBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
@@ -153,8 +159,8 @@ export class ByteCursor {
   }
 
   /**
-   * What to ask of the source so that `count` bytes are there. As a rule all of them, from the position on; but much that is
-   * held already is kept, because a forward-only source need not give it a second time.
+   * What to ask of the source so that `count` bytes are there. As a rule all of them, from the position on; but much
+   * that is held already is kept, because a forward-only source need not give it a second time.
    */
   #request(count: number): Request {
     const held = this.#window.subarray(this.#offset);

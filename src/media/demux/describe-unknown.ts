@@ -1,4 +1,5 @@
-// Puts bytes that are no known media into words, so that the person who gave the address sees what went wrong. Audio thread.
+// Puts bytes that are no known media into words, so that the person who gave the address sees what went wrong. Audio
+// thread.
 
 import { NodeError } from "../../errors.ts";
 

@@ -1,5 +1,5 @@
-// The header of a FLAC frame and the STREAMINFO block (RFC 9639 sections 9.1 and 8.2), with the checksums. Used by the FLAC
-// reader and for packet lengths in Ogg, Matroska and MP4. Audio thread.
+// The header of a FLAC frame and the STREAMINFO block (RFC 9639 sections 9.1 and 8.2), with the checksums. Used by the
+// FLAC reader and for packet lengths in Ogg, Matroska and MP4. Audio thread.
 
 export interface FlacStreamInfo {
   readonly blockSamplesMin: number;

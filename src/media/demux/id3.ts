@@ -1,5 +1,5 @@
-// ID3v2 tags in front of MP3, AAC and FLAC files (id3.org: 2.2, 2.3, 2.4). Reads the texts wanted and steps over the rest:
-// pictures are never loaded where the source can jump. Audio thread.
+// ID3v2 tags in front of MP3, AAC and FLAC files (id3.org: 2.2, 2.3, 2.4). Reads the texts wanted and steps over the
+// rest: pictures are never loaded where the source can jump. Audio thread.
 
 import type { ByteCursor } from "./byte-cursor.ts";
 import { setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
@@ -8,7 +8,7 @@ const HEADER_BYTES = 10;
 /** Tags in a row that are stepped over. */
 const TAG_COUNT_MAX = 8;
 /** A tag's size field cannot say more. */
-export const ID3_BYTES_MAX = 256 * 1024 * 1024;
+const ID3_BYTES_MAX = 256 * 1024 * 1024;
 /** How much of a tag is searched for its texts when it must be read whole (unsynchronised). */
 const UNSYNCHRONISED_BYTES_MAX = 1024 * 1024;
 const FRAME_COUNT_MAX = 1024;

@@ -1,5 +1,5 @@
-// Recognises a container by its content (hints only order the guesses) and opens its reader: the step between the bytes of
-// media/input and the packets that media/packet-reader queues. Audio thread.
+// Recognises a container by its content (hints only order the guesses) and opens its reader: the step between the bytes
+// of media/input and the packets that media/packet-reader queues. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
@@ -35,8 +35,8 @@ const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 type Open = (source: ByteSource, leading: LeadingTags) => Promise<Demuxer>;
 
 /**
- * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the content is,
- * or with the source's own; the source then stays open.
+ * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
+ * content is, or with the source's own; the source then stays open.
  */
 export async function openDemuxer(source: ByteSource, hints: ContainerHints): Promise<Demuxer> {
   const cursor = new ByteCursor(source);

@@ -1,5 +1,5 @@
-// The length of an Opus packet, from its table-of-contents byte (RFC 6716 section 3.1). Used by the Ogg, Matroska, MP4 and
-// MPEG-TS readers. Audio thread.
+// The length of an Opus packet, from its table-of-contents byte (RFC 6716 section 3.1). Used by the Ogg, Matroska, MP4
+// and MPEG-TS readers. Audio thread.
 
 /** Samples at 48 kHz of one frame, by the configuration number in the upper five bits of the first byte. */
 const FRAME_SAMPLES = Uint16Array.from({ length: 32 }, (_, config) => {

@@ -1,5 +1,5 @@
-// How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times to
-// milliseconds, Ogg gives one time per page). Audio thread.
+// How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times
+// to milliseconds, Ogg gives one time per page). Audio thread.
 
 import type { AudioStream } from "./demuxer.ts";
 import { parseFlacFrameHeader } from "./flac-frame-header.ts";
@@ -35,8 +35,8 @@ export function createPacketClock(stream: AudioStream, frameSamples = 1024): Pac
 }
 
 /**
- * How long before a seek target decoding must begin to yield correct sound there: convergence of the Opus decoder (RFC 7845
- * section 4.6), the block before for Vorbis, two packets for AAC's overlap, the bit reservoir for MP3.
+ * How long before a seek target decoding must begin to yield correct sound there: convergence of the Opus decoder (RFC
+ * 7845 section 4.6), the block before for Vorbis, two packets for AAC's overlap, the bit reservoir for MP3.
  */
 export function seekPreRollMs(stream: AudioStream): number {
   const perPacketMs = (samples: number) => (1000 * samples) / stream.sampleRateHz;

@@ -1,5 +1,6 @@
 // Drives a container's synchronous parsing step: hands out packets without waiting while bytes are buffered, waits for
-// bytes when they are not, and gives the thread back during long searches. Used by every demuxer's `next`. Audio thread.
+// bytes when they are not, and gives the thread back during long searches. Used by every demuxer's `next`. Audio
+// thread.
 
 import { setImmediate as yieldThread } from "node:timers/promises";
 import type { ByteCursor } from "./byte-cursor.ts";

@@ -5,7 +5,7 @@ import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 
 /** Kept for one player at most: an hour of music at 64 kbit/s, half an hour at 128. */
-export const SPOOL_BYTES_MAX = 32 * 1024 * 1024;
+const SPOOL_BYTES_MAX = 32 * 1024 * 1024;
 const READ_BYTES = 64 * 1024;
 
 /** Reads the source to its end and returns one over the bytes in memory. Rejects when there are too many. */

@@ -1,4 +1,5 @@
-// The few tags the protocol shows, and how text in them is cleaned. Filled by each container's tag reader. Audio thread.
+// The few tags the protocol shows, and how text in them is cleaned. Filled by each container's tag reader. Audio
+// thread.
 
 export interface Tags {
   title?: string;
@@ -37,8 +38,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
 const COMMENT_COUNT_MAX = 4096;
 
 /**
- * Reads a Vorbis comment block (Vorbis I section 5; also in Opus and FLAC), which starts at `offset`. A block that is cut
- * off gives what it holds until there.
+ * Reads a Vorbis comment block (Vorbis I section 5; also in Opus and FLAC), which starts at `offset`. A block that is
+ * cut off gives what it holds until there.
  */
 export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags): void {
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);

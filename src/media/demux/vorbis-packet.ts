@@ -1,5 +1,5 @@
-// The length of Vorbis packets, which depends on the packet before, and the headers that tell it (Vorbis I section 4). Used
-// by the Ogg and Matroska readers. Audio thread.
+// The length of Vorbis packets, which depends on the packet before, and the headers that tell it (Vorbis I section 4).
+// Used by the Ogg and Matroska readers. Audio thread.
 
 /** What the identification header says. */
 export interface VorbisIdentification {
@@ -59,8 +59,9 @@ const MODE_BITS = 41;
 const MODE_COUNT_MAX = 64;
 
 /**
- * The block flags of the modes, which stand at the very end of the set-up header, behind code books nobody wants to parse
- * for this: so they are read backwards from the framing bit, until the six bits in front hold the count read so far.
+ * The block flags of the modes, which stand at the very end of the set-up header, behind code books nobody wants to
+ * parse for this: so they are read backwards from the framing bit, until the six bits in front hold the count read so
+ * far.
  */
 function readModes(setup: Uint8Array): number[] {
   let end = setup.length * 8 - 1;

@@ -1,5 +1,5 @@
-// Reads WAV: RIFF and its 64-bit forms RF64 and BW64 (EBU Tech 3306), with integer, float, A-law and mu-law samples. Sizes in
-// the header are not believed against the file's. Audio thread.
+// Reads WAV: RIFF and its 64-bit forms RF64 and BW64 (EBU Tech 3306), with integer, float, A-law and mu-law samples.
+// Sizes in the header are not believed against the file's. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";

@@ -1,5 +1,5 @@
-// Splits FLAC files into frames. A frame does not say how long it is: its end is where a header with the next number stands
-// and the checksum over all before it is right. Audio thread.
+// Splits FLAC files into frames. A frame does not say how long it is: its end is where a header with the next number
+// stands and the checksum over all before it is right. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
@@ -158,8 +158,8 @@ class FlacDemuxer implements Demuxer {
   }
 
   /**
-   * Where the frame at the start of `bytes` ends: at the header with the next number, or at a later one if that checksum is
-   * right. Undefined when none is there yet; the search goes on where it stopped.
+   * Where the frame at the start of `bytes` ends: at the header with the next number, or at a later one if that
+   * checksum is right. Undefined when none is there yet; the search goes on where it stopped.
    */
   #findEnd(bytes: Uint8Array, header: FlacFrameHeader): number | undefined {
     const wanted = header.number + (header.isVariable ? header.blockSamples : 1);

@@ -1,4 +1,5 @@
-// Takes a Matroska block apart: track, time, and one or several packets (RFC 9559 sections 10.2 and 10.3). Audio thread.
+// Takes a Matroska block apart: track, time, and one or several packets (RFC 9559 sections 10.2 and 10.3). Audio
+// thread.
 //
 //   track number (vint) | time, 16 bits signed | flags: xxxxxLLx, L lacing | lace count and sizes | packets
 

@@ -1,5 +1,5 @@
-// Reads the packets of one audio track from Matroska and WebM, from files and from live streams of unknown size. Damage is
-// stepped over to the next cluster. Audio thread.
+// Reads the packets of one audio track from Matroska and WebM, from files and from live streams of unknown size. Damage
+// is stepped over to the next cluster. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";

@@ -1,5 +1,5 @@
-// Reads what stands around the sound in a Matroska or WebM file: facts, tracks, tags, and where the cue list is. All sizes
-// are bounded; nothing here is read twice. Audio thread.
+// Reads what stands around the sound in a Matroska or WebM file: facts, tracks, tags, and where the cue list is. All
+// sizes are bounded; nothing here is read twice. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";

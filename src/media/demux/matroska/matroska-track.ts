@@ -37,7 +37,9 @@ interface TrackFields {
   isEncoded: boolean;
 }
 
-/** Picks the audio track: the first default one that can be played, else the first. Throws NodeErrors that say why none. */
+/**
+ * Picks the audio track: the first default one that can be played, else the first. Throws NodeErrors that say why none.
+ */
 export function chooseTrack(tracksBody: Uint8Array): MatroskaTrack {
   const entries: TrackFields[] = [];
   for (const element of readElements(tracksBody)) {

@@ -1,5 +1,5 @@
-// Which byte each MP3 frame starts at, as far as it was read: grows while the file plays and while a seek counts its way
-// forward, so that no frame is counted twice. Audio thread.
+// Which byte each MP3 frame starts at, as far as it was read: grows while the file plays and while a seek counts its
+// way forward, so that no frame is counted twice. Audio thread.
 
 /** One entry per this many frames (about 0.8 s). */
 const STRIDE_FRAMES = 32;

@@ -9,8 +9,8 @@ const LOOK_BYTES = 8192;
 const CONFIRM_BYTES = 3 * 1441 + 4;
 
 /**
- * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Confirmed are three
- * frames in a row, fewer only where the data ends.
+ * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Confirmed are
+ * three frames in a row, fewer only where the data ends.
  */
 export async function findFrame(cursor: ByteCursor, junkBytesMax: number): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
@@ -54,7 +54,7 @@ export function isSameStream(word: number, other: number): boolean {
   return ((word ^ other) & MPEG_STREAM_MASK) === 0;
 }
 
-export function wordAt(bytes: Uint8Array, at: number): number {
+function wordAt(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0
   );

@@ -1,5 +1,5 @@
-// Reads MP3 files and streams frame by frame: steps over tags and damage, counts frames so that times and seeks are exact,
-// and takes encoder padding off both ends where the file tells it. Audio thread.
+// Reads MP3 files and streams frame by frame: steps over tags and damage, counts frames so that times and seeks are
+// exact, and takes encoder padding off both ends where the file tells it. Audio thread.
 
 import { setImmediate as yieldThread } from "node:timers/promises";
 import { NodeError } from "../../../errors.ts";
@@ -319,8 +319,8 @@ function exactFrameBytes(header: MpegAudioHeader): number {
 }
 
 /**
- * The length shown: frames counted by the file or, at a constant bit rate, calculated from its size, with the summary's own
- * frame, as clients are used to from Lavalink. Encoder padding counts in.
+ * The length shown: frames counted by the file or, at a constant bit rate, calculated from its size, with the summary's
+ * own frame, as clients are used to from Lavalink. Encoder padding counts in.
  */
 function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
   const { summary, header, sample, summaryStart } = layout;

@@ -1,5 +1,5 @@
-// The frame without sound that many MP3 files start with (Xing, Info or VBRI): length, seek points, encoder padding. Audio
-// thread.
+// The frame without sound that many MP3 files start with (Xing, Info or VBRI): length, seek points, encoder padding.
+// Audio thread.
 
 import type { MpegAudioHeader } from "../mpeg-audio-header.ts";
 
@@ -70,7 +70,10 @@ function parsePadding(bytes: Uint8Array, at: number): { startSamples: number; en
   };
 }
 
-/** Fraunhofer's: version, delay, quality (16 bits each), bytes, frames, then a table with its count, scale, width, frames. */
+/**
+ * Fraunhofer's: version, delay, quality (16 bits each), bytes, frames, then a table with its count, scale, width,
+ * frames.
+ */
 function parseVbri(view: DataView, start: number): Mp3Summary | undefined {
   if (start + 26 > view.byteLength) return undefined;
   const entryCount = view.getUint16(start + 18);

@@ -31,7 +31,9 @@ export interface Box {
 /** Children looked at below one parent. */
 const CHILD_COUNT_MAX = 4096;
 
-/** The boxes in `body` from `start`; stops at the first that makes no sense. A box that is cut off gives what is there. */
+/**
+ * The boxes in `body` from `start`; stops at the first that makes no sense. A box that is cut off gives what is there.
+ */
 export function* readBoxes(body: Uint8Array, start = 0): Generator<Box> {
   let at = start;
   for (let count = 0; count < CHILD_COUNT_MAX; count++) {

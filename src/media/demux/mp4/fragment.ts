@@ -1,4 +1,5 @@
-// Movie fragments (ISO 14496-12 section 8.8) and the two indexes over them, `sidx` (8.16.3) and `mfra` (8.8.9). Audio thread.
+// Movie fragments (ISO 14496-12 section 8.8) and the two indexes over them, `sidx` (8.16.3) and `mfra` (8.8.9). Audio
+// thread.
 
 import { Fields, findBox, readBoxes } from "./box.ts";
 import type { Movie } from "./movie.ts";

@@ -1,5 +1,5 @@
-// Reads fragmented MP4 (DASH, CMAF, recordings, streams): fragment by fragment, seeking by an index where the file has one
-// and from fragment to fragment where not. Audio thread.
+// Reads fragmented MP4 (DASH, CMAF, recordings, streams): fragment by fragment, seeking by an index where the file has
+// one and from fragment to fragment where not. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";

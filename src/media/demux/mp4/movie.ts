@@ -1,5 +1,5 @@
-// Reads the `moov` box of an MP4 file (ISO 14496-12 section 8.2): the audio track that is played, its sample table, where its
-// sound starts and ends, and the tags. Audio thread.
+// Reads the `moov` box of an MP4 file (ISO 14496-12 section 8.2): the audio track that is played, its sample table,
+// where its sound starts and ends, and the tags. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, ContainerInfo } from "../demuxer.ts";

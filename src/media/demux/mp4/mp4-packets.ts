@@ -64,7 +64,9 @@ export class Mp4Packets {
     return this.#startTicks + (ms * this.#movie.timescale) / 1000;
   }
 
-  /** Length of the decoded sample: by its own account for Opus, as stated for the lossless, else as long as the others. */
+  /**
+   * Length of the decoded sample: by its own account for Opus, as stated for the lossless, else as long as the others.
+   */
   #decodedTicks(data: Uint8Array, time: SampleTime): number {
     if (this.#isExact) return time.durationTicks;
     if (this.#opusClock !== undefined) return (this.#opusClock.count(data) * this.#movie.timescale) / 48_000;

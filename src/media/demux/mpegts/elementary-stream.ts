@@ -1,5 +1,5 @@
-// Cuts the AAC or MP3 frames out of one elementary stream of MPEG-TS, whose PES packets may start anywhere in a frame, and
-// gives each its time. Audio thread.
+// Cuts the AAC or MP3 frames out of one elementary stream of MPEG-TS, whose PES packets may start anywhere in a frame,
+// and gives each its time. Audio thread.
 
 import { ADTS_HEADER_BYTES, parseAdtsHeader } from "../adts-header.ts";
 import type { AudioStream, Packet } from "../demuxer.ts";
@@ -106,8 +106,8 @@ export class ElementaryStream {
   }
 
   /**
-   * Compares the stated time with the counted one. The clock starts again after 26.5 hours, anywhere in a file: that looks
-   * like any other new clock.
+   * Compares the stated time with the counted one. The clock starts again after 26.5 hours, anywhere in a file: that
+   * looks like any other new clock.
    */
   #settle(ticks: number): void {
     this.#baseTicks ??= ticks;

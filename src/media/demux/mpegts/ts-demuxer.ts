@@ -1,5 +1,5 @@
-// Reads the first AAC or MP3 stream out of MPEG-TS files, streams and HLS segments. Like Lavalink it shows no length; seeking
-// counts its way through. Audio thread.
+// Reads the first AAC or MP3 stream out of MPEG-TS files, streams and HLS segments. Like Lavalink it shows no length;
+// seeking counts its way through. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";

@@ -1,6 +1,7 @@
 // MPEG-TS packets, their tables and PES headers (ISO 13818-1 sections 2.4.3 and 2.4.4). Audio thread.
 //
-//   0x47 | TPS PPPPP | PPPPPPPP | SSAACCCC   T damaged, P start of a unit, PID, S scrambled, A adaptation/payload, C counter
+//   0x47 | DUxPPPPP | PPPPPPPP | SSAACCCC   D damaged, U start of a unit, P PID, S scrambled,
+//                                           A adaptation field and payload, C counter
 
 import type { ByteCursor } from "../byte-cursor.ts";
 

@@ -1,4 +1,5 @@
-// Finds places in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio thread.
+// Finds places in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio
+// thread.
 
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";

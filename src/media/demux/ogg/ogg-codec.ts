@@ -85,7 +85,9 @@ function vorbisReader(): HeaderReader {
 
 const EMPTY_COMMENTS = Uint8Array.of(3, 0x76, 0x6f, 0x72, 0x62, 0x69, 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 
-/** First packet: 0x7f "FLAC", version, count of further headers (0 unknown), "fLaC", STREAMINFO; then one block each. */
+/**
+ * First packet: 0x7f "FLAC", version, count of further headers (0 unknown), "fLaC", STREAMINFO; then one block each.
+ */
 function flacReader(): HeaderReader {
   let infoBlock: Uint8Array | undefined;
   let count = 0;

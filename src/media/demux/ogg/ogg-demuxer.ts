@@ -1,5 +1,5 @@
-// Reads the packets of the first audio stream in Ogg, follows it through chained streams (radio stations start a new one with
-// each title), and steps over damaged pages. Audio thread.
+// Reads the packets of the first audio stream in Ogg, follows it through chained streams (radio stations start a new
+// one with each title), and steps over damaged pages. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";

@@ -21,7 +21,8 @@ function vbriFrame(table: { frameCount: number; sizes: readonly number[]; frames
 }
 
 describe("the MP3 reader", () => {
-  // Sizes and lengths as recorded from Lavalink 4.2.2 with tone.mp3, notags.mp3, tone-noxing.mp3, tone44.mp3, tronc é.mp3.
+  // Sizes and lengths as recorded from Lavalink 4.2.2 with tone.mp3, notags.mp3, tone-noxing.mp3, tone44.mp3, tronc
+  // é.mp3.
   it.each([
     [192, 48_000, 88, 721_240, 30_048],
     [128, 48_000, 45, 480_813, 30_048],
