@@ -45,7 +45,7 @@ export class NodeProcess {
     const url = `http://127.0.0.1:${port}`;
     const startedMs = performance.now();
     const child = spawn(node.command, node.args, {
-      stdio: ["ignore", "ignore", "inherit"],
+      stdio: ["ignore", "inherit", "inherit"],
       env: {
         ...process.env,
         SERVER_ADDRESS: "127.0.0.1",

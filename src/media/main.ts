@@ -40,6 +40,7 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     },
     openDemuxer,
     clock,
+    readAheadMs: settings.readAheadMs,
   });
   const worker = new AudioWorker({
     clock,

@@ -12,6 +12,8 @@ import type { Playlist } from "./input/playlist.ts";
 
 /** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
 const PROBE_TIMEOUT_MS = 15_000;
+/** Less would make very low bit rates read in tiny pieces. */
+const READ_AHEAD_BYTES_MIN = 64 * 1024;
 /** Link lists that lead to link lists. */
 const HOPS_MAX = 5;
 /** What of a look that failed means "nothing there" to clients, as upstream answers it. */
@@ -24,6 +26,8 @@ export interface TrackOpenerOptions {
   readonly openHls: (url: URL, signal: AbortSignal) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints) => Promise<Demuxer>;
   readonly clock: Clock;
+  /** Compressed sound to read ahead, where the bit rate is known. */
+  readonly readAheadMs: number;
 }
 
 /** What an input turned out to be. */
@@ -42,7 +46,7 @@ export class TrackOpener {
   async open(input: PlayableInput, signal: AbortSignal): Promise<Demuxer> {
     let place = input;
     for (let hop = 0; hop <= HOPS_MAX; hop++) {
-      const found = await this.#open(place, signal);
+      const found = await this.#open(place, { signal, isLengthWanted: false });
       if (found.kind === "media") return found.demuxer;
       place = found.input;
     }
@@ -54,7 +58,7 @@ export class TrackOpener {
     const abort = new AbortController();
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
-      const found = await this.#open(input, abort.signal);
+      const found = await this.#open(input, { signal: abort.signal, isLengthWanted: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
       const result = describe(input, found.demuxer, found.opened);
       found.demuxer.close();
@@ -69,7 +73,10 @@ export class TrackOpener {
     }
   }
 
-  async #open(input: PlayableInput, signal: AbortSignal): Promise<Opened> {
+  async #open(
+    input: PlayableInput,
+    { signal, isLengthWanted }: { readonly signal: AbortSignal; readonly isLengthWanted: boolean },
+  ): Promise<Opened> {
     const opened = await this.#options.openInput(input, signal);
     const closeSource = () => opened.source.close();
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
@@ -80,8 +87,9 @@ export class TrackOpener {
       if (list?.kind === "link") return list;
       const demuxer =
         list === undefined
-          ? await this.#options.openDemuxer(opened.source, hintsFor(input, opened))
+          ? await this.#options.openDemuxer(opened.source, { ...hintsFor(input, opened), isLengthWanted })
           : await this.#options.openHls(list.url, signal);
+      this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
@@ -89,6 +97,14 @@ export class TrackOpener {
     } finally {
       signal.removeEventListener("abort", closeSource);
     }
+  }
+
+  /** As many bytes as the wanted sound takes, now that size and length tell the bit rate. */
+  #aimReadAhead(source: ByteSource, demuxer: Demuxer): void {
+    const { lengthMs } = demuxer.info;
+    if (source.sizeBytes === undefined || lengthMs === undefined || lengthMs <= 0) return;
+    const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
+    source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
   }
 }
 

@@ -19,6 +19,8 @@ export interface ByteSource {
   read(positionBytes: number, lengthBytes: number): Promise<Uint8Array>;
   /** The same, at once, when those bytes are buffered (or the end is known); undefined means: use `read`. */
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined;
+  /** Says how far to read ahead from now on; the source's own upper bound stays. Only where reading ahead is done. */
+  aimReadAhead?(sizeBytes: number): void;
   /** Frees connections and buffers; pending reads reject. May be called at any time, more than once. */
   close(): void;
 }

@@ -24,6 +24,8 @@ export interface HttpSourceOptions {
 
 /** What of the beginning stays readable for good (byte-source.ts). */
 const HEAD_BYTES = 64 * 1024;
+/** Read-ahead until the bit rate is known (`aimReadAhead`): 10 s of a stream with 205 kbit/s. */
+const FIRST_READ_AHEAD_BYTES = 256 * 1024;
 /** What behind the reader stays readable (byte-source.ts). */
 const BACK_BYTES = 64 * 1024;
 /** A jump ahead of up to this is received and thrown away: cheaper than a new connection. */
@@ -63,6 +65,7 @@ export class HttpSource implements ByteSource {
   #state: State = { kind: "idle" };
   /** Where the reader is: the read-ahead counts from here. */
   #readerBytes = 0;
+  #readAheadBytes: number;
   #lastReadAtMs: number;
   /** Wakes the receiver that waits for the reader to move on. */
   #wakeReceiver: () => void = () => undefined;
@@ -87,6 +90,7 @@ export class HttpSource implements ByteSource {
     this.#options = options;
     this.#resource = resource;
     this.#retries = new RetryBudget(options.clock);
+    this.#readAheadBytes = Math.min(FIRST_READ_AHEAD_BYTES, options.readAheadBytesMax);
     this.#lastReadAtMs = options.clock.now();
   }
 
@@ -161,7 +165,11 @@ export class HttpSource implements ByteSource {
     this.#readerBytes = positionBytes;
     this.#window.dropBefore(positionBytes - BACK_BYTES);
     const aheadBytes = this.#window.endBytes - positionBytes;
-    if (aheadBytes <= this.#options.readAheadBytesMax * WAKE_BELOW) this.#wakeReceiver();
+    if (aheadBytes <= this.#readAheadBytes * WAKE_BELOW) this.#wakeReceiver();
+  }
+
+  aimReadAhead(sizeBytes: number): void {
+    this.#readAheadBytes = Math.min(sizeBytes, this.#options.readAheadBytesMax);
   }
 
   /** Answers waiting reads in their order as far as possible and steers towards the first that is left. */
@@ -294,7 +302,7 @@ export class HttpSource implements ByteSource {
   #isFull(): boolean {
     const first = this.#waiting[0];
     const wantedBytes = first === undefined ? 0 : first.positionBytes + first.lengthBytes;
-    const untilBytes = Math.max(this.#readerBytes + this.#options.readAheadBytesMax, wantedBytes);
+    const untilBytes = Math.max(this.#readerBytes + this.#readAheadBytes, wantedBytes);
     return this.#window.endBytes >= untilBytes;
   }
 
