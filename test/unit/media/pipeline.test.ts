@@ -89,7 +89,8 @@ function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): O
 
 /** The next frame, waiting (as the tick would, but without time) for what happens between ticks; undefined at the end. */
 async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
-  for (let turn = 0; turn < 5000; turn++) {
+  const deadlineMs = performance.now() + 10_000;
+  while (performance.now() < deadlineMs) {
     const frame = pipeline.produce();
     if (frame !== undefined) return Uint8Array.from(frame);
     if (pipeline.isEnded) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CATCH_UP_FRAMES_MAX, FRAME_MS, TickLoop, type Tickable } from "../../../src/media/tick-loop.ts";
+import { CATCH_UP_FRAMES_MAX, FRAME_MS, type Tickable, TickLoop } from "../../../src/media/tick-loop.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 class RecordingPlayer implements Tickable {
