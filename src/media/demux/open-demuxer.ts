@@ -19,12 +19,14 @@ import { openOgg } from "./ogg/ogg-demuxer.ts";
 import type { Tags } from "./tags.ts";
 import { openWav } from "./wav-demuxer.ts";
 
-/** What is said about the content besides the content itself. Never believed against it. */
+/** What is said about the content besides the content itself, never believed against it, and what it is wanted for. */
 export interface ContainerHints {
   readonly mimeType?: string | undefined;
   readonly fileName?: string | undefined;
   /** Lavalink's probe name from an encoded track. */
   readonly container?: string | undefined;
+  /** False: sound is wanted soon, so `info.lengthMs` may be left out where it stands at the end. Default true. */
+  readonly isLengthWanted?: boolean | undefined;
 }
 
 /** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
@@ -32,7 +34,7 @@ const JUNK_BYTES_MAX = 4096;
 /** The same where frames are promised but what was read cannot be read again: the source keeps 64 KiB. */
 const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 
-type Open = (source: ByteSource, leading: LeadingTags) => Promise<Demuxer>;
+type Open = (source: ByteSource, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
 
 /**
  * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
@@ -45,7 +47,7 @@ export async function openDemuxer(source: ByteSource, hints: ContainerHints): Pr
   const open = recogniseSignature(head) ?? (await recogniseFrames(cursor, orderOf(hints)));
   if (open === undefined) throw describeUnknown(head);
   try {
-    return await open(source, leading);
+    return await open(source, leading, hints);
   } catch (error) {
     if (error instanceof NodeError) throw error;
     throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });

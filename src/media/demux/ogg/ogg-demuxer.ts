@@ -29,21 +29,32 @@ interface Link {
   baseGranule: number | undefined;
 }
 
-export async function openOgg(source: ByteSource): Promise<Demuxer> {
+/** The length stands on the last page: looking there before playing would cost two connections, or the whole file. */
+export async function openOgg(
+  source: ByteSource,
+  _leading: unknown,
+  { isLengthWanted = true }: { readonly isLengthWanted?: boolean | undefined },
+): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
   const { headers, serial, serials } = await readHeaders(cursor);
+  const dataStart = cursor.position;
+  if (!isLengthWanted) {
+    const isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
+    return new OggDemuxer(source, { headers, serial, dataStart, endGranule: undefined, isSeekable });
+  }
   const tail = source.isRandomAccess ? await readTail(source, serial) : undefined;
   // A stream at the end that was not there at the start is a chained one: then the tail says nothing about the length.
   const endGranule = tail !== undefined && serials.has(tail.lastSerial) ? tail.granule : undefined;
-  return new OggDemuxer(source, { headers, serial, dataStart: cursor.position, endGranule });
+  return new OggDemuxer(source, { headers, serial, dataStart, endGranule, isSeekable: endGranule !== undefined });
 }
 
 interface Opened {
   readonly headers: OggHeaders;
   readonly serial: number;
   readonly dataStart: number;
-  /** The last granule of a file that is one stream; undefined for live and chained ones. */
+  /** The last granule of a file that is one stream; undefined for live and chained ones, or when nobody asked. */
   readonly endGranule: number | undefined;
+  readonly isSeekable: boolean;
 }
 
 /** Reads the stream heads, chooses the first audio stream and collects its headers; leaves the cursor behind them. */
@@ -87,6 +98,7 @@ class OggDemuxer implements Demuxer {
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
   readonly #assembler = new PacketAssembler();
+  readonly #firstLink: Link;
   #link: Link;
   /** The headers of the next chained stream while they come in. */
   #nextHeaders: { serial: number; read: HeaderReader } | undefined;
@@ -105,7 +117,8 @@ class OggDemuxer implements Demuxer {
     this.#source = source;
     this.#opened = opened;
     const { headers, serial, endGranule } = opened;
-    this.#link = createLink(headers, serial, 0);
+    this.#firstLink = createLink(headers, serial, 0);
+    this.#link = this.#firstLink;
     const { title, author, isrc } = headers.tags;
     const rate = headers.stream.sampleRateHz;
     const lengthMs = endGranule === undefined ? undefined : Math.floor((1000 * endGranule) / rate);
@@ -119,7 +132,7 @@ class OggDemuxer implements Demuxer {
   }
 
   get isSeekable(): boolean {
-    return this.info.lengthMs !== undefined;
+    return this.#opened.isSeekable;
   }
 
   next(): Promise<Packet | undefined> {
@@ -132,7 +145,9 @@ class OggDemuxer implements Demuxer {
     if (this.#link.baseGranule === undefined) await this.#pump.next();
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
-    if (lengthMs === undefined) return this.#seekForward(targetMs);
+    if (!this.isSeekable) return this.#seekForward(targetMs);
+    this.#link = this.#firstLink;
+    this.#nextHeaders = undefined;
     const { serial, dataStart, headers } = this.#opened;
     const granule =
       (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);

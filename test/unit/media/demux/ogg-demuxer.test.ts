@@ -45,6 +45,41 @@ describe("the Ogg reader", () => {
     expect(source.bytesRead).toBeLessThan(5_000_000);
   });
 
+  it("leaves the end of the file alone when it is to be played, and still finds every place", async () => {
+    const bytes = concat(...headPages(7), ...dataPages(7, { first: 0, end: 600 }));
+    const source = new MemoryByteSource(bytes);
+    const demuxer = await openDemuxer(source, { isLengthWanted: false });
+    expect(source.bytesRead).toBeLessThan(32_768);
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, true]);
+    for (const targetMs of [400_000, 20, 599_900]) {
+      await demuxer.seek(targetMs);
+      const packet = await demuxer.next();
+      expect(packet?.timestampMs).toBeCloseTo(opusPacketNumber(packet?.data ?? new Uint8Array(0)) * 20 - 6.5, 6);
+      expect(packet?.timestampMs).toBeLessThanOrEqual(Math.max(-6.5, targetMs - 80));
+      expect(packet?.timestampMs).toBeGreaterThan(targetMs - 130);
+    }
+    await demuxer.seek(600_001);
+    for (const { timestampMs, durationMs } of await readPackets(demuxer)) {
+      expect(timestampMs + durationMs).toBeLessThanOrEqual(600_001);
+    }
+  });
+
+  it("finds its way back and forth in a chained file that is played", async () => {
+    const source = new MemoryByteSource(readMediaFixture("chained.ogg"));
+    const demuxer = await openDemuxer(source, { isLengthWanted: false });
+    expect((await readPackets(demuxer)).length).toBe(197);
+    await demuxer.seek(1000);
+    const opus = await demuxer.next();
+    expect(demuxer.stream.codec).toBe("opus");
+    expect(opus?.timestampMs).toBeLessThanOrEqual(920);
+    expect(opus?.timestampMs).toBeGreaterThan(800);
+    await demuxer.seek(3000);
+    const vorbis = await demuxer.next();
+    expect(demuxer.stream.codec).toBe("vorbis");
+    expect(vorbis?.timestampMs).toBeLessThanOrEqual(3000);
+    expect(vorbis?.timestampMs).toBeGreaterThan(2900);
+  });
+
   it("steps over a damaged page and keeps the time of what follows", async () => {
     const pages = dataPages(7, { first: 0, end: 4 });
     pages[1]?.fill(0x99, 500, 600);
