@@ -1,0 +1,36 @@
+// A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers, packet
+// for packet. Nothing for ears.
+
+import { oggPage, opusHeaders, opusPacket, opusPacketNumber } from "./media-builders.ts";
+
+const PACKETS_PER_PAGE = 25;
+const PRE_SKIP_SAMPLES = 312;
+const FRAME_SAMPLES = 960;
+export const PACKETS_PER_SECOND = 50;
+
+/** Packets 0, 1, 2 … of 20 ms each. */
+export function countedSong({ seconds, packetBytes = 100 }: { seconds: number; packetBytes?: number }): Buffer {
+  const count = seconds * PACKETS_PER_SECOND;
+  const [head, tags] = opusHeaders();
+  const pages = [
+    oggPage({ serial: 7, sequence: 0, granule: 0, flags: 2, packets: [head] }),
+    oggPage({ serial: 7, sequence: 1, granule: 0, flags: 0, packets: [tags] }),
+  ];
+  for (let first = 0; first < count; first += PACKETS_PER_PAGE) {
+    const end = Math.min(count, first + PACKETS_PER_PAGE);
+    const packets = Array.from({ length: end - first }, (_, index) => opusPacket(first + index, packetBytes));
+    const granule = PRE_SKIP_SAMPLES + end * FRAME_SAMPLES;
+    pages.push(oggPage({ serial: 7, sequence: pages.length, granule, flags: end === count ? 4 : 0, packets }));
+  }
+  return Buffer.concat(pages);
+}
+
+/** The numbers of packets that were heard. */
+export function packetNumbers(frames: readonly { readonly opus: Uint8Array }[]): number[] {
+  return frames.map(({ opus }) => opusPacketNumber(opus));
+}
+
+/** first, first + 1, … up to and without `end`. */
+export function numbersFrom(first: number, end: number): number[] {
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+}

@@ -1,0 +1,149 @@
+// A whole node that plays from a web server whose every answer a test can choose, to listeners in as many guilds as it
+// likes. For the scenarios about upstream media.
+
+import type { HeardFrame } from "../../lab/discord/listener.ts";
+import type { Answer } from "../../lab/media-server/answer-plan.ts";
+import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
+import type { Bot, NodeMessage } from "../../lab/stage/bot.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
+import { packetNumbers } from "./counted-song.ts";
+import { startStage } from "./start-stage.ts";
+
+/** @param nth how many requests for this path came since the script was set */
+type Script = (nth: number, request: LoggedRequest) => Answer | undefined;
+/** By path without leading slash. */
+type Scripts = Map<string, { readonly script: Script; count: number }>;
+
+export interface UpstreamStageOptions {
+  readonly config?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, Uint8Array | string>>;
+  readonly root?: string;
+}
+
+export class UpstreamStage {
+  readonly stage: Stage;
+  readonly bot: Bot;
+  readonly #scripts: Scripts;
+  #guildCount = 0;
+
+  private constructor(parts: { stage: Stage; bot: Bot; scripts: Scripts }) {
+    this.stage = parts.stage;
+    this.bot = parts.bot;
+    this.#scripts = parts.scripts;
+  }
+
+  static async start({ config = {}, files = {}, root }: UpstreamStageOptions): Promise<UpstreamStage> {
+    const scripts: Scripts = new Map();
+    const script = (request: LoggedRequest): Answer | undefined => {
+      const entry = scripts.get(request.path.slice(1));
+      return entry?.script(entry.count++, request);
+    };
+    const stage = await startStage({ config, media: { files, script, ...(root === undefined ? {} : { root }) } });
+    return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
+  }
+
+  /** Address of a path of the web server. */
+  url(path: string): string {
+    return `${this.stage.media.url}/${path}`;
+  }
+
+  /** From now on this path (with its query) answers so; what the script leaves undefined is answered by the path. */
+  answer(path: string, script: Script): void {
+    this.#scripts.set(path, { script, count: 0 });
+  }
+
+  requests(path: string): LoggedRequest[] {
+    return this.stage.media.requests.filter((request) => request.path === `/${path}`);
+  }
+
+  /** Loads a path as it is served by now; the encoded track. */
+  load(path: string): Promise<string> {
+    return this.bot.loadEncoded(this.url(path));
+  }
+
+  /** A guild of its own with the bot in voice. */
+  async enterGuild(): Promise<Guild> {
+    const guildId = String(++this.#guildCount);
+    await this.stage.joinVoice(this.bot, { guildId, daveVersion: 0 });
+    return new Guild(this, guildId);
+  }
+
+  close(): Promise<void> {
+    return this.stage.close();
+  }
+}
+
+/** What one guild's client is told and its listener hears. */
+export class Guild {
+  readonly guildId: string;
+  readonly #upstream: UpstreamStage;
+
+  constructor(upstream: UpstreamStage, guildId: string) {
+    this.#upstream = upstream;
+    this.guildId = guildId;
+  }
+
+  async play(encoded: string, update: object = {}): Promise<void> {
+    await this.update({ track: { encoded }, ...update });
+  }
+
+  async update(update: object): Promise<void> {
+    await this.#upstream.bot.update(this.guildId, update);
+  }
+
+  /** Everything that arrived, silence frames too. */
+  get frames(): readonly HeardFrame[] {
+    return this.#upstream.stage.discord.channel(`${this.guildId}7`).listener.heard;
+  }
+
+  /** Sound, without silence frames. */
+  get sound(): readonly HeardFrame[] {
+    return this.frames.filter((frame) => !frame.isSilence);
+  }
+
+  /** Numbers of the packets heard of a counted song. */
+  get numbers(): number[] {
+    return packetNumbers(this.sound);
+  }
+
+  /** Types of the events so far, in order. */
+  get eventTypes(): (string | undefined)[] {
+    return this.#upstream.bot.messages
+      .filter(({ op, guildId }) => op === "event" && guildId === this.guildId)
+      .map(({ type }) => type);
+  }
+
+  hears(soundFrames: number): Promise<void> {
+    const { discord } = this.#upstream.stage;
+    return discord.until(() => this.sound.length >= soundFrames, `${soundFrames} frames of sound`, 20_000);
+  }
+
+  /** The first event of this type. */
+  event(type: string, timeoutMs = 20_000): Promise<NodeMessage> {
+    const isIt = (message: NodeMessage): boolean => message.type === type && message.guildId === this.guildId;
+    return this.#upstream.bot.until(isIt, `${type} in ${this.guildId}`, timeoutMs);
+  }
+
+  /** Waits for the end of the track; its reason. */
+  async ended(timeoutMs?: number): Promise<unknown> {
+    return (await this.event("TrackEndEvent", timeoutMs)).reason;
+  }
+
+  /** Waits for the exception; it must tell neither secrets nor places on this machine. */
+  async exception(timeoutMs?: number): Promise<ExceptionView> {
+    const { exception } = await this.event("TrackExceptionEvent", timeoutMs);
+    return exception as ExceptionView; // protocol-v4.md section 3.5
+  }
+}
+
+export interface ExceptionView {
+  readonly message: string;
+  readonly severity: string;
+  readonly cause: string;
+  readonly causeStackTrace: string;
+}
+
+/** Parts of an error object that no client should read: absolute paths of files. */
+export function pathsIn(error: ExceptionView): string[] {
+  return JSON.stringify(error).match(/(file:\/\/|\/(home|root|tmp|usr|work|var|Users|etc)\/)[^\s"\\]*/g) ?? [];
+}
