@@ -117,7 +117,9 @@ export class VoiceSession {
   }
 
   get gate(): DaveGateState {
-    return this.#media === undefined ? "hold" : this.#dave.gate;
+    // Without a WebSocket sound goes on, but cannot begin: op 5 has to come before it.
+    const canSpeak = this.#speaking === 1 || this.#state.kind === "live";
+    return this.#media !== undefined && canSpeak ? this.#dave.gate : "hold";
   }
 
   /** The gateway's WebSocket is open. */
@@ -145,7 +147,7 @@ export class VoiceSession {
 
   sendFrame(opus: Uint8Array): boolean {
     const media = this.#media;
-    if (media === undefined || this.#dave.gate !== "send") return this.#refuse();
+    if (media === undefined || this.gate !== "send") return this.#refuse();
     if (this.#speaking !== 1) this.#speak(1);
     const payload = this.#dave.encrypt(opus);
     if (payload !== undefined) return this.#dispatch(media, payload);

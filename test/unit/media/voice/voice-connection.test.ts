@@ -310,6 +310,7 @@ describe("heartbeat", () => {
 
   test("two intervals without an answer end the connection, and it is resumed", async () => {
     const { gateway, clock, states, connection } = await goLive();
+    connection.sendFrame(OPUS);
     const { silentOn } = { silentOn: [3] };
     Object.assign(gateway.options, { silentOn });
     clock.advance(5000);
@@ -360,6 +361,18 @@ describe("losing the connection", () => {
     await until(() => gateway.rtpPackets.length === 3);
     expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8, 9]);
     expect(closes).toEqual([]);
+  });
+
+  test("sound does not begin while Discord cannot be told of it", async () => {
+    const { gateway, clock, connection, states } = await goLive();
+    gateway.last.socket.terminate();
+    await until(() => states.at(-1)?.isConnected === false);
+    expect([connection.gate, states.at(-1)?.isReady, connection.sendFrame(OPUS)]).toEqual(["hold", false, false]);
+    clock.advance(250);
+    await until(() => connection.gate === "send");
+    expect([states.at(-1)?.isReady, connection.sendFrame(OPUS)]).toEqual([true, true]);
+    await until(() => gateway.last.all(5).length === 2);
+    expect(gateway.last.all(5)).toMatchObject([{ speaking: 0 }, { speaking: 1 }]);
   });
 
   test("Ready instead of Resumed begins a new session", async () => {
