@@ -11,6 +11,8 @@ import { areSameCredentials, connectionOf, type OpeningResult, type VoiceState, 
 
 /** The worker itself bounds how long it tries; this is for one that never says. */
 const OPENING_MS_MAX = 120_000;
+/** The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come. */
+const ANSWER_MS_MAX = 250;
 /** The WebSocket close code for a connection that ended without one. */
 const ABNORMAL_CLOSURE = 1006;
 const NORMAL_CLOSURE = 1000;
@@ -54,7 +56,7 @@ export class PlayerVoice {
     if (!(isSame && this.#state.kind === "connecting")) this.#replace(credentials, handle);
     if (this.#state.kind !== "connecting") return;
     this.#isAwaited = true;
-    const result = await this.#atMost(this.#state.opening, this.#options.connectTimeoutMs);
+    const result = await this.#atMost(this.#state.opening, this.#options.connectTimeoutMs + ANSWER_MS_MAX);
     this.#isAwaited = false;
     if (result?.kind === "failed") {
       throw new NodeError("voice-connect-failed", FAILURE_MESSAGE, { cause: result.error });

@@ -480,10 +480,10 @@ describe("voice", () => {
     expect(heard()).toEqual([]);
   });
 
-  test("an update that has waited 5 s for voice is answered, the rest of it applied", async () => {
+  test("an update that has waited 5 s and a moment for voice is answered, the rest of it applied", async () => {
     const connected = update({ voice: CREDENTIALS, volume: 5 });
     await settle();
-    clock.advance(5000);
+    clock.advance(5250);
     await connected;
     expect(player.toJson()).toMatchObject({ volume: 5, voice: CREDENTIALS, state: { connected: false, ping: -1 } });
     await workers.reply("connectVoice", { isConnected: true });
@@ -493,7 +493,7 @@ describe("voice", () => {
   test("a connection that fails after the answer is told of by an event", async () => {
     const connected = update({ voice: CREDENTIALS });
     await settle();
-    clock.advance(5000);
+    clock.advance(5250);
     await connected;
     await workers.replyError("connectVoice", BROKEN);
     expect(heard()).toEqual(['WebSocketClosed 1006 "Failed to connect to voice server" by remote', "update 0 away -1"]);
@@ -509,7 +509,7 @@ describe("voice", () => {
   test("the same values while connecting wait for the same connection", async () => {
     const first = update({ voice: CREDENTIALS });
     await settle();
-    clock.advance(5000);
+    clock.advance(5250);
     await first;
     const second = update({ voice: CREDENTIALS });
     await settle();
