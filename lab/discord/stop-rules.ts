@@ -67,9 +67,11 @@ export class StopRules {
   onSpeaking(speaking: number, nowMs: number): void {
     this.#judgeGap(nowMs);
     this.#judgeUnfinishedStop(nowMs);
+    const wasSpeaking = this.#speaking !== 0;
     this.#speaking = speaking;
     if (speaking === 0) {
-      if (this.#isInSound) this.#unfinishedStopMs = nowMs;
+      // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it.
+      if (this.#isInSound && wasSpeaking) this.#unfinishedStopMs = nowMs;
       return;
     }
     if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();

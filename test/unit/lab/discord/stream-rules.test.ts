@@ -44,6 +44,15 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
+  test("a first op 5 zero that the sound overtakes ends nothing", () => {
+    const { rules, reported } = newRules();
+    rules.onFrame(false, 0);
+    rules.onSpeaking(0, 1);
+    rules.onSpeaking(1, 2);
+    feed(rules, { count: 10, fromMs: 20 });
+    expect(reported).toEqual([]);
+  });
+
   test("op 5 later than that, or never, is reported once", () => {
     const late = newRules();
     late.rules.onFrame(false, 0);
