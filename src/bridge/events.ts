@@ -2,6 +2,7 @@
 
 import type { LogFields, LogLevel } from "../log.ts";
 import type { PlayerId, SeekId, TrackId, VoiceId } from "./commands.ts";
+import type { PositionBatch } from "./position-batch.ts";
 import type { WireError } from "./wire-error.ts";
 
 /**
@@ -92,6 +93,6 @@ export type WorkerEvent =
       readonly reason: string;
       readonly isByRemote: boolean;
     }
-  | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: readonly PositionReport[] }
+  | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: PositionBatch }
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

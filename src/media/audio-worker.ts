@@ -5,6 +5,7 @@ import type { WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId, WorkerCommand } from "../bridge/commands.ts";
 import type { FrameMinute, PositionReport, WorkerEvent } from "../bridge/events.ts";
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
+import { packPositions } from "../bridge/position-batch.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
@@ -178,7 +179,7 @@ export class AudioWorker {
       latenessMsP99: tick.latenessMsP99,
       latenessMsMax: tick.latenessMsMax,
     };
-    this.#options.send({ type: "counters", worker, positions });
+    this.#options.send({ type: "counters", worker, positions: packPositions(positions, epochMs) });
     if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
   }
 }

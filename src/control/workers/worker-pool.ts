@@ -4,6 +4,7 @@
 import type { UnnumberedRequest, WorkerReplies } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
+import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -151,7 +152,9 @@ export class WorkerPool {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
       slot.newTenantCount = 0;
-      for (const report of event.positions) this.#toTenant(slot, report.playerId, { type: "position", report });
+      for (const report of unpackPositions(event.positions)) {
+        this.#toTenant(slot, report.playerId, { type: "position", report });
+      }
     } else if (event.type === "frameMinutes") {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {

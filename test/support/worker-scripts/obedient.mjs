@@ -56,7 +56,7 @@ function sendCounters() {
     latenessMsP99: 0,
     latenessMsMax: 0,
   };
-  parentPort.postMessage({ type: "counters", worker, positions: [] });
+  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] } });
 }
 
 function sendPosition(playerId) {
