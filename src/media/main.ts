@@ -19,6 +19,7 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const channel = new EventChannel(port, (command) => worker.execute(command));
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = new OutboundGuard(settings.networkAllow);
+  const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {
     whenClient ??= import("./input/http-client.ts").then(
@@ -39,6 +40,7 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
       return HlsDemuxer.open(url, { client: await loadClient(), clock, logger, signal, openSegment: openDemuxer });
     },
     openDemuxer,
+    onProbed: (stream) => codecs.warmUp(stream),
     clock,
     readAheadMs: settings.readAheadMs,
   });
@@ -47,7 +49,7 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     logger,
     open: (input, signal) => opener.open(input, signal),
     probe: (input) => opener.probe(input),
-    codecs: new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps }),
+    codecs,
     createVoice: async (listener, ids) => {
       const { VoiceConnection } = await import("./voice/voice-connection.ts");
       return new VoiceConnection({

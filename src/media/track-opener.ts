@@ -4,7 +4,7 @@
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Demuxer } from "./demux/demuxer.ts";
+import type { AudioStream, Demuxer } from "./demux/demuxer.ts";
 import type { ContainerHints } from "./demux/open-demuxer.ts";
 import type { ByteSource } from "./input/byte-source.ts";
 import type { OpenedInput } from "./input/open-input.ts";
@@ -25,6 +25,8 @@ export interface TrackOpenerOptions {
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<Playlist | undefined>;
   readonly openHls: (url: URL, signal: AbortSignal) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints) => Promise<Demuxer>;
+  /** Told what a look has found: it will probably be played soon. */
+  readonly onProbed: (stream: AudioStream) => void;
   readonly clock: Clock;
   /** Compressed sound to read ahead, where the bit rate is known. */
   readonly readAheadMs: number;
@@ -61,6 +63,7 @@ export class TrackOpener {
       const found = await this.#open(input, { signal: abort.signal, isLengthWanted: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
       const result = describe(input, found.demuxer, found.opened);
+      this.#options.onProbed(found.demuxer.stream);
       found.demuxer.close();
       return result;
     } catch (error) {
