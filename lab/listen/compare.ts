@@ -40,28 +40,49 @@ export function align(
   return { delaySamples: best + fraction, correlation: Math.min(1, peak / norm) };
 }
 
+export interface Fit {
+  readonly delaySamples: number;
+  readonly signalToNoiseDb: number;
+}
+
 /**
  * Signal-to-noise of `heard` against `reference` in dB after alignment and level fit, over the part both cover. -Infinity
  * when they have nothing in common; about 140 is the most this can measure.
  */
 export function signalToNoiseDb(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): number {
+  return bestFit(reference, heard, options)?.signalToNoiseDb ?? Number.NEGATIVE_INFINITY;
+}
+
+/** The delay (as in `Alignment`, but to a thousandth of a sample) at which least is left over, and how little that is. */
+export function bestFit(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): Fit | undefined {
   const alignment = align(reference, heard, options);
-  if (alignment === undefined) return Number.NEGATIVE_INFINITY;
+  if (alignment === undefined) return undefined;
+  const whole = Math.round(alignment.delaySamples);
+  let best = { delaySamples: whole, signalToNoiseDb: ratioAtDelayDb(reference, heard, whole) };
   // The parabola is not exact: try nearby fractions and keep the best.
-  let best = Number.NEGATIVE_INFINITY;
   let centre = alignment.delaySamples;
   for (let step = 0.1; step > 0.0005; step /= 3) {
-    let bestDelay = centre;
-    for (let delay = centre - 4 * step; delay <= centre + 4 * step; delay += step) {
+    const from = centre;
+    for (let delay = from - 4 * step; delay <= from + 4 * step; delay += step) {
       const ratio = ratioAtDelayDb(reference, heard, delay);
-      if (ratio <= best) continue;
-      best = ratio;
-      bestDelay = delay;
+      if (ratio <= best.signalToNoiseDb) continue;
+      best = { delaySamples: delay, signalToNoiseDb: ratio };
+      centre = delay;
     }
-    centre = bestDelay;
   }
-  const whole = ratioAtDelayDb(reference, heard, Math.round(alignment.delaySamples));
-  return Math.max(best, whole);
+  return best.signalToNoiseDb === Number.NEGATIVE_INFINITY ? undefined : best;
+}
+
+/** `samples` as they are `delaySamples` (with fractions) later, `length` of them; silence where there is nothing. */
+export function shiftBy(samples: Float32Array, delaySamples: number, length: number): Float32Array {
+  const whole = Math.floor(delaySamples);
+  const taps = fractionTaps(delaySamples - whole);
+  return Float32Array.from({ length }, (_, position) => {
+    let value = 0;
+    for (let tap = 0; tap < taps.length; tap++)
+      value += taps[tap]! * (samples[position - whole + tap - SHIFT_TAPS] ?? 0);
+    return value;
+  });
 }
 
 /** Effective level in dB relative to a full-scale square wave (a full-scale sine is -3.01). */

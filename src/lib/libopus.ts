@@ -38,6 +38,7 @@ const OPUS_SET_COMPLEXITY = 4010;
 const OPUS_SET_SIGNAL = 4024;
 const OPUS_SIGNAL_MUSIC = 3002;
 const OPUS_SET_GAIN = 4034;
+const OPUS_SET_PREDICTION_DISABLED = 4042;
 
 export class Libopus {
   readonly module: LibopusModule;
@@ -69,6 +70,11 @@ export class Libopus {
     if (results.every((result) => result === 0)) return encoder;
     module._oc_destroy_encoder(encoder);
     throw new Error(`libopus refused complexity ${options.complexity} or bitrate ${options.bitrateBps}`);
+  }
+
+  /** False: packets lean on nothing before them, until it is true again (as in a new encoder). */
+  setPrediction(encoder: number, { isOn }: { readonly isOn: boolean }): void {
+    this.module._oc_encoder_ctl(encoder, OPUS_SET_PREDICTION_DISABLED, isOn ? 0 : 1);
   }
 
   /** A new decoder to 48 kHz (about 27 kB). `gainQ8` is the output gain of OpusHead, 1/256 dB. */

@@ -137,6 +137,11 @@ export class Pipeline {
     return frame;
   }
 
+  /** Listeners got silence frames in between: what is encoded next must not lean on the sound before them. */
+  onSilenceSent(): void {
+    this.#encoder?.makeNextIndependent();
+  }
+
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -334,6 +334,7 @@ export class AudioPlayer implements Tickable {
   #sendSilenceFrame(deadlineMs: number): void {
     if (this.#silenceFramesLeft === 0) return;
     this.#silenceFramesLeft -= 1;
+    this.#track?.pipeline.onSilenceSent();
     if (this.#gate === "send") {
       this.#skipGapBefore(deadlineMs);
       this.#voice?.sendSilence();

@@ -273,6 +273,7 @@ export class Transcoder {
     const newRight = this.#right.subarray(PRIMING_SAMPLES);
     this.#options.chain.process(newLeft, newRight, ENCODER_DELAY_SAMPLES);
     this.#options.encoder.encode(this.#left, this.#right);
+    this.#options.encoder.makeNextIndependent();
   }
 
   #readFrame(lengthSamples: number): void {

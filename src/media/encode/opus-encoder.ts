@@ -26,6 +26,7 @@ export class OpusFrameEncoder {
   #turn: 0 | 1 = 0;
   #encoder: number;
   #isFresh = true;
+  #isNextIndependent = false;
 
   constructor(opus: Libopus, options: OpusEncoderOptions) {
     this.#opus = opus;
@@ -42,6 +43,23 @@ export class OpusFrameEncoder {
    * the next call of `encode` and is overwritten by the one after that.
    */
   encode(left: Float32Array, right: Float32Array): Uint8Array {
+    const isIndependent = this.#isNextIndependent;
+    this.#isNextIndependent = false;
+    if (isIndependent) this.#opus.setPrediction(this.#encoder, { isOn: false });
+    const packet = this.#encode(left, right);
+    if (isIndependent) this.#opus.setPrediction(this.#encoder, { isOn: true });
+    return packet;
+  }
+
+  /**
+   * The next packet will not lean on those before it, for listeners who did not get them: their loudness per band is coded
+   * as the change since the packet before, and would be wrong for 100 ms.
+   */
+  makeNextIndependent(): void {
+    this.#isNextIndependent = true;
+  }
+
+  #encode(left: Float32Array, right: Float32Array): Uint8Array {
     const { module, pcmPointer, packetPointer } = this.#opus;
     const pcm = module.HEAPF32;
     for (let sample = 0, to = pcmPointer >> 2; sample < OPUS_FRAME_SAMPLES; sample++, to += 2) {
@@ -71,6 +89,7 @@ export class OpusFrameEncoder {
     this.#opus.module._oc_destroy_encoder(this.#encoder);
     this.#encoder = this.#opus.createEncoder(this.#options);
     this.#isFresh = true;
+    this.#isNextIndependent = false;
   }
 
   /** Frees the encoder. May be called more than once; `encode` must not be called afterwards. */

@@ -1,5 +1,6 @@
 import { createDecoder } from "libopus-wasm";
 import { expect, test } from "vitest";
+import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
 import {
   OPUS_LOOKAHEAD_SAMPLES,
@@ -65,6 +66,21 @@ test("reset starts a new stream: the same sound gives the same packets", async (
   expect(encodeAll(encoder)).toEqual(before);
   encoder.close();
   encoder.close();
+});
+
+test("who joins at an independent packet hears its sound at full level at once, and only there", async () => {
+  const levels: number[] = [];
+  for (const isIndependent of [true, false]) {
+    const encoder = await OpusFrameEncoder.create(OPTIONS);
+    const before = encodeAll(encoder);
+    if (isIndependent) encoder.makeNextIndependent();
+    const { left } = await decodeHeard(encodeAll(encoder));
+    levels.push(fitTone(left.subarray(480, 960), 440, 48_000).amplitude);
+    expect(before).toHaveLength(50);
+    encoder.close();
+  }
+  expect(levels[0]).toBeCloseTo(0.5, 1);
+  expect(levels[1]).toBeLessThan(0.4);
 });
 
 test("sound that is no number does not spoil what follows", async () => {
