@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
 import { MemoryByteSource } from "./memory-byte-source.ts";
 
-/** Folder of the songs, for a media server's `root`. */
+/** Folder of the songs, for a media server's `root`. The chord repeats itself, packet for packet, every two seconds. */
 export const SONGS = new URL("../fixtures/media/", import.meta.url);
 export const FRAME_MS = 20;
 

@@ -1,0 +1,60 @@
+// What every client library is taken through: plays, pauses, resumes, seeks and changes the volume, while somebody listens.
+
+import { expect } from "vitest";
+import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";
+import { FRAME_MS, packetText } from "./song.ts";
+
+/** The library's own calls. */
+export interface ClientControls {
+  play(): Promise<unknown>;
+  pause(): Promise<unknown>;
+  resume(): Promise<unknown>;
+  seek(positionMs: number): Promise<unknown>;
+  setVolume(volume: number): Promise<unknown>;
+}
+
+export interface WalkOptions {
+  readonly discord: FakeDiscord;
+  readonly guildId: string;
+  readonly channelId: string;
+  /** Packets of the song that `play` plays, 6 s of it. */
+  readonly song: readonly string[];
+}
+
+const HEARD_TIMEOUT_MS = 20_000;
+const SEEK_MS = 4500;
+
+/** Leaves the song playing at volume 100, close to its end. */
+export async function walk(
+  controls: ClientControls,
+  { discord, guildId, channelId, song }: WalkOptions,
+): Promise<void> {
+  const { listener } = discord.channel(channelId);
+  const heard = () => listener.heardSound.map(({ opus }) => packetText(opus));
+  const more = (count: number) => {
+    const enough = heard().length + count;
+    return discord.until(() => listener.heardSound.length >= enough, `${enough} frames`, HEARD_TIMEOUT_MS);
+  };
+
+  await controls.play();
+  await more(25);
+  await controls.pause();
+  await discord.until(() => discord.session(guildId).speaking === 0, "the end of sound");
+  const beforePause = heard().length;
+  expect(listener.heard.slice(-5).every(({ isSilence }) => isSilence)).toBe(true);
+  await controls.resume();
+  await more(25);
+  expect(heard()).toEqual(song.slice(0, heard().length));
+  expect(heard().length).toBeGreaterThan(beforePause);
+
+  await controls.seek(SEEK_MS);
+  const jump = () => heard().findIndex((packet, index) => packet !== song[index]);
+  await discord.until(() => jump() >= 0 && heard().length >= jump() + 10, "sound behind the seek");
+  const behindSeek = heard().slice(jump());
+  expect(behindSeek).toEqual(song.slice(SEEK_MS / FRAME_MS, SEEK_MS / FRAME_MS + behindSeek.length));
+
+  await controls.setVolume(50);
+  await discord.until(() => !song.includes(heard().at(-1) ?? ""), "sound that was changed");
+  await controls.setVolume(100);
+  await discord.until(() => song.includes(heard().at(-1) ?? ""), "sound as it came");
+}
