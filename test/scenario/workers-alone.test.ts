@@ -1,0 +1,83 @@
+// The only audio worker dies: all players go on as they were on the next one, and clients are told nothing but updates.
+
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Stage } from "../../lab/stage/stage.ts";
+import { MusicCall } from "../support/music-call.ts";
+import { packetsOf, placesIn, SONGS } from "../support/song.ts";
+
+const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
+const DEADLY_END_TIME = 600_001;
+/** A worker starts within this, also on a machine that has other things to do. */
+const GAP_MS_MAX = 5000;
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await Stage.start({
+    media: { root: SONGS.pathname },
+    mediaEntry: FRAGILE_AUDIO,
+    config: { TONEARM_WORKERS_COUNT: "1", LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
+  });
+});
+afterEach(() => stage.close());
+
+function largestGapMs(call: MusicCall): number {
+  const arrivalsMs = call.sound.map(({ arrivalMs }) => arrivalMs);
+  return Math.max(...arrivalsMs.slice(1).map((arrivalMs, index) => arrivalMs - (arrivalsMs[index] ?? 0)));
+}
+
+it("passed through, changed, paused and idle players are as they were", async () => {
+  const [passed, changed, paused, idle] = await Promise.all([
+    MusicCall.join(stage),
+    MusicCall.join(stage, { daveVersion: 0 }),
+    MusicCall.join(stage),
+    MusicCall.join(stage),
+  ]);
+  await passed.play("chord.webm");
+  await changed.play("chord.mp3", { volume: 50 });
+  await paused.play("chord.webm", { paused: true, position: 3000, volume: 80 });
+  await Promise.all([passed.hearMore(50), changed.hearMore(50)]);
+
+  await idle.play("chord.webm", { paused: true });
+  await idle.update({ track: { encoded: null } });
+  void passed.update({ endTime: DEADLY_END_TIME });
+
+  for (const call of [passed, changed]) {
+    expect(await call.ended()).toMatchObject({ reason: "finished" });
+    expect(largestGapMs(call)).toBeLessThan(GAP_MS_MAX);
+  }
+  const song = await packetsOf("chord.webm");
+  const jumps = placesIn(song, passed.heardBy()).flatMap((place, index, places) => place - (places[index - 1] ?? -1));
+  expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1);
+  expect(passed.heardBy().at(-1)).toBe(song.at(-1));
+  // At most a second twice or not at all.
+  expect(Math.abs(changed.sound.length - 300)).toBeLessThanOrEqual(50);
+  expect(await changed.player()).toMatchObject({ volume: 50, state: { connected: true } });
+
+  expect(await paused.player()).toMatchObject({ paused: true, volume: 80, state: { position: 3000, connected: true } });
+  expect(paused.sound).toEqual([]);
+  await paused.update({ paused: false });
+  expect(await paused.ended()).toMatchObject({ reason: "finished" });
+  expect(paused.sound.length).toBeGreaterThanOrEqual(149);
+
+  for (const call of [passed, changed, paused]) {
+    expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
+  }
+  await idle.play("chord.webm");
+  await idle.hearMore(5);
+  stage.discord.assertClean();
+});
+
+it("a position never goes back by more than a second, and updates go on meanwhile", async () => {
+  const call = await MusicCall.join(stage);
+  await call.play("chord.webm");
+  await call.hearMore(75);
+  void call.update({ endTime: DEADLY_END_TIME });
+  await call.ended();
+  const positions = call.bot.messages
+    .filter(({ op }) => op === "playerUpdate")
+    .map(({ state }) => (state as { position: number }).position);
+  const steps = positions.slice(1, -1).map((position, index) => position - (positions[index] ?? 0));
+  expect(Math.min(...steps)).toBeGreaterThanOrEqual(-1000);
+  expect(positions.length).toBeGreaterThanOrEqual(6);
+});
