@@ -1,14 +1,19 @@
 // The heartbeat of an audio worker: one timer serves all its players, every 20 ms each, and is the only place that knows
-// the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run. Players are
-// spread over ten phases of 2 ms, so packets leave evenly. Deadlines are absolute: each is 20 ms after the one before it,
-// never after "now". Audio thread; nothing here awaits or allocates per tick.
+// the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run. Many players
+// are spread over up to five phases of 4 ms, so that packets leave evenly; few share one, as each waking of the thread
+// costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never after "now".
+// Audio thread; nothing here awaits or allocates per tick.
 
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Histogram } from "../lib/histogram.ts";
 
 export const FRAME_MS = 20;
-const PHASE_COUNT = 10;
-const PHASE_MS = FRAME_MS / PHASE_COUNT;
+/** Offsets of the phases within the 20 ms, in the order in which they are taken into use. */
+const PHASE_OFFSETS_MS = [0, 12, 4, 16, 8] as const;
+/** A further phase is used when those in use have this many players each (25 sends take about 0.3 ms). */
+const PLAYERS_PER_PHASE = 25;
+/** Time left to prepare the first frame of a player that joins. */
+const FIRST_FRAME_MS = 2;
 /**
  * How many frames behind its deadline a phase may be and still send them all, back to back. Beyond that (60 ms) the
  * schedule is moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
@@ -28,6 +33,7 @@ export interface Tickable {
 }
 
 interface Phase {
+  readonly offsetMs: number;
   readonly members: Tickable[];
   deadlineMs: number;
 }
@@ -56,7 +62,7 @@ export class TickLoop {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#reportedAtMs = clock.now();
-    this.#phases = Array.from({ length: PHASE_COUNT }, () => ({ members: [], deadlineMs: 0 }));
+    this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, members: [], deadlineMs: 0 }));
   }
 
   /** Starts serving a player: `prepare` at once, then `send` at the next deadline of the emptiest phase. */
@@ -169,11 +175,13 @@ export class TickLoop {
     return earliest;
   }
 
-  /** The phase with the fewest players; of equals the one whose deadline comes first, for a quick start. */
+  /** Of the phases in use the one with the fewest players; of equals the one whose deadline comes first. */
   #emptiestPhase(): Phase {
+    const wantedCount = Math.ceil((this.#phaseOf.size + 1) / PLAYERS_PER_PHASE);
+    const usable = this.#phases.slice(0, wantedCount);
     let best = this.#phases[0]!;
     let bestDeadlineMs = Number.POSITIVE_INFINITY;
-    for (const phase of this.#phases) {
+    for (const phase of usable) {
       const deadlineMs = phase.members.length === 0 ? this.#nextDeadlineOf(phase) : phase.deadlineMs;
       const isEmptier = phase.members.length < best.members.length;
       const isSooner = phase.members.length === best.members.length && deadlineMs < bestDeadlineMs;
@@ -185,10 +193,9 @@ export class TickLoop {
     return best;
   }
 
-  /** The next moment on the phase's own 20 ms grid that leaves a few milliseconds to prepare a frame. */
+  /** The next moment on the phase's own 20 ms grid that leaves time to prepare a frame. */
   #nextDeadlineOf(phase: Phase): number {
-    const offsetMs = this.#phases.indexOf(phase) * PHASE_MS;
-    const earliestMs = this.#clock.now() + PHASE_MS;
-    return Math.ceil((earliestMs - offsetMs) / FRAME_MS) * FRAME_MS + offsetMs;
+    const earliestMs = this.#clock.now() + FIRST_FRAME_MS;
+    return Math.ceil((earliestMs - phase.offsetMs) / FRAME_MS) * FRAME_MS + phase.offsetMs;
   }
 }
