@@ -8,8 +8,11 @@ import { generalRoutes } from "./general-routes.ts";
 import { createRestServer } from "./rest-server.ts";
 import { routePlannerRoutes } from "./route-planner-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
+import { V4_PROTOCOL, WEB_SOCKET_PATH } from "./socket-protocol.ts";
 import { routeUpgrades } from "./upgrade-requests.ts";
-import { WEB_SOCKET_PATH, WebSocketEndpoint } from "./web-socket-endpoint.ts";
+import { v3Routes } from "./v3/routes.ts";
+import { createV3Protocol } from "./v3/socket-protocol.ts";
+import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
 export interface ApiOptions extends ApiContext {
   readonly password: string;
@@ -21,7 +24,8 @@ export class Api {
 
   constructor(options: ApiOptions) {
     const checkPassword = createPasswordCheck(options.password);
-    const endpoint = new WebSocketEndpoint({ ...options, checkPassword });
+    const protocols = [V4_PROTOCOL, createV3Protocol(options)];
+    const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
     this.#app = createRestServer({
       context: options,
@@ -30,6 +34,7 @@ export class Api {
         ...generalRoutes(options),
         ...sessionRoutes(options),
         ...routePlannerRoutes(),
+        ...v3Routes(options),
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,
@@ -39,7 +44,7 @@ export class Api {
         },
       ],
     });
-    routeUpgrades(this.#app.server, (...upgrade) => endpoint.upgrade(...upgrade));
+    routeUpgrades(this.#app.server, endpoint);
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */

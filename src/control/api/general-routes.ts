@@ -1,24 +1,24 @@
 // Routes about the node itself and about tracks (protocol-v4.md sections 2.1, 2.3 and 2.4). Main thread.
 
-import { loadResultToJson } from "../sources/load-result.ts";
-import { decodeTrack, trackToJson } from "../sources/track.ts";
+import { type LoadResultJson, loadResultToJson } from "../sources/load-result.ts";
+import { decodeTrack, type TrackJson, trackToJson } from "../sources/track.ts";
 import { preferred } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { PROTOCOL_VERSION } from "./info-json.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
-import type { RestAnswer, RestRequest, RestRoute } from "./rest-server.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
 
 const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 
 export function generalRoutes(context: ApiContext): readonly RestRoute[] {
   return [
     { method: "GET", path: "/version", isOpen: true, handle: answerVersion },
-    { method: "GET", path: "/v4/info", handle: () => ({ kind: "json", value: context.readInfo() }) },
-    { method: "GET", path: "/v4/stats", handle: () => ({ kind: "json", value: context.sessions.stats() }) },
-    { method: "GET", path: "/v4/loadtracks", handle: (request) => answerLoadTracks(context, request) },
-    { method: "GET", path: "/v4/decodetrack", handle: answerDecodeTrack },
-    { method: "POST", path: "/v4/decodetracks", handle: answerDecodeTracks },
+    { method: "GET", path: "/v4/info", handle: () => json(context.readInfo()) },
+    { method: "GET", path: "/v4/stats", handle: () => json(context.sessions.stats()) },
+    { method: "GET", path: "/v4/loadtracks", handle: async (request) => json(await loadTracks(context, request)) },
+    { method: "GET", path: "/v4/decodetrack", handle: (request) => json(decodeOne(request)) },
+    { method: "POST", path: "/v4/decodetracks", handle: (request) => json(decodeMany(request)) },
     // Where older clients look first: something is here, but not what they speak.
     { method: "GET", path: "/", handle: () => ({ kind: "empty", status: 200 }) },
     { method: "GET", path: "/v3/websocket", handle: () => ({ kind: "empty", status: 200 }) },
@@ -35,20 +35,20 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
   };
 }
 
-async function answerLoadTracks(context: ApiContext, { query }: RestRequest): Promise<RestAnswer> {
+export async function loadTracks(context: ApiContext, { query }: RestRequest): Promise<LoadResultJson> {
   const identifier = query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
-  return { kind: "json", value: loadResultToJson(await context.tracks.load(identifier)) };
+  return loadResultToJson(await context.tracks.load(identifier));
 }
 
-function answerDecodeTrack({ query }: RestRequest): RestAnswer {
+export function decodeOne({ query }: RestRequest): TrackJson {
   const encoded = query.get("encodedTrack") ?? query.get("track");
   if (encoded === undefined) throw new ApiError(400, "No track to decode provided");
-  return { kind: "json", value: trackToJson(decodeTrack(encoded)) };
+  return trackToJson(decodeTrack(encoded));
 }
 
-function answerDecodeTracks(request: RestRequest): RestAnswer {
+export function decodeMany(request: RestRequest): readonly TrackJson[] {
   const encodedTracks = request.body(decodeTracksBody);
   if (encodedTracks.length === 0) throw new ApiError(400, "No tracks to decode provided");
-  return { kind: "json", value: encodedTracks.map((encoded) => trackToJson(decodeTrack(encoded))) };
+  return encodedTracks.map((encoded) => trackToJson(decodeTrack(encoded)));
 }

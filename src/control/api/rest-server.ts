@@ -13,8 +13,6 @@ import { allowForOptions, RouteTable } from "./route-table.ts";
 
 const API_VERSION_HEADER = "Lavalink-Api-Version";
 const API_VERSION = "4";
-/** For answers that are written without the framework. */
-export const API_VERSION_LINE = `${API_VERSION_HEADER}: ${API_VERSION}`;
 
 const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
 /** Longest a client may take to send a request. */
@@ -48,11 +46,17 @@ export type RestAnswer =
   | { readonly kind: "empty"; readonly status: number }
   | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
 
+export function json(value: unknown): RestAnswer {
+  return { kind: "json", value };
+}
+
 export interface RestRoute {
   readonly method: Method;
   readonly path: string;
   /** Open to everyone. Default: behind the password. */
   readonly isOpen?: boolean;
+  /** For `Lavalink-Api-Version`. Default: 4. */
+  readonly apiVersion?: "3";
   handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
 }
 
@@ -92,9 +96,18 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   return app;
 }
 
+/** The header line for answers that are written without the framework. */
+export function apiVersionLine(version = API_VERSION): string {
+  return `${API_VERSION_HEADER}: ${version}`;
+}
+
 /** A whole answer without a body, after which the connection ends. */
-export function bareAnswer(status: string, ...headers: readonly string[]): string {
-  const lines = [`HTTP/1.1 ${status}`, ...headers, API_VERSION_LINE, "Content-Length: 0", "Connection: close"];
+export function bareAnswer(
+  status: string,
+  { headers = [], apiVersion }: { headers?: readonly string[]; apiVersion?: string | undefined } = {},
+): string {
+  const version = apiVersionLine(apiVersion);
+  const lines = [`HTTP/1.1 ${status}`, ...headers, version, "Content-Length: 0", "Connection: close"];
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
@@ -107,6 +120,7 @@ function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOp
     onRequest: async (request, reply) => {
       // The router takes `//` for a segment without letters; there is no such path.
       if (Object.values(restRequest(request).segments).includes("")) return reply.callNotFound();
+      if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
       return undefined;
     },
@@ -198,7 +212,9 @@ function sendFailure(
   if (!(error instanceof ApiError) && body.status >= 500) {
     context.logger.error("a request failed", { method: request.method, path: body.path, error });
   }
-  return sendJson(reply.code(body.status).header(API_VERSION_HEADER, API_VERSION), body);
+  // Requests that the framework refuses do not pass the hook that sets it.
+  if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);
+  return sendJson(reply.code(body.status), body);
 }
 
 /** As bytes, as the texts above: to strings the framework would add a character set, which the published server does not name. */

@@ -4,8 +4,9 @@ import type { Session } from "../sessions/session.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { parsePlayerUpdate } from "./parse-player-update.ts";
-import { playerBody, sessionBody } from "./request-bodies.ts";
-import type { RestAnswer, RestRequest, RestRoute } from "./rest-server.ts";
+import type { PlayerJson } from "./player-json.ts";
+import { type PlayerBody, playerBody, sessionBody } from "./request-bodies.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
 
 const SESSION_PATH = "/v4/sessions/:sessionId";
 const PLAYERS_PATH = `${SESSION_PATH}/players`;
@@ -22,9 +23,13 @@ const SWITCHES: ReadonlyMap<string, boolean> = new Map([
 export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
   return [
     { method: "PATCH", path: SESSION_PATH, handle: (request) => updateSession(context, request) },
-    { method: "GET", path: PLAYERS_PATH, handle: (request) => listPlayers(context, request) },
-    { method: "GET", path: PLAYER_PATH, handle: (request) => getPlayer(context, request) },
-    { method: "PATCH", path: PLAYER_PATH, handle: (request) => updatePlayer(context, request) },
+    { method: "GET", path: PLAYERS_PATH, handle: (request) => json(listPlayers(context, request)) },
+    { method: "GET", path: PLAYER_PATH, handle: (request) => json(getPlayer(context, request)) },
+    {
+      method: "PATCH",
+      path: PLAYER_PATH,
+      handle: async (request) => json(await updatePlayer(context, request, () => request.body(playerBody))),
+    },
     { method: "DELETE", path: PLAYER_PATH, handle: (request) => destroyPlayer(context, request) },
   ];
 }
@@ -33,40 +38,44 @@ function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
   const { resuming, timeout } = request.body(sessionBody);
   const session = findSession(context, request);
   session.configure({ resuming, timeout });
-  return { kind: "json", value: { resuming: session.resuming, timeout: session.timeout } };
+  return json({ resuming: session.resuming, timeout: session.timeout });
 }
 
-function listPlayers(context: ApiContext, request: RestRequest): RestAnswer {
+export function listPlayers(context: ApiContext, request: RestRequest): readonly PlayerJson[] {
   const session = findSession(context, request);
-  return { kind: "json", value: Array.from(session.players.values(), (player) => player.toJson()) };
+  return Array.from(session.players.values(), (player) => player.toJson());
 }
 
-function getPlayer(context: ApiContext, request: RestRequest): RestAnswer {
+export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson {
   const guildId = readGuildId(request);
   const player = findSession(context, request).players.get(guildId);
   if (player === undefined) throw new ApiError(404, "Player not found");
-  return { kind: "json", value: player.toJson() };
+  return player.toJson();
 }
 
-async function updatePlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
+export async function updatePlayer(
+  context: ApiContext,
+  request: RestRequest,
+  readPlayerBody: () => PlayerBody,
+): Promise<PlayerJson> {
   const guildId = readGuildId(request);
   const isReplacing = !readSwitch(request.query.get("noReplace"));
-  const body = request.body(playerBody);
+  const body = readPlayerBody();
   const session = findSession(context, request);
   const update = parsePlayerUpdate(body, context.disabledFilters);
   const player = await session.getOrCreatePlayer(guildId);
   await player.update(update, { isReplacing });
-  return { kind: "json", value: player.toJson() };
+  return player.toJson();
 }
 
-async function destroyPlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
+export async function destroyPlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
   const guildId = readGuildId(request);
   await findSession(context, request).destroyPlayer(guildId);
   return { kind: "empty", status: 204 };
 }
 
 /** Only sessions whose client is connected are there for REST. */
-function findSession({ sessions }: ApiContext, { segments }: RestRequest): Session {
+export function findSession({ sessions }: ApiContext, { segments }: RestRequest): Session {
   const session = sessions.connected(segments.sessionId ?? "");
   if (session === undefined) throw new ApiError(404, "Session not found");
   return session;

@@ -1,4 +1,4 @@
-// The WebSocket end point /v4/websocket: from a client's upgrade request to its session (protocol-v4.md sections 4.1 and
+// The WebSocket end point of every version: from a client's upgrade request to its session (protocol-v4.md sections 4.1 and
 // 4.2). Main thread.
 
 import type { IncomingMessage } from "node:http";
@@ -10,11 +10,10 @@ import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Authorization } from "./authentication.ts";
-import { API_VERSION_LINE, bareAnswer, type RestAnswer } from "./rest-server.ts";
+import { apiVersionLine, bareAnswer, type RestAnswer } from "./rest-server.ts";
+import type { SocketProtocol } from "./socket-protocol.ts";
 
-export const WEB_SOCKET_PATH = "/v4/websocket";
-
-/** Clients have nothing to say; what they say is read and forgotten up to this size, beyond it they are closed (1009). */
+/** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
 /** How long an open socket may take to answer a ping before a client that returns may take its session over. */
 const TAKE_OVER_PING_TIMEOUT_MS = 1500;
@@ -30,6 +29,7 @@ export interface WebSocketEndpointOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly checkPassword: (header: string | undefined) => Authorization;
+  readonly protocols: readonly SocketProtocol[];
 }
 
 /** A handshake that is answered with a status instead of 101. */
@@ -51,13 +51,20 @@ export class WebSocketEndpoint {
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
-    this.#server.on("headers", (headers) => headers.push(API_VERSION_LINE));
     // Wrong version or key: ws leaves the answer to us when somebody listens.
-    this.#server.on("wsClientError", (_error, socket) => refuse(socket, { status: "400 Bad Request" }));
+    this.#server.on("wsClientError", (_error, socket, request) => {
+      refuse(socket, { status: "400 Bad Request" }, this.protocolOf(request)?.version);
+    });
   }
 
-  /** Answers one upgrade request for our path. */
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+  /** The protocol that a request to switch to WebSocket is for, or undefined when its path has none. */
+  protocolOf({ url }: IncomingMessage): SocketProtocol | undefined {
+    const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
+    return this.#options.protocols.find(({ paths }) => paths.includes(path));
+  }
+
+  /** Answers one request to switch to WebSocket. */
+  upgrade(protocol: SocketProtocol, { request, socket, head }: UpgradeRequest): void {
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const onError = (): void => {
       socket.destroy();
@@ -65,13 +72,13 @@ export class WebSocketEndpoint {
     socket.on("error", onError);
     const refusal = this.#check(request);
     if (refusal !== undefined) {
-      refuse(socket, refusal);
+      refuse(socket, refusal, protocol.version);
       return;
     }
-    this.#findResumable(request)
+    this.#findResumable(protocol, request)
       .then((session) => {
         socket.off("error", onError);
-        this.#complete({ request, socket, head, session });
+        this.#complete({ request, socket, head, protocol, session });
       })
       .catch((error: unknown) => {
         this.#options.logger.error("a WebSocket handshake failed", { error });
@@ -90,7 +97,7 @@ export class WebSocketEndpoint {
     for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
-  /** What a request to our path that asks for no upgrade is told. */
+  /** What a request to the path of v4 that asks for no upgrade is told. */
   answerPlainRequest(method: string, headers: IncomingMessage["headers"]): RestAnswer {
     if (this.#options.checkPassword(headers.authorization) !== "granted") return { kind: "empty", status: 401 };
     if (readUserId(headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
@@ -110,9 +117,8 @@ export class WebSocketEndpoint {
    * The session that the client asks for, if it is waiting. One whose socket is still open, of the same user, is asked
    * for a sign of life first: a client that lost its connection often returns before we notice.
    */
-  async #findResumable({ headers }: IncomingMessage): Promise<Session | undefined> {
-    const id = headers["session-id"];
-    const session = typeof id === "string" ? this.#options.sessions.get(id) : undefined;
+  async #findResumable(protocol: SocketProtocol, { headers }: IncomingMessage): Promise<Session | undefined> {
+    const session = protocol.findSession(this.#options.sessions, headers);
     if (session?.isConnected && session.userId === readUserId(headers["user-id"])) {
       const socket = this.#socketOf(session);
       if (socket !== undefined && !(await this.#isAnswering(socket))) {
@@ -147,57 +153,71 @@ export class WebSocketEndpoint {
   }
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
-  #complete({ request, socket, head, session }: Handshake): void {
+  #complete({ request, socket, head, protocol, session }: Handshake): void {
     const resumable = session?.isWaiting ? session : undefined;
     const addHeader = (headers: string[]): void => {
-      headers.push(`Session-Resumed: ${resumable !== undefined}`);
+      headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
     this.#server.once("headers", addHeader);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#adopt(webSocket, request, resumable));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      const session = resumable ?? this.#open(webSocket, protocol, request.headers);
+      this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
+      resumable?.resume(webSocket);
+    });
     // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
     this.#server.off("headers", addHeader);
   }
 
-  #adopt(webSocket: WebSocket, { headers }: IncomingMessage, resumable: Session | undefined): void {
+  #adopt(webSocket: WebSocket, { protocol, session, isResumed }: Adoption): void {
     webSocket.on("error", (error) => this.#options.logger.debug("a client's WebSocket failed", { error }));
-    webSocket.on("message", (_data: RawData, isBinary: boolean) => {
+    webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
+      else protocol.onText(session, String(data));
     });
-    const session = resumable ?? this.#open(webSocket, headers);
     this.#sockets.set(webSocket, session);
     webSocket.on("close", (code) => {
       this.#sockets.delete(webSocket);
       session.socketClosed(webSocket);
       this.#log("a client is gone", session, { code });
     });
-    this.#log("a client is connected", session, { isResumed: resumable !== undefined });
-    resumable?.resume(webSocket);
+    this.#log("a client is connected", session, { isResumed });
   }
 
   #log(message: string, { id, userId, clientName }: Session, fields: LogFields): void {
     this.#options.logger.info(message, { sessionId: id, userId, clientName, ...fields });
   }
 
-  #open(webSocket: WebSocket, headers: IncomingMessage["headers"]): Session {
+  #open(webSocket: WebSocket, dialect: SocketProtocol, headers: IncomingMessage["headers"]): Session {
     const clientName = headers["client-name"];
     return this.#options.sessions.open(webSocket, {
       userId: readUserId(headers["user-id"]) ?? "",
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
+      dialect,
     });
   }
 }
 
-interface Handshake {
+export interface UpgradeRequest {
   readonly request: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
+}
+
+interface Handshake extends UpgradeRequest {
+  readonly protocol: SocketProtocol;
   readonly session: Session | undefined;
 }
 
-function refuse(socket: Duplex, { status, isResumeAnswered }: Refusal): void {
+interface Adoption {
+  readonly protocol: SocketProtocol;
+  readonly session: Session;
+  readonly isResumed: boolean;
+}
+
+function refuse(socket: Duplex, { status, isResumeAnswered }: Refusal, apiVersion?: string): void {
   const headers = isResumeAnswered ? ["Session-Resumed: false"] : [];
   // A client that does not close its side must not keep ours.
-  socket.end(bareAnswer(status, ...headers), () => socket.destroy());
+  socket.end(bareAnswer(status, { headers, apiVersion }), () => socket.destroy());
 }
 
 /** A signed 64-bit integer other than 0, in plain digits. */

@@ -11,6 +11,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log.ts";
 import type { StatsJson } from "../api/stats-json.ts";
+import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
 import type { EventSink, OutgoingMessage } from "./outgoing-message.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
@@ -39,12 +40,24 @@ export interface SessionOptions {
   readonly userId: string;
   /** As the client calls itself, or undefined. */
   readonly clientName: string | undefined;
+  readonly dialect: Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
   /** The node's stats without frame counts. */
   readonly readStats: () => StatsJson;
+  /** The socket is gone and the session waits for its client. */
+  readonly onWaiting: (session: Session) => void;
   readonly onDestroyed: (session: Session) => void;
+}
+
+/** What a client may set; `undefined` leaves it as it is. */
+export interface SessionSettings {
+  readonly resuming?: boolean | undefined;
+  /** Seconds. */
+  readonly timeout?: JsonInteger | undefined;
+  /** The name under which a v3 client comes back; null for none. */
+  readonly resumeKey?: string | null | undefined;
 }
 
 type State =
@@ -56,11 +69,13 @@ export class Session implements EventSink {
   readonly id: string;
   readonly userId: string;
   readonly clientName: string | undefined;
+  readonly dialect: Dialect;
   readonly #options: SessionOptions;
   readonly #players = new Map<string, SessionPlayer>();
   /** Players on their way out: their guild gets a new one only when they are gone. */
   readonly #leaving = new Map<string, Promise<void>>();
   #isResuming = false;
+  #resumeKey: string | null = null;
   /** Seconds, as the client set it, so possibly negative or huge. */
   #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
   #statsTimer: Timer;
@@ -70,6 +85,7 @@ export class Session implements EventSink {
     this.id = options.id;
     this.userId = options.userId;
     this.clientName = options.clientName;
+    this.dialect = options.dialect;
     this.#options = options;
     this.#state = { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
@@ -93,11 +109,16 @@ export class Session implements EventSink {
     return this.#timeout;
   }
 
+  get resumeKey(): string | null {
+    return this.#resumeKey;
+  }
+
   get players(): ReadonlyMap<string, SessionPlayer> {
     return this.#players;
   }
 
-  configure({ resuming, timeout }: { resuming?: boolean | undefined; timeout?: JsonInteger | undefined }): void {
+  configure({ resuming, timeout, resumeKey }: SessionSettings): void {
+    if (resumeKey !== undefined) this.#resumeKey = resumeKey;
     if (resuming !== undefined) this.#isResuming = resuming;
     if (timeout !== undefined) this.#timeout = timeout;
   }
@@ -127,10 +148,10 @@ export class Session implements EventSink {
     const state = this.#state;
     if (state.kind === "destroyed") return;
     if (state.kind === "waiting") {
-      if (message.op !== "playerUpdate") state.queue.push(queued(message));
+      if (message.op !== "playerUpdate") state.queue.push(this.#queued(message));
       return;
     }
-    this.#write(state, queued(message));
+    this.#write(state, this.#queued(message));
     // After the write, so that the message that breaks the bound is among those that are kept.
     if (state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES) this.#dropSlowClient(state.socket);
   }
@@ -163,6 +184,7 @@ export class Session implements EventSink {
     for (const message of unsent) if (isKept(message)) queue.push(message);
     const deadlineMs = this.#options.clock.now() + timeoutMs;
     this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+    this.#options.onWaiting(this);
   }
 
   /** Says goodbye with a close code and ends the session. */
@@ -245,13 +267,13 @@ export class Session implements EventSink {
     });
   }
 
+  #queued(message: OutgoingMessage): QueuedMessage {
+    return { topic: topicOf(message), text: stringifyJson(this.dialect.write(message)) };
+  }
+
   get #logger(): Logger {
     return this.#options.logger;
   }
-}
-
-function queued(message: OutgoingMessage): QueuedMessage {
-  return { topic: topicOf(message), text: stringifyJson(message) };
 }
 
 /** Messages about a moment that has passed are not worth keeping; nor is `ready`, which each socket gets anew. */

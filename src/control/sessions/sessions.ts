@@ -5,6 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { StatsJson } from "../api/stats-json.ts";
+import type { Dialect } from "./dialect.ts";
 import { Session, type SessionSocket } from "./session.ts";
 import type { CreatePlayer } from "./session-player.ts";
 
@@ -22,6 +23,13 @@ export interface SessionsOptions {
   readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu">;
 }
 
+/** What the handshake told of a client. */
+export interface SessionClient {
+  readonly userId: string;
+  readonly clientName: string | undefined;
+  readonly dialect: Dialect;
+}
+
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
@@ -32,7 +40,7 @@ export class Sessions {
   }
 
   /** Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`. */
-  open(socket: SessionSocket, client: { userId: string; clientName: string | undefined }): Session {
+  open(socket: SessionSocket, client: SessionClient): Session {
     const id = this.#newId();
     const session = new Session(
       {
@@ -42,6 +50,7 @@ export class Sessions {
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
         readStats: () => this.stats(),
+        onWaiting: (waiting) => this.#endOthersUnderItsKey(waiting),
         onDestroyed: () => this.#sessions.delete(id),
       },
       socket,
@@ -60,6 +69,12 @@ export class Sessions {
   /** The session, in whatever state it is. */
   get(id: string): Session | undefined {
     return this.#sessions.get(id);
+  }
+
+  /** The session of a v3 client under its resume key: one that waits, else one that is connected. */
+  withResumeKey(key: string): Session | undefined {
+    const sessions = [...this.#sessions.values()].filter(({ resumeKey }) => resumeKey === key);
+    return sessions.find(({ isWaiting }) => isWaiting) ?? sessions[0];
   }
 
   /** The Stats object without frame counts. Sessions whose client is away do not count. */
@@ -81,6 +96,14 @@ export class Sessions {
     const sessions = [...this.#sessions.values()];
     for (const session of sessions) session.close(1001);
     await Promise.all(sessions.map((session) => session.playersGone()));
+  }
+
+  /** Only the last session that waits under a key can be asked for. */
+  #endOthersUnderItsKey(session: Session): void {
+    if (session.resumeKey === null) return;
+    for (const other of this.#sessions.values()) {
+      if (other !== session && other.isWaiting && other.resumeKey === session.resumeKey) other.destroy();
+    }
   }
 
   #newId(): string {

@@ -31,6 +31,17 @@ function refusedFilter(message: string): Difference["steps"] {
 
 export const DIFFERENCES: readonly Difference[] = [
   {
+    names: ["auth-none-v3"],
+    reason: "v3 is served for older clients",
+    steps: { 0: { status: 401, headers: { "lavalink-api-version": "3" } } },
+  },
+  { names: ["auth-wrong-v3"], reason: "v3 is served for older clients", steps: { 0: { status: 403 } } },
+  {
+    names: ["auth-ok-v3"],
+    reason: "v3 is served for older clients",
+    steps: { 0: { status: 200, headers: { "lavalink-api-version": "3" } } },
+  },
+  {
     names: ["accept-html-unknown"],
     reason: "error objects are JSON for everyone; nobody reads this API in a browser",
     steps: { 0: { headers: { "content-type": "application/json" }, message: "No endpoint GET /v4/nope." } },
@@ -149,6 +160,17 @@ export const DIFFERENCES: readonly Difference[] = [
     steps: refusedFilter("filters.volume must be from 0 to 5, but is 6"),
   },
 ];
+
+/** Recorded handshakes that we answer otherwise. */
+export const HANDSHAKE_DIFFERENCES: Readonly<
+  Record<string, { readonly reason: string; readonly status: number; readonly apiVersion?: "3" }>
+> = {
+  "float-user": { reason: "a User-Id that is no id is told so, instead of opening and closing with 1011", status: 400 },
+  "huge-user": { reason: "as above", status: 400 },
+  "nonnumeric-user": { reason: "as above", status: 400 },
+  "root-path": { reason: "v3 is served for older clients", status: 101, apiVersion: "3" },
+  "v3-path": { reason: "v3 is served for older clients", status: 101, apiVersion: "3" },
+};
 
 export const NEEDS_WHOLE_NODE: readonly { readonly reason: string; applies(golden: GoldenCase): boolean }[] = [
   {

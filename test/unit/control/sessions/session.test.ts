@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
 import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
 import { Sessions } from "../../../../src/control/sessions/sessions.ts";
@@ -33,7 +34,7 @@ beforeEach(() => {
     }),
   });
   socket = new FakeSocket();
-  session = sessions.open(socket, { userId: "1", clientName: undefined });
+  session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
 });
 
 async function addPlayer(guildId = "7"): Promise<FakeSessionPlayer> {
@@ -306,7 +307,7 @@ describe("players of a session", () => {
 describe("closing the node", () => {
   test("closes sockets with 1001, ends waiting sessions and waits for the players", async () => {
     const player = await addPlayer();
-    const other = sessions.open(new FakeSocket(), { userId: "2", clientName: undefined });
+    const other = sessions.open(new FakeSocket(), { userId: "2", clientName: undefined, dialect: V4_PROTOCOL });
     other.configure({ resuming: true });
     await sessions.close();
     expect(socket.closedWith).toBe(1001);
@@ -318,7 +319,7 @@ describe("closing the node", () => {
   test("a session that opens too late is closed too", async () => {
     await sessions.close();
     const late = new FakeSocket();
-    sessions.open(late, { userId: "3", clientName: undefined });
+    sessions.open(late, { userId: "3", clientName: undefined, dialect: V4_PROTOCOL });
     expect(late.closedWith).toBe(1001);
     expect(clock.pendingCount).toBe(0);
   });

@@ -1,0 +1,29 @@
+// What a version of the protocol does its own way on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dialect } from "../sessions/dialect.ts";
+import type { Session } from "../sessions/session.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+
+export interface SocketProtocol extends Dialect {
+  /** The paths it is served on. */
+  readonly paths: readonly string[];
+  /** The session that a handshake asks to go on with, in whatever state. */
+  findSession(sessions: Sessions, headers: IncomingHttpHeaders): Session | undefined;
+  /** Takes what a client says. Never throws. */
+  onText(session: Session, text: string): void;
+}
+
+export const WEB_SOCKET_PATH = "/v4/websocket";
+
+/** Clients of v4 have nothing to say; what they say is forgotten. */
+export const V4_PROTOCOL: SocketProtocol = {
+  version: "4",
+  paths: [WEB_SOCKET_PATH],
+  write: (message) => message,
+  findSession(sessions, { "session-id": id }) {
+    const session = typeof id === "string" ? sessions.get(id) : undefined;
+    return session?.dialect.version === "4" ? session : undefined;
+  },
+  onText: () => undefined,
+};
