@@ -16,7 +16,7 @@ import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
-/** Bytes of frames at the start that show whether the bit rate varies: more where they need not be waited for. */
+/** Bytes of frames at the start that show whether the bit rate varies: many only where nothing else tells the length. */
 const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 /** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
@@ -40,7 +40,8 @@ export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTag
       throw new NodeError("media-no-audio", "the MP3 file holds no sound");
     header = await headerAt(cursor);
   }
-  const sample = sampleFrames(await cursor.peek(source.isRandomAccess ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
+  const isGuessed = summary === undefined && source.isRandomAccess;
+  const sample = sampleFrames(await cursor.peek(isGuessed ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
   const layout = {
     tags,
     summary,

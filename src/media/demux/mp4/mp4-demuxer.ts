@@ -39,7 +39,9 @@ async function readHead(source: ByteSource): Promise<Mp4Head | "index-behind-sou
     if (isSound && !source.isRandomAccess) return "index-behind-sound";
     if (header.type === "moov" && movie === undefined) {
       if (header.sizeBytes > MOVIE_BYTES_MAX) throw damaged("its index is too large");
-      movie = readMovie((await cursor.read(header.sizeBytes)).subarray(header.headerBytes));
+      const box = await cursor.read(header.sizeBytes);
+      if (box.length < header.sizeBytes) throw damaged("its index (moov) is cut off");
+      movie = readMovie(box.subarray(header.headerBytes));
       if (movie.fragments === undefined) break;
     } else if (header.type === "sidx" && movie !== undefined && index === undefined) {
       const box = await cursor.read(Math.min(header.sizeBytes, INDEX_BYTES_MAX));
