@@ -51,7 +51,15 @@ function severityOf(error: NodeError): Severity {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return error instanceof Error ? `${error.name}: ${withoutPaths(error)}` : String(error);
+}
+
+/** Errors of the file system name files in their message: places on this machine are not for clients. */
+function withoutPaths(error: Error & { readonly path?: unknown; readonly dest?: unknown }): string {
+  const { message, path, dest } = error;
+  return [path, dest].reduce<string>((text, place) => {
+    return typeof place === "string" && place !== "" ? text.replaceAll(`'${place}'`, "…") : text;
+  }, message);
 }
 
 /** `Name: message` of each link, with the functions it passed through but no file paths. */
