@@ -19,6 +19,8 @@ const FIRST_FRAME_MS = 2;
  * schedule is moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
  */
 export const CATCH_UP_FRAMES_MAX = 3;
+/** Timers count in whole milliseconds: a deadline nearer than that is due, instead of waking once more for the rest. */
+const EARLY_MS = 1;
 /** How long one run may hold the thread before sockets get their turn. */
 const RUN_MS_MAX = 4;
 
@@ -116,7 +118,7 @@ export class TickLoop {
     let delayMs = 0;
     while (nowMs - startedMs < RUN_MS_MAX) {
       const phase = this.#earliestPhase();
-      if (phase !== undefined && phase.deadlineMs <= nowMs) {
+      if (phase !== undefined && phase.deadlineMs - nowMs < EARLY_MS) {
         this.#servePhase(phase, nowMs);
       } else {
         const player = this.#unprepared.shift();
@@ -143,7 +145,7 @@ export class TickLoop {
       const player = phase.members[index];
       if (player === undefined) continue;
       if (isBeyondCatchUp) player.onDeadlinesDropped(missedFrames);
-      this.#lateness.add(lateMs);
+      this.#lateness.add(Math.max(0, lateMs));
       player.send(phase.deadlineMs);
       if (this.#phaseOf.has(player)) this.#unprepared.push(player);
     }
@@ -160,7 +162,6 @@ export class TickLoop {
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
-    // Timers count in whole milliseconds and fire late rather than early: aim at the millisecond before the deadline's.
     const wholeMs = delayMs > 0 ? Math.max(1, Math.floor(delayMs)) : 0;
     this.#timer = this.#clock.after(wholeMs, () => this.#run());
   }
