@@ -82,20 +82,6 @@ export class StereoFifo {
     return count;
   }
 
-  /**
-   * Cross-fades from other sound into the samples `offset` to `offset + count` from the start: sample `from + k` of `old`
-   * counts with the share that is left of its length, the own sample with the rest. Clipped to what is there.
-   */
-  fadeFrom(old: { left: Float32Array; right: Float32Array }, { offset = 0, from = 0, count = 0 }): void {
-    const total = old.left.length;
-    for (let index = 0; index < count && offset + index < this.#length && from + index < total; index++) {
-      const at = (this.#start + offset + index) % this.#left.length;
-      const own = (from + index) / total;
-      this.#left[at] = this.#left[at]! * own + old.left[from + index]! * (1 - own);
-      this.#right[at] = this.#right[at]! * own + old.right[from + index]! * (1 - own);
-    }
-  }
-
   clear(): void {
     this.#start = 0;
     this.#length = 0;

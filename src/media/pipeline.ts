@@ -21,6 +21,8 @@ const HISTORY_PACKETS = 4;
 const DECODED_PACKETS_KEPT = 12;
 /** Song times of a packet and of the end of the last frame agree when closer than this. */
 const SAME_MOMENT_MS = 0.5;
+/** A skip takes a cross-fade of this length. */
+const SKIP_MS_MIN = 5;
 
 /** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
 export interface CodecSupply {
@@ -212,10 +214,23 @@ export class Pipeline {
     const nextMs = transcoder.encodedUntilMs;
     const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
     const entry = this.#recent[index];
+    if (entry === undefined) this.#alignWithPackets(transcoder);
     if (entry === undefined || !this.#isPassable(entry)) return false;
     this.#reader.queue.unshift(this.#recent.splice(index));
     this.#stopTranscoder();
     return true;
+  }
+
+  /** Timescale has left off within a packet: skip to the start of a later one, at most 25 ms ahead. */
+  #alignWithPackets(transcoder: Transcoder): void {
+    const nextMs = transcoder.encodedUntilMs;
+    const isWithin = ({ packet }: QueuedPacket) =>
+      packet.timestampMs < nextMs && packet.timestampMs + FRAME_MS > nextMs;
+    const index = this.#recent.findIndex(isWithin);
+    const around = this.#recent.slice(index, index + 3);
+    if (index < 0 || around.some((entry) => !this.#isPassable(entry))) return;
+    const target = around.find(({ packet }) => packet.timestampMs - nextMs >= SKIP_MS_MIN);
+    if (target !== undefined) transcoder.skipTo(target.packet.timestampMs);
   }
 
   /** Gets decoder and encoder; the first call starts that, a later one finds the transcoder in place. */

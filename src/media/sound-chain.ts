@@ -1,33 +1,159 @@
 // What one player does to decoded sound before it is encoded: its filters and its volume, in the protocol's order
-// (protocol-v4.md section 3.3). Belongs to the player and so lasts across its tracks. Audio thread.
+// (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as many or, where timescale
+// is on, more or fewer. Belongs to the player and so lasts across its tracks. Audio thread.
 
 import type { FilterSettings } from "../bridge/commands.ts";
-import { filterVolumeGain, VolumeFilter } from "./filters/volume.ts";
+import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "./filters/builtin.ts";
+import type { RateFilterDefinition } from "./filters/filter-definition.ts";
+import { FilterStage } from "./filters/filter-stage.ts";
+import type { RateFilter } from "./filters/rate-filter.ts";
+import { VolumeFilter } from "./filters/volume.ts";
+
+/** Song samples given to timescale at a time. */
+const BLOCK_SAMPLES = 960;
+/** 24 dB over full scale: no decoder of sane sound gives more. */
+const SAMPLE_MAX = 16;
+
+/** Where song samples wait: a StereoFifo. */
+export interface SongQueue {
+  readonly lengthSamples: number;
+  readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
+}
+
+export interface SoundChainOptions {
+  readonly timescale?: RateFilterDefinition;
+}
 
 export class SoundChain {
-  readonly #filterVolume = new VolumeFilter(1, filterVolumeGain);
-  readonly #playerVolume = new VolumeFilter();
+  readonly #timescale: RateFilterDefinition | undefined;
+  readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
+  readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
+  readonly #volume = new VolumeFilter();
+  #rate: RateFilter | undefined;
+  readonly #left = new Float32Array(BLOCK_SAMPLES);
+  readonly #right = new Float32Array(BLOCK_SAMPLES);
 
-  setVolume(volume: number): void {
-    this.#playerVolume.setVolume(volume);
+  constructor({ timescale }: SoundChainOptions = {}) {
+    this.#timescale = timescale;
   }
 
+  /** 0 to 1000; a change is a ramp of 10 ms. */
+  setVolume(volume: number): void {
+    this.#volume.setVolume(volume);
+  }
+
+  /** Replaces all filters; the change is heard within 20 ms of sound, without a click. */
   setFilters(filters: FilterSettings): void {
-    this.#filterVolume.setVolume(typeof filters.volume === "number" ? filters.volume : 1);
+    this.#before.set(filters);
+    this.#after.set(filters);
+    const definition = this.#timescale;
+    if (definition === undefined) return;
+    const settings = filters[definition.name];
+    const isEnabled = definition.isEnabled(settings);
+    if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
+    else if (isEnabled) this.#rate = definition.create(settings);
+    this.#dropIdleRate();
   }
 
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
-    return this.#filterVolume.isNeutral && this.#playerVolume.isNeutral;
+    return this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral && this.#volume.isNeutral;
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    this.#filterVolume.process(left, right, lengthSamples);
-    this.#playerVolume.process(left, right, lengthSamples);
+  /** Song samples per sample that is heard. */
+  get rate(): number {
+    return this.#rate?.rate ?? 1;
   }
 
-  reset(): void {
-    this.#filterVolume.reset();
-    this.#playerVolume.reset();
+  /** Song samples taken from the queue that have not been heard. */
+  get heldSamples(): number {
+    return this.#rate?.heldSamples ?? 0;
   }
+
+  /** Takes from `song` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
+  prepare(song: SongQueue, lengthSamples: number): number {
+    const rate = this.#rate;
+    if (rate === undefined) return song.lengthSamples;
+    if (rate.isIdentity) return rate.availableSamples + song.lengthSamples;
+    while (rate.availableSamples < lengthSamples && song.lengthSamples > 0) {
+      const count = song.readInto(this.#left, this.#right, BLOCK_SAMPLES);
+      sanitize(this.#left, this.#right, count);
+      this.#before.process(this.#left, this.#right, count);
+      rate.push(this.#left, this.#right, count);
+    }
+    return rate.availableSamples;
+  }
+
+  /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the song silence follows. */
+  render(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    if (this.#rate === undefined) this.#take(song, left, right, lengthSamples);
+    else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { song, left, right, lengthSamples });
+    else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
+    this.#after.process(left, right, lengthSamples);
+    this.#volume.process(left, right, lengthSamples);
+  }
+
+  /** The song is over, and `song` empty: `prepare` then counts the tail too. */
+  finish(): void {
+    this.#rate?.flush();
+  }
+
+  /** Forgets song samples that were taken but not heard: a seek. */
+  jump(): void {
+    this.#rate?.reset();
+    this.#dropIdleRate();
+  }
+
+  /** Nothing was heard before: filters set meanwhile need no cross-fade. */
+  begin(): void {
+    this.jump();
+    this.#before.settle();
+    this.#after.settle();
+    this.#volume.reset();
+  }
+
+  #dropIdleRate(): void {
+    if (this.#rate?.isIdentity && this.#rate.availableSamples === 0) this.#rate = undefined;
+  }
+
+  #take(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const count = song.readInto(left, right, lengthSamples);
+    sanitize(left, right, count);
+    silenceFrom(count, left, right, lengthSamples);
+    this.#before.process(left, right, lengthSamples);
+  }
+
+  /** Timescale has been switched off: what it holds comes first, then it is dropped. */
+  #takeRest(
+    rate: RateFilter,
+    {
+      song,
+      left,
+      right,
+      lengthSamples,
+    }: { song: SongQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
+  ): void {
+    const held = rate.readInto(left, right, lengthSamples);
+    this.#dropIdleRate();
+    if (held === lengthSamples) return;
+    this.#take(song, left.subarray(held), right.subarray(held), lengthSamples - held);
+  }
+}
+
+function silenceFrom(start: number, left: Float32Array, right: Float32Array, end: number): void {
+  if (start === end) return;
+  left.fill(0, start, end);
+  right.fill(0, start, end);
+}
+
+/** Damaged or hostile media: what is no number is silence, what is absurdly loud is less so. Filters would never recover. */
+function sanitize(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+  for (let sample = 0; sample < lengthSamples; sample++) {
+    if (!(Math.abs(left[sample]!) <= SAMPLE_MAX)) left[sample] = sane(left[sample]!);
+    if (!(Math.abs(right[sample]!) <= SAMPLE_MAX)) right[sample] = sane(right[sample]!);
+  }
+}
+
+function sane(value: number): number {
+  return Number.isNaN(value) ? 0 : Math.sign(value) * SAMPLE_MAX;
 }

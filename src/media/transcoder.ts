@@ -15,7 +15,6 @@ export const FRAME_SAMPLES = 960;
 const SAMPLES_PER_MS = 48;
 /** libopus' look-ahead at 48 kHz with the AUDIO application (OPUS_GET_LOOKAHEAD). */
 const ENCODER_DELAY_SAMPLES = 312;
-const ENCODER_DELAY_MS = ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
 /** The part of the priming frame that lies before the first sample to be heard. */
 const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
@@ -61,9 +60,14 @@ export class Transcoder {
   #dropBeforeMs = 0;
   /** Song time of the next decoded sample; undefined after a jump, until a packet tells. */
   #nextMs: number | undefined;
-  #isPrimed = false;
-  /** The end of the old sound after a jump, until it has been mixed into the new. */
-  #fade: { readonly left: Float32Array; readonly right: Float32Array; doneSamples: number } | undefined;
+  /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
+  #primed: "no" | "half" | "yes" = "no";
+  /** Nothing is heard before this transcoder's sound. */
+  #isFirst = true;
+  /** The chain knows that the song is over. */
+  #isFinished = false;
+  /** What would have been heard without a jump: faded out over the first new samples. */
+  #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
   #run = 0;
 
   constructor(options: TranscoderOptions) {
@@ -75,7 +79,10 @@ export class Transcoder {
 
   /** Song time at the end of what has been encoded, as the listener hears it. */
   get encodedUntilMs(): number {
-    return this.#headMs - ENCODER_DELAY_MS;
+    const { chain } = this.#options;
+    if (this.#primed === "no") return this.#headMs + PRIMING_SAMPLES / SAMPLES_PER_MS;
+    const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * chain.rate : 0;
+    return this.#headMs - (chain.heldSamples + encoderSamples) / SAMPLES_PER_MS;
   }
 
   /** True while a decoder works on a packet: an empty `encode` is then the decoder's fault, not the input's. */
@@ -86,13 +93,13 @@ export class Transcoder {
   /** Starts at a song time with nothing before it (a new track, or no history). */
   startAt(positionMs: number): void {
     this.#dropBeforeMs = positionMs;
-    this.#headMs = positionMs - PRIMING_SAMPLES / SAMPLES_PER_MS;
-    this.#left.fill(0);
-    this.#fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+    this.#headMs = positionMs;
+    this.#prependSilence();
   }
 
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
+    this.#isFirst = false;
     this.#dropBeforeMs = Number.NEGATIVE_INFINITY;
     this.#headMs = history[0]?.packet.timestampMs ?? 0;
     for (const entry of history) {
@@ -108,46 +115,100 @@ export class Transcoder {
   /** Jumps: what is decoded from the next packet on is heard from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
     this.#run += 1;
-    const fadeSamples = Math.min(SEEK_FADE_SAMPLES, this.#fifo.lengthSamples);
-    if (fadeSamples > 0) {
-      const left = new Float32Array(fadeSamples);
-      const right = new Float32Array(fadeSamples);
-      this.#fifo.readInto(left, right, fadeSamples);
-      this.#fade = { left, right, doneSamples: 0 };
-    }
+    this.#startFade();
     this.#fifo.clear();
     this.#converter.reset();
     void Promise.resolve(this.#decoder.reset()).catch(this.#options.onFailure);
+    this.#options.chain.jump();
     this.#isFlushed = false;
+    this.#isFinished = false;
     this.#nextMs = undefined;
-    this.#dropBeforeMs = positionMs + ENCODER_DELAY_MS;
+    // The encoder still gives old sound for as long as it is behind; primed anew it would begin with silence.
+    const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
+    this.#dropBeforeMs = positionMs + encoderSamples / SAMPLES_PER_MS;
     this.#headMs = this.#dropBeforeMs;
+    if (this.#primed === "no") this.#prependSilence();
+  }
+
+  /**
+   * Skips forward to a song time less than 40 ms ahead, so that frames lie where packets do and packets can be passed
+   * through again. Only while the chain is neutral. False when that much has not been decoded.
+   */
+  skipTo(positionMs: number): boolean {
+    const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
+    const isReady = this.#primed === "yes" && lengthSamples >= SEEK_FADE_SAMPLES;
+    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#fifo.lengthSamples < lengthSamples) return false;
+    this.#startFade();
+    this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
+    this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
+    return true;
   }
 
   /** The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all. */
   encode(supply: PacketSupply): Uint8Array | undefined {
-    this.#fill(supply);
-    if (!this.#isPrimed) {
-      if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return undefined;
-      this.#prime();
-      this.#fill(supply);
-    }
-    const lengthSamples = Math.min(FRAME_SAMPLES, this.#fifo.lengthSamples);
-    if (lengthSamples < FRAME_SAMPLES && !(this.#isFlushed && lengthSamples > 0)) return undefined;
-    this.#readFrame(lengthSamples);
-    this.#options.chain.process(this.#left, this.#right, FRAME_SAMPLES);
+    if (this.#primed !== "yes" && !this.#prime(supply)) return undefined;
+    const readySamples = this.#gather(supply, FRAME_SAMPLES);
+    if (readySamples < FRAME_SAMPLES && !(this.#isFinished && readySamples > 0)) return undefined;
+    this.#render(this.#left, this.#right, FRAME_SAMPLES);
     return this.#options.encoder.encode(this.#left, this.#right);
   }
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
-    return this.#isFlushed && this.#fifo.lengthSamples === 0;
+    if (!this.#isFlushed || this.#fifo.lengthSamples > 0) return false;
+    const { chain } = this.#options;
+    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#fifo, 1) === 0);
   }
 
   close(): void {
     this.#isClosed = true;
     this.#run += 1;
     this.#decoder.close();
+  }
+
+  /** Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding. */
+  #gather(supply: PacketSupply, lengthSamples: number): number {
+    const { chain } = this.#options;
+    for (;;) {
+      this.#fill(supply);
+      const before = this.#fifo.lengthSamples;
+      const readySamples = chain.prepare(this.#fifo, lengthSamples);
+      this.#headMs += (before - this.#fifo.lengthSamples) / SAMPLES_PER_MS;
+      if (readySamples >= lengthSamples) return readySamples;
+      if (this.#fifo.lengthSamples !== before) continue;
+      // Nothing moved: more has to be decoded first, or there is no more.
+      if (!this.#isFlushed || this.#isFinished) return readySamples;
+      this.#isFinished = true;
+      chain.finish();
+    }
+  }
+
+  /** What the chain makes of the next song samples, with the end of what was before a jump. */
+  #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const before = this.#fifo.lengthSamples;
+    this.#options.chain.render(this.#fifo, left, right, lengthSamples);
+    this.#headMs += (before - this.#fifo.lengthSamples) / SAMPLES_PER_MS;
+    const fade = this.#fade;
+    if (fade === undefined) return;
+    this.#fade = undefined;
+    const fadeSamples = Math.min(fade.left.length, lengthSamples);
+    for (let sample = 0; sample < fadeSamples; sample++) {
+      const share = sample / fadeSamples;
+      left[sample] = left[sample]! * share + fade.left[sample]! * (1 - share);
+      right[sample] = right[sample]! * share + fade.right[sample]! * (1 - share);
+    }
+  }
+
+  /** Renders what would come next without a jump, to be faded out. */
+  #startFade(): void {
+    if (this.#primed !== "yes" || this.#fade !== undefined) return;
+    const readySamples = this.#options.chain.prepare(this.#fifo, SEEK_FADE_SAMPLES);
+    const fadeSamples = Math.min(SEEK_FADE_SAMPLES, readySamples);
+    if (fadeSamples === 0) return;
+    const left = new Float32Array(fadeSamples);
+    const right = new Float32Array(fadeSamples);
+    this.#options.chain.render(this.#fifo, left, right, fadeSamples);
+    this.#fade = { left, right };
   }
 
   #fill(supply: PacketSupply): void {
@@ -203,8 +264,9 @@ export class Transcoder {
       this.#append(pcm, undefined);
       this.#converter.flush(this.#fifo);
       // What the encoder still holds back comes out with as many samples more.
-      const silence = new Float32Array(ENCODER_DELAY_SAMPLES);
-      this.#fifo.append(silence, silence, 0, ENCODER_DELAY_SAMPLES);
+      const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
+      const silence = new Float32Array(silenceSamples);
+      this.#fifo.append(silence, silence, 0, silenceSamples);
     };
     if (!(block instanceof Promise)) {
       finish(block);
@@ -250,42 +312,47 @@ export class Transcoder {
     const skipSamples = skipMs > 0 ? Math.min(lengthSamples, Math.round((skipMs / 1000) * block.sampleRateHz)) : 0;
     if (skipSamples === lengthSamples) return;
     const isWhole = skipSamples === 0 && lengthSamples === block.lengthSamples;
-    const before = this.#fifo.lengthSamples;
     this.#converter.push(isWhole ? block : slice(block, skipSamples, lengthSamples), this.#fifo);
-    if (this.#fade !== undefined) this.#crossFade(before);
-  }
-
-  /** Mixes the end of the old sound into the first new samples after a jump. */
-  #crossFade(fromSample: number): void {
-    const fade = this.#fade;
-    if (fade === undefined) return;
-    const count = this.#fifo.lengthSamples - fromSample;
-    this.#fifo.fadeFrom(fade, { offset: fromSample, from: fade.doneSamples, count });
-    fade.doneSamples += count;
-    if (fade.doneSamples >= fade.left.length) this.#fade = undefined;
   }
 
   /** Encodes one frame that nobody hears, so that the encoder knows what came before the first one that is sent. */
-  #prime(): void {
-    this.#isPrimed = true;
-    this.#readFrame(Math.min(FRAME_SAMPLES, this.#fifo.lengthSamples));
+  #prime(supply: PacketSupply): boolean {
+    const { chain, encoder } = this.#options;
+    if (this.#primed === "no") {
+      this.#fill(supply);
+      if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return false;
+      if (this.#isFirst) chain.begin();
+      this.#readRaw(PRIMING_SAMPLES);
+      this.#primed = "half";
+    }
+    const readySamples = this.#gather(supply, ENCODER_DELAY_SAMPLES);
+    if (readySamples < ENCODER_DELAY_SAMPLES && !this.#isFinished) return false;
     const newLeft = this.#left.subarray(PRIMING_SAMPLES);
     const newRight = this.#right.subarray(PRIMING_SAMPLES);
-    this.#options.chain.process(newLeft, newRight, ENCODER_DELAY_SAMPLES);
-    this.#options.encoder.encode(this.#left, this.#right);
-    this.#options.encoder.makeNextIndependent();
+    this.#render(newLeft, newRight, ENCODER_DELAY_SAMPLES);
+    encoder.encode(this.#left, this.#right);
+    encoder.makeNextIndependent();
+    this.#primed = "yes";
+    return true;
   }
 
-  #readFrame(lengthSamples: number): void {
-    this.#fifo.readInto(this.#left, this.#right, lengthSamples);
-    this.#left.fill(0, lengthSamples);
-    this.#right.fill(0, lengthSamples);
-    this.#headMs += lengthSamples / SAMPLES_PER_MS;
+  #prependSilence(): void {
+    this.#left.fill(0);
+    this.#fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+    this.#headMs -= PRIMING_SAMPLES / SAMPLES_PER_MS;
+  }
+
+  /** Song samples as they are. */
+  #readRaw(lengthSamples: number): void {
+    const count = this.#fifo.readInto(this.#left, this.#right, lengthSamples);
+    this.#left.fill(0, count);
+    this.#right.fill(0, count);
+    this.#headMs += count / SAMPLES_PER_MS;
   }
 
   #discard(lengthSamples: number): void {
     for (let left = lengthSamples; left > 0; left -= FRAME_SAMPLES) {
-      this.#readFrame(Math.min(left, FRAME_SAMPLES));
+      this.#readRaw(Math.min(left, FRAME_SAMPLES));
     }
   }
 }

@@ -2,6 +2,7 @@
 // curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no allocation.
 
 import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
 
 /** A change is spread over 10 ms, so that it does not click. */
 const RAMP_SAMPLES = 480;
@@ -16,7 +17,7 @@ export function volumeGain(volume: number): number {
 }
 
 /** The same for the filter of that name, 0 to 5: 1 at 1 and so near it that nobody hears a difference. */
-export function filterVolumeGain(volume: number): number {
+function filterVolumeGain(volume: number): number {
   if (Math.abs(1 - volume) < 0.02) return 1;
   return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
 }
@@ -69,3 +70,17 @@ export class VolumeFilter implements AudioFilter {
 function clamp(value: number): number {
   return Math.min(Math.max(value, -1), 1);
 }
+
+const FILTER_VOLUME_MAX = 5;
+
+function filterVolumeOf(settings: unknown): number {
+  return typeof settings === "number" && Number.isFinite(settings)
+    ? Math.min(Math.max(settings, 0), FILTER_VOLUME_MAX)
+    : 1;
+}
+
+export const volume: FilterDefinition = {
+  name: "volume",
+  isEnabled: (settings) => filterVolumeGain(filterVolumeOf(settings)) !== 1,
+  create: (settings) => new VolumeFilter(filterVolumeOf(settings), filterVolumeGain),
+};

@@ -1,0 +1,132 @@
+// The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
+// Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
+
+import type { AudioFilter } from "./audio-filter.ts";
+import {
+  BAND_NUMBERS,
+  BAND_STATE_OFFSET,
+  type EqualizerKernel,
+  GROUP_BANDS,
+  HISTORY_OFFSET,
+  KERNEL_SAMPLES,
+  STATE_NUMBERS,
+  sharedEqualizerKernel,
+} from "./equalizer-kernel.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
+import { numberSetting } from "./setting.ts";
+
+const CENTRES_HZ = [25, 40, 63, 100, 160, 250, 400, 630, 1000, 1600, 2500, 4000, 6300, 10_000, 16_000];
+/** The published range is -0.25 to 1; ten, either way, is as far as numbers are followed here. */
+const GAIN_MAX = 10;
+/** States below this (-400 dB) are silence: smaller numbers would in the end be subnormal and slow. */
+const SILENCE = 1e-20;
+const STATE_END = BAND_STATE_OFFSET + 4;
+
+/** w[n] = x[n] - x[n-2] + g w[n-1] - b w[n-2]; the band-pass is `a` times w and has gain 1 at its centre. */
+interface Band {
+  readonly g: number;
+  readonly b: number;
+  readonly a: number;
+}
+
+/** Each band is 3 dB down a third of an octave below its centre. */
+const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
+  const centre = (2 * Math.PI * centreHz) / 48_000;
+  const edge = centre * 2 ** (-1 / 3);
+  const u = (Math.cos(edge) - Math.cos(centre)) / Math.sin(edge);
+  const b = (1 - u) / (1 + u);
+  return { g: (1 + b) * Math.cos(centre), b, a: (1 - b) / 2 };
+});
+
+export class EqualizerFilter implements AudioFilter {
+  readonly #kernel: EqualizerKernel;
+  /** Bands whose gain is not 0, lowest first. */
+  readonly #bands: readonly number[];
+  readonly #groupCount: number;
+  readonly #state = new Float64Array(STATE_NUMBERS);
+
+  constructor(gains: readonly number[], previous?: EqualizerFilter, kernel = sharedEqualizerKernel()) {
+    this.#kernel = kernel;
+    this.#bands = BANDS.map((_, band) => band).filter((band) => (gains[band] ?? 0) !== 0);
+    this.#groupCount = Math.ceil(this.#bands.length / GROUP_BANDS);
+    for (const [place, band] of this.#bands.entries()) {
+      const { g, b, a } = BANDS[band]!;
+      const k = 4 * a * (gains[band] ?? 0);
+      this.#state.set([g, g, b, b, k, k], place * BAND_NUMBERS);
+    }
+    if (previous !== undefined) this.#continue(previous);
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const kernel = this.#kernel;
+    kernel.state.set(this.#state);
+    for (let start = 0; start < lengthSamples; start += KERNEL_SAMPLES) {
+      const count = Math.min(KERNEL_SAMPLES, lengthSamples - start);
+      for (let sample = 0; sample < count; sample++) {
+        kernel.left[sample] = left[start + sample]!;
+        kernel.right[sample] = right[start + sample]!;
+      }
+      kernel.run(count, this.#groupCount);
+      for (let sample = 0; sample < count; sample++) {
+        left[start + sample] = kernel.left[sample]!;
+        right[start + sample] = kernel.right[sample]!;
+      }
+    }
+    this.#state.set(kernel.state);
+    this.#silenceFadedBands();
+  }
+
+  reset(): void {
+    for (let place = 0; place < this.#bands.length; place++) this.#clearBand(place);
+    this.#state.fill(0, HISTORY_OFFSET);
+  }
+
+  /** What rings in a band does not depend on its gain, so it rings on. */
+  #continue(previous: EqualizerFilter): void {
+    this.#state.set(previous.#state.subarray(HISTORY_OFFSET), HISTORY_OFFSET);
+    for (const [place, band] of this.#bands.entries()) {
+      const before = previous.#bands.indexOf(band);
+      if (before < 0) continue;
+      const from = before * BAND_NUMBERS;
+      const ringing = previous.#state.subarray(from + BAND_STATE_OFFSET, from + STATE_END);
+      this.#state.set(ringing, place * BAND_NUMBERS + BAND_STATE_OFFSET);
+    }
+  }
+
+  /** Left and right by themselves: one may be silent while the other plays. */
+  #silenceFadedBands(): void {
+    const state = this.#state;
+    for (let place = 0; place < this.#bands.length; place++) {
+      const at = place * BAND_NUMBERS + BAND_STATE_OFFSET;
+      for (let side = at; side < at + 2; side++) {
+        if (Math.abs(state[side]!) >= SILENCE || Math.abs(state[side + 2]!) >= SILENCE) continue;
+        state[side] = 0;
+        state[side + 2] = 0;
+      }
+    }
+  }
+
+  #clearBand(place: number): void {
+    this.#state.fill(0, place * BAND_NUMBERS + BAND_STATE_OFFSET, place * BAND_NUMBERS + STATE_END);
+  }
+}
+
+/** The gain of each band; the last word on a band counts, bands outside 0 to 14 do not exist. */
+function gainsOf(settings: unknown): readonly number[] {
+  const gains = new Array<number>(BANDS.length).fill(0);
+  if (!Array.isArray(settings)) return gains;
+  for (const entry of settings) {
+    const band = numberSetting(entry, "band", { fallback: -1 });
+    if (gains[band] !== undefined) {
+      gains[band] = numberSetting(entry, "gain", { fallback: 1, min: -GAIN_MAX, max: GAIN_MAX });
+    }
+  }
+  return gains;
+}
+
+export const equalizer: FilterDefinition = {
+  name: "equalizer",
+  isEnabled: (settings) => gainsOf(settings).some((gain) => gain !== 0),
+  create: (settings, previous) =>
+    new EqualizerFilter(gainsOf(settings), previous instanceof EqualizerFilter ? previous : undefined),
+};

@@ -1,0 +1,117 @@
+// A row of filters that can be exchanged while sound runs through it: for 20 ms the old row and the new one work side by
+// side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio thread;
+// allocates only when filters are set.
+
+import type { FilterSettings } from "../../bridge/commands.ts";
+import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
+
+/** New filters run unheard for 5 ms, until their delay lines are full… */
+const WARM_UP_SAMPLES = 240;
+/** …and are faded in over 15 ms. */
+const FADE_SAMPLES = 720;
+const CHANGE_SAMPLES = WARM_UP_SAMPLES + FADE_SAMPLES;
+
+type Row = readonly { readonly definition: FilterDefinition; readonly filter: AudioFilter }[];
+
+interface Change {
+  readonly from: Row;
+  doneSamples: number;
+  /** The old row's sound. */
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+}
+
+export class FilterStage {
+  readonly #definitions: readonly FilterDefinition[];
+  #row: Row = [];
+  #change: Change | undefined;
+  /** Set while a change was under way: comes next. Only the newest counts. */
+  #waiting: FilterSettings | undefined;
+
+  constructor(definitions: readonly FilterDefinition[]) {
+    this.#definitions = definitions;
+  }
+
+  /** True when sound comes out as it goes in. */
+  get isNeutral(): boolean {
+    return this.#row.length === 0 && this.#change === undefined && this.#waiting === undefined;
+  }
+
+  /** Replaces all filters. Heard at once, or when the change under way is through (20 ms at most). */
+  set(settings: FilterSettings): void {
+    if (this.#change !== undefined) {
+      this.#waiting = settings;
+      return;
+    }
+    const from = this.#row;
+    this.#row = this.#create(settings);
+    if (from.length === 0 && this.#row.length === 0) return;
+    const [left, right] = [new Float32Array(CHANGE_SAMPLES), new Float32Array(CHANGE_SAMPLES)];
+    this.#change = { from, doneSamples: 0, left, right };
+  }
+
+  /** Ends a change at once: nobody has heard the old filters. */
+  settle(): void {
+    this.#change = undefined;
+    if (this.#waiting === undefined) return;
+    this.#row = this.#create(this.#waiting);
+    this.#waiting = undefined;
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    let done = 0;
+    while (this.#change !== undefined && done < lengthSamples) {
+      const count = Math.min(CHANGE_SAMPLES - this.#change.doneSamples, lengthSamples - done);
+      const isWhole = done === 0 && count === lengthSamples;
+      if (isWhole) this.#crossFade(this.#change, { left, right, count });
+      else {
+        const [pieceLeft, pieceRight] = [left.subarray(done, done + count), right.subarray(done, done + count)];
+        this.#crossFade(this.#change, { left: pieceLeft, right: pieceRight, count });
+      }
+      done += count;
+    }
+    if (done === lengthSamples || this.#row.length === 0) return;
+    if (done === 0) run(this.#row, { left, right, count: lengthSamples });
+    else run(this.#row, { left: left.subarray(done), right: right.subarray(done), count: lengthSamples - done });
+  }
+
+  #create(settings: FilterSettings): Row {
+    const enabled = this.#definitions.filter((definition) => definition.isEnabled(settings[definition.name]));
+    return enabled.map((definition) => {
+      const previous = this.#row.find((entry) => entry.definition === definition)?.filter;
+      return { definition, filter: definition.create(settings[definition.name], previous) };
+    });
+  }
+
+  #crossFade(change: Change, sound: Sound): void {
+    const { left, right, count } = sound;
+    for (let sample = 0; sample < count; sample++) {
+      change.left[sample] = left[sample]!;
+      change.right[sample] = right[sample]!;
+    }
+    run(change.from, { left: change.left, right: change.right, count });
+    run(this.#row, sound);
+    for (let sample = 0; sample < count; sample++) {
+      const share = Math.max(0, (change.doneSamples + sample - WARM_UP_SAMPLES) / FADE_SAMPLES);
+      left[sample] = change.left[sample]! + share * (left[sample]! - change.left[sample]!);
+      right[sample] = change.right[sample]! + share * (right[sample]! - change.right[sample]!);
+    }
+    change.doneSamples += count;
+    if (change.doneSamples < CHANGE_SAMPLES) return;
+    this.#change = undefined;
+    const next = this.#waiting;
+    this.#waiting = undefined;
+    if (next !== undefined) this.set(next);
+  }
+}
+
+interface Sound {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  readonly count: number;
+}
+
+function run(row: Row, { left, right, count }: Sound): void {
+  for (let place = 0; place < row.length; place++) row[place]!.filter.process(left, right, count);
+}

@@ -1,0 +1,57 @@
+// The filter of that name: each sample moves the sound by a part of the way, `(x - y) / smoothing`. Upstream's formula; it
+// starts at the first sample it hears instead of at silence. Audio thread; no allocation.
+
+import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
+import { isPresent, numberSetting } from "./setting.ts";
+
+/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
+const SILENCE = 1e-20;
+
+class LowPassFilter implements AudioFilter {
+  readonly #share: number;
+  #hasStarted: boolean;
+  #left: number;
+  #right: number;
+
+  constructor(smoothing: number, previous: LowPassFilter | undefined) {
+    this.#share = 1 / smoothing;
+    this.#hasStarted = previous === undefined ? false : previous.#hasStarted;
+    this.#left = previous === undefined ? 0 : previous.#left;
+    this.#right = previous === undefined ? 0 : previous.#right;
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    if (!this.#hasStarted && lengthSamples > 0) {
+      this.#hasStarted = true;
+      this.#left = left[0]!;
+      this.#right = right[0]!;
+    }
+    const share = this.#share;
+    let heardLeft = this.#left;
+    let heardRight = this.#right;
+    for (let sample = 0; sample < lengthSamples; sample++) {
+      heardLeft += (left[sample]! - heardLeft) * share;
+      heardRight += (right[sample]! - heardRight) * share;
+      left[sample] = heardLeft;
+      right[sample] = heardRight;
+    }
+    this.#left = Math.abs(heardLeft) < SILENCE ? 0 : heardLeft;
+    this.#right = Math.abs(heardRight) < SILENCE ? 0 : heardRight;
+  }
+
+  reset(): void {
+    this.#hasStarted = false;
+  }
+}
+
+function smoothingOf(settings: unknown): number {
+  return numberSetting(settings, "smoothing", { fallback: 20 });
+}
+
+export const lowPass: FilterDefinition = {
+  name: "lowPass",
+  isEnabled: (settings) => isPresent(settings) && smoothingOf(settings) > 1,
+  create: (settings, previous) =>
+    new LowPassFilter(smoothingOf(settings), previous instanceof LowPassFilter ? previous : undefined),
+};
