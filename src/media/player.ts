@@ -24,6 +24,9 @@ const SILENCE_FRAMES = 5;
 /** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
 const CLEANUP_MS = 60_000;
 
+/** The main thread's reckoning of the position may be this far off before it is told anew. */
+const DRIFT_MS_MAX = 15;
+
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {
   connect(credentials: VoiceCredentials): Promise<void>;
@@ -92,8 +95,13 @@ export class AudioPlayer implements Tickable {
   #slotRun = 0;
   #lastSentDeadlineMs: number | undefined;
   #lastFrameMs: number;
+  /** Song time that has been sent, and when the last of it was. */
   #sentUntilMs = 0;
+  #sentAtMs = 0;
+  /** What the main thread was told last. */
   #reportedRate = 0;
+  #reportedMs = 0;
+  #reportedAtMs = 0;
   #isClosed = false;
 
   constructor(
@@ -265,12 +273,14 @@ export class AudioPlayer implements Tickable {
   get position(): PositionReport | undefined {
     const track = this.#track;
     if (track === undefined) return undefined;
+    const { clock } = this.#surroundings;
+    const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
     return {
       playerId: this.playerId,
       trackId: track.trackId,
       seekId: track.seekId,
       positionMs: this.#positionIn(track),
-      epochMs: this.#surroundings.clock.epochMs(),
+      epochMs: clock.epochMs() - agoMs,
       rate: this.#reportedRate,
     };
   }
@@ -311,8 +321,16 @@ export class AudioPlayer implements Tickable {
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== this.#slotRun) return;
     this.#sentUntilMs = this.#slotEndMs;
+    this.#sentAtMs = this.#lastFrameMs;
     track.sentRun = this.#slotRun;
-    this.#report(1);
+    this.#report(this.#chain.rate);
+    this.#correctDrift();
+  }
+
+  /** Frames that go out late, or close together behind a stall, are not where the main thread expects them. */
+  #correctDrift(): void {
+    const expectedMs = this.#reportedMs + (this.#sentAtMs - this.#reportedAtMs) * this.#reportedRate;
+    if (Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#sendPosition();
   }
 
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
@@ -436,6 +454,9 @@ export class AudioPlayer implements Tickable {
 
   #sendPosition(): void {
     const report = this.position;
-    if (report !== undefined) this.#surroundings.send({ type: "position", report });
+    if (report === undefined) return;
+    this.#reportedMs = report.positionMs;
+    this.#reportedAtMs = this.#sentAtMs;
+    this.#surroundings.send({ type: "position", report });
   }
 }

@@ -143,6 +143,19 @@ describe("playing", () => {
     expect(player.position).toMatchObject({ trackId: 1, rate: 1, positionMs: voice.frames.length * FRAME_MS });
   });
 
+  it("tells the position anew when a stall has moved the song against the clock", async () => {
+    play();
+    await settle();
+    await tick(5);
+    clock.stall(200);
+    await tick(5);
+    const event = eventsOf("position").at(-1);
+    if (event?.type !== "position") throw new Error("no report");
+    const { positionMs, epochMs, rate } = event.report;
+    const reckonedMs = positionMs + (clock.epochMs() - epochMs) * rate;
+    expect(Math.abs(reckonedMs - voice.frames.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
+  });
+
   it("goes on where it was after a pause, after silence, and lets RTP time pass", async () => {
     play();
     await settle();

@@ -1,0 +1,120 @@
+// `position` is what the listener has heard, to 40 ms: playing, paused, after seeks, through changes of the volume, passed
+// through and encoded anew.
+
+import { setImmediate as turn } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Stage } from "../../lab/stage/stage.ts";
+import { MusicCall } from "../support/music-call.ts";
+import { FRAME_MS, packetsOf, SONGS } from "../support/song.ts";
+import { startStage } from "../support/start-stage.ts";
+
+const DEVIATION_MS_MAX = 40;
+const SEEK_MS = 3000;
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage({
+    media: { root: SONGS.pathname },
+    config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
+  });
+  // The first use of a codec keeps the worker busy for a moment.
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  await call.play("chord.mp3");
+  await call.hearMore(10);
+  await call.leave();
+});
+afterAll(() => stage.close());
+
+/** Where the song is for the listener: every frame heard since `fromFrame` is 20 ms of it, counted from `fromMs`. */
+class Ear {
+  readonly #call: MusicCall;
+  #fromMs = 0;
+  #fromFrame = 0;
+
+  constructor(call: MusicCall) {
+    this.#call = call;
+  }
+
+  moveTo(positionMs: number, fromFrame = this.#call.sound.length): void {
+    this.#fromMs = positionMs;
+    this.#fromFrame = fromFrame;
+  }
+
+  /** What has been heard by now, after everything that has arrived was taken in. */
+  async positionMs(): Promise<number> {
+    for (let round = 0; round < 3; round++) await turn();
+    return this.#fromMs + FRAME_MS * (this.#call.sound.length - this.#fromFrame);
+  }
+
+  /** Asks the node with every frame and compares. */
+  async compareWhilePlaying(frames: number): Promise<void> {
+    for (let count = 0; count < frames; count++) {
+      await this.#call.hearMore(1);
+      await this.compare(2);
+    }
+  }
+
+  async compare(times: number): Promise<void> {
+    for (let count = 0; count < times; count++) {
+      const beforeMs = await this.positionMs();
+      const { state } = await this.#call.player();
+      const afterMs = await this.positionMs();
+      expect(state.position).toBeGreaterThanOrEqual(beforeMs - DEVIATION_MS_MAX);
+      expect(state.position).toBeLessThanOrEqual(afterMs + DEVIATION_MS_MAX);
+    }
+  }
+}
+
+// A starved machine keeps the worker from sending while the node believes that it does: hence another try.
+it.concurrent.each(["chord.webm", "chord.mp3"])("%s", { retry: 2 }, async (file) => {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const ear = new Ear(call);
+  await call.play(file);
+  await ear.compare(5);
+  await ear.compareWhilePlaying(25);
+  await call.update({ volume: 50 });
+  await ear.compareWhilePlaying(25);
+  await call.update({ volume: 100 });
+  await ear.compareWhilePlaying(25);
+
+  await call.update({ paused: true });
+  await call.discord.until(() => call.session.speaking === 0, "the end of sound");
+  await ear.compare(5);
+  await call.update({ position: SEEK_MS });
+  ear.moveTo(SEEK_MS);
+  await ear.compare(5);
+  await call.update({ paused: false });
+  await ear.compare(5);
+  await ear.compareWhilePlaying(25);
+  await call.leave();
+});
+
+it.concurrent("a seek while the song plays", { retry: 2 }, async () => {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const song = await packetsOf("chord.webm");
+  await call.play("chord.webm");
+  await call.hearMore(30);
+  await call.update({ position: SEEK_MS });
+  const jump = () => call.heardBy().findIndex((packet, index) => packet !== song[index]);
+  await call.discord.until(() => jump() >= 0, "sound behind the seek");
+  const ear = new Ear(call);
+  ear.moveTo(SEEK_MS, jump());
+  await ear.compareWhilePlaying(25);
+  await call.leave();
+});
+
+it.concurrent("every playerUpdate", { retry: 2 }, async () => {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  await call.play("chord.webm");
+  await call.ended();
+  const arrivalsMs = call.sound.map(({ arrivalMs }) => performance.timeOrigin + arrivalMs);
+  const heardMs = (epochMs: number) => FRAME_MS * arrivalsMs.filter((arrivalMs) => arrivalMs <= epochMs).length;
+  const updates = call.bot.messages
+    .filter(({ op }) => op === "playerUpdate")
+    .map(({ state }) => state as { time: number; position: number })
+    .filter(({ time }) => time > (arrivalsMs[0] ?? 0) && time < (arrivalsMs.at(-1) ?? 0));
+  expect(updates.length).toBeGreaterThanOrEqual(5);
+  for (const { time, position } of updates) {
+    expect(Math.abs(position - heardMs(time))).toBeLessThanOrEqual(DEVIATION_MS_MAX);
+  }
+});
