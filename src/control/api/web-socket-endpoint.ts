@@ -19,6 +19,11 @@ const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
 const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 /** How long a client may take to answer the close frame when the node ends. */
 const CLOSE_GRACE_MS = 1000;
+/**
+ * The first messages follow the answer to the handshake after this pause: moonlink.js leaves unread, until more comes,
+ * what arrives together with that answer.
+ */
+const FIRST_MESSAGES_DELAY_MS = 20;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 const USER_ID_MIN = -(2n ** 63n);
@@ -160,6 +165,9 @@ export class WebSocketEndpoint {
     };
     this.#server.once("headers", addHeader);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      // The answer is written already.
+      socket.cork();
+      this.#options.clock.after(FIRST_MESSAGES_DELAY_MS, () => socket.uncork());
       const session = resumable ?? this.#open(webSocket, protocol, request.headers);
       this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
       resumable?.resume(webSocket);
