@@ -30,6 +30,18 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        test: {
+          ...shared,
+          name: "clients",
+          include: ["test/clients/**/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          maxConcurrency: 16,
+          testTimeout: 120_000,
+          // A Python environment is installed first.
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 });

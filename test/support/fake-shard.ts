@@ -33,7 +33,7 @@ export class FakeShard {
     const { guild_id: guildId, channel_id: channelId } = d;
     if (channelId === null) {
       this.#discord.session(guildId).close(4014, "Disconnected.");
-      this.#sendState(guildId, null, "");
+      setImmediate(() => this.#sendState(guildId, null, ""));
     } else {
       this.#handOut(guildId, this.#discord.issueVoice({ guildId, channelId, userId: this.#userId }));
     }
