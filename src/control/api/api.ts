@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "./api-context.ts";
 import { createPasswordCheck } from "./authentication.ts";
 import { generalRoutes } from "./general-routes.ts";
+import { openApiRoute } from "./openapi.ts";
 import { createRestServer } from "./rest-server.ts";
 import { routePlannerRoutes } from "./route-planner-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -27,13 +28,13 @@ export class Api {
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
+    const v4Routes = [...generalRoutes(options), ...sessionRoutes(options), ...routePlannerRoutes()];
     this.#app = createRestServer({
       context: options,
       checkPassword,
       routes: [
-        ...generalRoutes(options),
-        ...sessionRoutes(options),
-        ...routePlannerRoutes(),
+        ...v4Routes,
+        openApiRoute(v4Routes, () => options.readInfo().version.semver),
         ...v3Routes(options),
         {
           method: "ANY",

@@ -3,6 +3,7 @@
 import { type LoadResultJson, loadResultToJson } from "../sources/load-result.ts";
 import { decodeTrack, type TrackJson, trackToJson } from "../sources/track.ts";
 import { preferred } from "./accept.ts";
+import { infoSchema, loadResultSchema, statsSchema, trackSchema, tracksSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { PROTOCOL_VERSION } from "./info-json.ts";
@@ -13,12 +14,60 @@ const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 
 export function generalRoutes(context: ApiContext): readonly RestRoute[] {
   return [
-    { method: "GET", path: "/version", isOpen: true, handle: answerVersion },
-    { method: "GET", path: "/v4/info", handle: () => json(context.readInfo()) },
-    { method: "GET", path: "/v4/stats", handle: () => json(context.sessions.stats()) },
-    { method: "GET", path: "/v4/loadtracks", handle: async (request) => json(await loadTracks(context, request)) },
-    { method: "GET", path: "/v4/decodetrack", handle: (request) => json(decodeOne(request)) },
-    { method: "POST", path: "/v4/decodetracks", handle: (request) => json(decodeMany(request)) },
+    {
+      method: "GET",
+      path: "/version",
+      isOpen: true,
+      handle: answerVersion,
+      description: { summary: "The release whose protocol is spoken.", answers: { 200: "text" } },
+    },
+    {
+      method: "GET",
+      path: "/v4/info",
+      handle: () => json(context.readInfo()),
+      description: { summary: "What the node is and what is switched on.", answers: { 200: infoSchema } },
+    },
+    {
+      method: "GET",
+      path: "/v4/stats",
+      handle: () => json(context.sessions.stats()),
+      description: { summary: "How the node is doing.", answers: { 200: statsSchema } },
+    },
+    {
+      method: "GET",
+      path: "/v4/loadtracks",
+      handle: async (request) => json(await loadTracks(context, request)),
+      description: {
+        summary: "Looks an identifier up. A failure to load is an answer too.",
+        query: [{ name: "identifier", meaning: "A URL, a path, or a search.", type: "string", isRequired: true }],
+        answers: { 200: loadResultSchema },
+        errors: [400],
+      },
+    },
+    {
+      method: "GET",
+      path: "/v4/decodetrack",
+      handle: (request) => json(decodeOne(request)),
+      description: {
+        summary: "What an encoded track is.",
+        query: [
+          { name: "encodedTrack", meaning: "The encoded track, with `+` as `%2B`.", type: "string", isRequired: true },
+          { name: "track", meaning: "The old name of `encodedTrack`.", type: "string" },
+        ],
+        answers: { 200: trackSchema },
+        errors: [400],
+      },
+    },
+    {
+      method: "POST",
+      path: "/v4/decodetracks",
+      handle: (request) => json(decodeMany(request)),
+      description: {
+        summary: "What several encoded tracks are, in their order.",
+        body: decodeTracksBody,
+        answers: { 200: tracksSchema },
+      },
+    },
     // Where older clients look first: something is here, but not what they speak.
     { method: "GET", path: "/", handle: () => ({ kind: "empty", status: 200 }) },
     { method: "GET", path: "/v3/websocket", handle: () => ({ kind: "empty", status: 200 }) },

@@ -12,7 +12,7 @@ export const sessionBody = z
   .meta({ id: "SessionUpdate" });
 
 /** POST /v4/decodetracks. */
-export const decodeTracksBody = z.array(textField);
+export const decodeTracksBody = z.array(textField).meta({ id: "EncodedTracks" });
 
 /** POST /v4/routeplanner/free/address. */
 export const freeAddressBody = z.object({ address: textField }).meta({ id: "FreeAddress" });

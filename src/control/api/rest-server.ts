@@ -8,6 +8,7 @@ import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, errorObject } from "./api-error.ts";
 import type { Authorization } from "./authentication.ts";
+import type { RouteDescription } from "./openapi.ts";
 import { readBody } from "./request-bodies.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
 
@@ -57,6 +58,8 @@ export interface RestRoute {
   readonly isOpen?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */
   readonly apiVersion?: "3";
+  /** For the OpenAPI document. Routes without are not in it. */
+  readonly description?: RouteDescription;
   handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
 }
 

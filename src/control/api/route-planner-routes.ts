@@ -6,7 +6,12 @@ import type { RestAnswer, RestRoute } from "./rest-server.ts";
 
 export function routePlannerRoutes(): readonly RestRoute[] {
   return [
-    { method: "GET", path: "/v4/routeplanner/status", handle: () => ({ kind: "empty", status: 204 }) },
+    {
+      method: "GET",
+      path: "/v4/routeplanner/status",
+      handle: () => ({ kind: "empty", status: 204 }),
+      description: { summary: "The route planner; nothing while there is none.", answers: { 204: "empty" } },
+    },
     {
       method: "POST",
       path: "/v4/routeplanner/free/address",
@@ -14,8 +19,19 @@ export function routePlannerRoutes(): readonly RestRoute[] {
         request.body(freeAddressBody);
         return refuse();
       },
+      description: {
+        summary: "Takes an address out of those that failed.",
+        body: freeAddressBody,
+        answers: {},
+        errors: [500],
+      },
     },
-    { method: "POST", path: "/v4/routeplanner/free/all", handle: refuse },
+    {
+      method: "POST",
+      path: "/v4/routeplanner/free/all",
+      handle: refuse,
+      description: { summary: "Forgets all addresses that failed.", answers: {}, errors: [500] },
+    },
   ];
 }
 

@@ -1,6 +1,7 @@
 // Routes about sessions and their players (protocol-v4.md sections 2.2 and 2.5 to 2.10). Main thread.
 
 import type { Session } from "../sessions/session.ts";
+import { playerSchema, playersSchema, sessionSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { parsePlayerUpdate } from "./parse-player-update.ts";
@@ -22,15 +23,46 @@ const SWITCHES: ReadonlyMap<string, boolean> = new Map([
 
 export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
   return [
-    { method: "PATCH", path: SESSION_PATH, handle: (request) => updateSession(context, request) },
-    { method: "GET", path: PLAYERS_PATH, handle: (request) => json(listPlayers(context, request)) },
-    { method: "GET", path: PLAYER_PATH, handle: (request) => json(getPlayer(context, request)) },
+    {
+      method: "PATCH",
+      path: SESSION_PATH,
+      handle: (request) => updateSession(context, request),
+      description: {
+        summary: "Sets whether and how long the session waits for its client.",
+        body: sessionBody,
+        answers: { 200: sessionSchema },
+      },
+    },
+    {
+      method: "GET",
+      path: PLAYERS_PATH,
+      handle: (request) => json(listPlayers(context, request)),
+      description: { summary: "All players of the session, in no order.", answers: { 200: playersSchema } },
+    },
+    {
+      method: "GET",
+      path: PLAYER_PATH,
+      handle: (request) => json(getPlayer(context, request)),
+      description: { summary: "One player.", answers: { 200: playerSchema } },
+    },
     {
       method: "PATCH",
       path: PLAYER_PATH,
       handle: async (request) => json(await updatePlayer(context, request, () => request.body(playerBody))),
+      description: {
+        summary: "Changes a player, or makes one. What is left out stays as it is.",
+        query: [{ name: "noReplace", meaning: "A track that is loaded stays.", type: "boolean" }],
+        body: playerBody,
+        answers: { 200: playerSchema },
+        errors: [500, 503],
+      },
     },
-    { method: "DELETE", path: PLAYER_PATH, handle: (request) => destroyPlayer(context, request) },
+    {
+      method: "DELETE",
+      path: PLAYER_PATH,
+      handle: (request) => destroyPlayer(context, request),
+      description: { summary: "Ends a player, if there is one.", answers: { 204: "empty" } },
+    },
   ];
 }
 

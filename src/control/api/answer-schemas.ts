@@ -1,0 +1,163 @@
+// What answers look like, for the OpenAPI document; the tests hold real answers against it. Main thread. Each schema is
+// checked by the compiler against the type of the value that is sent.
+
+import { z } from "zod";
+import type { JsonInteger, JsonObject } from "../../lib/json.ts";
+import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../sources/load-result.ts";
+import type { TrackJson } from "../sources/track.ts";
+import type { TrackInfo } from "../sources/track-info.ts";
+import type { ErrorObject } from "./api-error.ts";
+import { filtersBody } from "./filter-settings.ts";
+import type { InfoJson } from "./info-json.ts";
+import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "./player-json.ts";
+import type { StatsJson } from "./stats-json.ts";
+
+const text = z.string();
+/** Beyond 2^53 too, so not the integer of the library, which ends there. */
+const int64 = z.custom<JsonInteger>().meta({ type: "integer", format: "int64" });
+const count = z.int().min(0);
+const openObject = z.custom<JsonObject>().meta({ type: "object" });
+/** A share of the whole, 0 to 1. */
+const share = z.number().min(0).max(1);
+
+export const errorSchema: z.ZodType<Omit<ErrorObject, "trace"> & { readonly trace?: string | undefined }> = z
+  .strictObject({
+    timestamp: z.int().describe("Epoch milliseconds"),
+    status: z.int(),
+    error: text,
+    trace: text.optional().describe("Only with the query parameter trace"),
+    message: text,
+    path: text,
+  })
+  .meta({ id: "Error" });
+
+const trackInfoSchema: z.ZodType<TrackInfo> = z
+  .strictObject({
+    identifier: text,
+    isSeekable: z.boolean(),
+    author: text,
+    length: int64.describe("Milliseconds; 9223372036854775807 for streams and where it is not known"),
+    isStream: z.boolean(),
+    position: int64.describe("Milliseconds"),
+    title: text,
+    uri: text.nullable(),
+    sourceName: text,
+    artworkUrl: text.nullable(),
+    isrc: text.nullable(),
+  })
+  .meta({ id: "TrackInfo" });
+
+export const trackSchema: z.ZodType<TrackJson> = z
+  .strictObject({ encoded: text, info: trackInfoSchema, pluginInfo: openObject, userData: openObject })
+  .meta({ id: "Track" });
+
+export const tracksSchema: z.ZodType<readonly TrackJson[]> = z.array(trackSchema).meta({ id: "Tracks" });
+
+const exceptionSchema: z.ZodType<ExceptionJson> = z
+  .strictObject({
+    message: text.nullable(),
+    severity: z.enum(["common", "suspicious", "fault"]),
+    cause: text,
+    causeStackTrace: text,
+  })
+  .meta({ id: "Exception" });
+
+const playlistSchema: z.ZodType<PlaylistJson> = z
+  .strictObject({
+    info: z.strictObject({ name: text, selectedTrack: z.int().describe("Index, -1 for none") }),
+    pluginInfo: openObject,
+    tracks: z.array(trackSchema),
+  })
+  .meta({ id: "Playlist" });
+
+export const loadResultSchema: z.ZodType<LoadResultJson> = z
+  .union([
+    z.strictObject({ loadType: z.literal("track"), data: trackSchema }),
+    z.strictObject({ loadType: z.literal("playlist"), data: playlistSchema }),
+    z.strictObject({ loadType: z.literal("search"), data: z.array(trackSchema) }),
+    z.strictObject({ loadType: z.literal("empty"), data: z.null() }),
+    z.strictObject({ loadType: z.literal("error"), data: exceptionSchema }),
+  ])
+  .meta({ id: "LoadResult" });
+
+const playerStateSchema: z.ZodType<PlayerStateJson> = z
+  .strictObject({
+    time: z.int().describe("Epoch milliseconds of the node"),
+    position: count.describe("Milliseconds; 0 without a track"),
+    connected: z.boolean(),
+    ping: z.int().describe("Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged"),
+  })
+  .meta({ id: "PlayerState" });
+
+const voiceStateSchema: z.ZodType<VoiceStateJson> = z
+  .strictObject({ token: text, endpoint: text, sessionId: text, channelId: text.nullable() })
+  .meta({ id: "VoiceState" });
+
+const { karaoke, timescale, tremolo, vibrato, distortion, rotation, channelMix, lowPass } = filtersBody.shape;
+
+const filterSettingsSchema = z
+  .strictObject({
+    volume: z.number().optional(),
+    equalizer: z.array(z.strictObject({ band: z.int(), gain: z.number() })).optional(),
+    karaoke: allMembersOf(karaoke),
+    timescale: allMembersOf(timescale),
+    tremolo: allMembersOf(tremolo),
+    vibrato: allMembersOf(vibrato),
+    distortion: allMembersOf(distortion),
+    rotation: allMembersOf(rotation),
+    channelMix: allMembersOf(channelMix),
+    lowPass: allMembersOf(lowPass),
+  })
+  .meta({ id: "FilterSettings", description: "Every filter that was set, with all its members." });
+
+export const playerSchema: z.ZodType<PlayerJson> = z
+  .strictObject({
+    guildId: text,
+    track: trackSchema.nullable(),
+    volume: z.int().min(0).max(1000),
+    paused: z.boolean(),
+    state: playerStateSchema,
+    voice: voiceStateSchema,
+    filters: filterSettingsSchema,
+  })
+  .meta({ id: "Player" });
+
+export const playersSchema: z.ZodType<readonly PlayerJson[]> = z.array(playerSchema).meta({ id: "Players" });
+
+export const sessionSchema: z.ZodType<{ readonly resuming: boolean; readonly timeout: JsonInteger }> = z
+  .strictObject({ resuming: z.boolean(), timeout: int64.describe("Seconds") })
+  .meta({ id: "Session" });
+
+export const infoSchema: z.ZodType<InfoJson> = z
+  .strictObject({
+    version: z.strictObject({ semver: text, major: count, minor: count, patch: count, preRelease: text }),
+    buildTime: z.int().describe("Epoch milliseconds, -1 if unknown"),
+    git: z.strictObject({ branch: text, commit: text, commitTime: z.int().describe("Epoch milliseconds") }),
+    jvm: text,
+    lavaplayer: text,
+    audioLibrary: text.describe("The same as lavaplayer"),
+    sourceManagers: z.array(text),
+    filters: z.array(text),
+    plugins: z.array(z.strictObject({ name: text, version: text })),
+  })
+  .meta({ id: "Info" });
+
+export const statsSchema: z.ZodType<StatsJson> = z
+  .strictObject({
+    frameStats: z
+      .strictObject({ sent: count, nulled: count, deficit: z.int() })
+      .nullable()
+      .describe("Always null over REST"),
+    players: count,
+    playingPlayers: count,
+    uptime: count.describe("Milliseconds"),
+    memory: z.strictObject({ free: count, used: count, allocated: count, reservable: count }),
+    cpu: z.strictObject({ cores: count, systemLoad: share, lavalinkLoad: share }),
+  })
+  .meta({ id: "Stats" });
+
+/** Members that may be left out of a request are all there in the answer. */
+function allMembersOf(filter: z.ZodOptional<z.ZodNullable<z.ZodObject>>) {
+  const members = Object.keys(filter.unwrap().unwrap().shape).map((name) => [name, z.number()]);
+  return z.strictObject(Object.fromEntries(members)).optional();
+}

@@ -1,0 +1,144 @@
+// The OpenAPI 3.1 document, made from the descriptions of the routes and the schemas that check requests. Main thread; made
+// when it is first asked for, served at /v4/openapi.json.
+
+import { STATUS_CODES } from "node:http";
+import { z } from "zod";
+import { errorSchema } from "./answer-schemas.ts";
+import { json, type RestRoute } from "./rest-server.ts";
+
+/** What a route takes and gives. What follows from its path and password need not be said. */
+export interface RouteDescription {
+  readonly summary: string;
+  readonly query?: readonly QueryParameter[];
+  readonly body?: z.ZodType;
+  /** By status: the schema of the JSON (with an `id`), text, or nothing. */
+  readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
+  /** Statuses of error objects, beyond those of paths and bodies. */
+  readonly errors?: readonly number[];
+}
+
+export interface QueryParameter {
+  readonly name: string;
+  readonly meaning: string;
+  readonly type: "string" | "boolean";
+  readonly isRequired?: boolean;
+}
+
+const TRACE: QueryParameter = { name: "trace", meaning: "Adds `trace` to an error object.", type: "boolean" };
+
+const PATH_PARAMETERS: Readonly<Record<string, object>> = {
+  sessionId: { description: "From the `ready` message.", schema: { type: "string" } },
+  guildId: { description: "A signed 64-bit integer.", schema: { type: "string", pattern: "^-?[0-9]{1,18}$" } },
+};
+
+const API_VERSION_HEADER = { description: "The version of the protocol.", schema: { type: "string", const: "4" } };
+
+/** Serves the document of `routes`. */
+export function openApiRoute(routes: readonly RestRoute[], readVersion: () => string): RestRoute {
+  let document: object | undefined;
+  return {
+    method: "GET",
+    path: "/v4/openapi.json",
+    handle: () => {
+      document ??= createOpenApi(routes, readVersion());
+      return json(document);
+    },
+  };
+}
+
+function createOpenApi(routes: readonly RestRoute[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    if (route.description === undefined || route.method === "ANY") continue;
+    const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, route.description) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Tonearm",
+      version,
+      description: "The Lavalink v4 protocol over REST. The WebSocket is described in docs/reference/websocket.md.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    security: [{ password: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        password: { type: "apiKey", in: "header", name: "Authorization", description: "The password of the node." },
+      },
+      schemas: namedSchemas(),
+    },
+  };
+}
+
+function operation(route: RestRoute, description: RouteDescription): object {
+  const segments = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? "");
+  const { summary, body } = description;
+  return {
+    summary,
+    operationId: operationId(route),
+    ...(route.isOpen === true ? { security: [] } : {}),
+    parameters: [
+      ...segments.map((name) => ({ name, in: "path", required: true, ...PATH_PARAMETERS[name] })),
+      ...[...(description.query ?? []), TRACE].map(queryParameter),
+    ],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+    responses: responses(route, description),
+  };
+}
+
+function queryParameter({ name, meaning, type, isRequired = false }: QueryParameter): object {
+  return { name, in: "query", required: isRequired, description: meaning, schema: { type } };
+}
+
+function responses(route: RestRoute, { body, answers, errors = [] }: RouteDescription): object {
+  const isJson = Object.values(answers).some((answer) => typeof answer === "object");
+  const empty = [...(route.isOpen === true ? [] : [401, 403]), ...(isJson ? [406] : [])];
+  const refusals = [
+    ...(body === undefined ? [] : [400, 413, 415]),
+    ...(route.path.includes(":sessionId") ? [404] : []),
+    ...(route.path.includes(":guildId") ? [400] : []),
+    ...errors,
+  ];
+  const all = [
+    ...Object.entries(answers),
+    ...empty.map((status) => [String(status), "empty"] as const),
+    ...refusals.map((status) => [String(status), errorSchema] as const),
+  ];
+  return Object.fromEntries(all.map(([status, answer]) => [status, response(status, answer)]));
+}
+
+function response(status: string, answer: z.ZodType | "text" | "empty"): object {
+  return {
+    description: STATUS_CODES[status] ?? "",
+    headers: { "Lavalink-Api-Version": API_VERSION_HEADER },
+    ...(answer === "empty" ? {} : { content: answer === "text" ? textContent() : jsonContent(answer) }),
+  };
+}
+
+function textContent(): object {
+  return { "text/plain": { schema: { type: "string" } } };
+}
+
+function jsonContent(schema: z.ZodType): object {
+  return { "application/json": { schema: { $ref: reference(schema.meta()?.id ?? "") } } };
+}
+
+/** Every schema that has an id, as requests are sent: what may be left out there is not required. */
+function namedSchemas(): object {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { uri: reference, io: "input", unrepresentable: "any" });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, id: _name, ...schema }]) => [id, schema]),
+  );
+}
+
+function reference(id: string): string {
+  return `#/components/schemas/${id}`;
+}
+
+/** `patchSessionsPlayers…`: method and the words of the path. */
+function operationId({ method, path }: RestRoute): string {
+  const words = path.replace("/v4", "").match(/\w+/g) ?? [];
+  return method.toLowerCase() + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
+}

@@ -1,0 +1,149 @@
+// The OpenAPI document is held against real answers: of every route that it describes, and of errors.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { toWireError } from "../../../../src/bridge/wire-error.ts";
+import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { type Answer, ApiServer, type RequestOptions } from "../../../support/api-server.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+const TRACK = buildTrack();
+const RESULTS: Readonly<Record<string, LoadResult>> = {
+  track: { kind: "track", track: buildTrack({ isStream: true, length: 2n ** 63n - 1n, uri: null }) },
+  playlist: {
+    kind: "playlist",
+    playlist: { name: "x", selectedTrack: -1, pluginInfo: { a: 1 }, tracks: [TRACK] },
+  },
+  search: { kind: "search", tracks: [TRACK] },
+  error: { kind: "error", error: toWireError(new NodeError("input-unreachable", "nobody listens")) },
+};
+const ALL_FILTERS = {
+  ...{ volume: 0.5, equalizer: [{ band: 0, gain: 0.25 }], karaoke: {}, timescale: {}, tremolo: {}, vibrato: {} },
+  ...{ distortion: {}, rotation: {}, channelMix: {}, lowPass: {} },
+};
+
+type Document = ReturnType<JSON["parse"]>;
+
+let server: ApiServer;
+let document: Document;
+let players: string;
+/** `METHOD path` of the document, of everything that was asked. */
+const asked = new Set<string>();
+
+beforeAll(async () => {
+  server = await ApiServer.start({ load: async (identifier) => RESULTS[identifier] ?? { kind: "empty" } });
+  document = (await server.request("GET", "/v4/openapi.json")).json;
+  const { sessionId } = await server.connect();
+  players = `/v4/sessions/${sessionId}/players`;
+});
+
+afterAll(() => server.close());
+
+/** Asks, and holds status and body against what the document says of that route. */
+async function ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const answer = await server.request(method, path, options);
+  const [route, operation] = described(method, path.split("?", 1)[0] ?? "");
+  asked.add(route);
+  const response = operation.responses[answer.status];
+  expect(response, `${route} names ${answer.status}`).toBeDefined();
+  const content = response.content?.["application/json"];
+  if (content === undefined) {
+    const isText = response.content?.["text/plain"] !== undefined;
+    expect([route, isText || answer.body === ""]).toEqual([route, true]);
+  } else {
+    const problem = mismatch(content.schema, answer.body);
+    expect([route, answer.status, problem, answer.body]).toEqual([route, answer.status, undefined, answer.body]);
+  }
+  return answer;
+}
+
+function described(method: string, path: string): readonly [string, Document] {
+  for (const [template, operations] of Object.entries<Document>(document.paths)) {
+    const pattern = new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+    const operation = pattern.test(path) ? operations[method.toLowerCase()] : undefined;
+    if (operation !== undefined) return [`${method} ${template}`, operation];
+  }
+  throw new Error(`${method} ${path} is not described`);
+}
+
+/** What is wrong with a body, or undefined. */
+function mismatch(schema: object, body: string): string | undefined {
+  const text = JSON.stringify({ ...schema, $defs: document.components.schemas });
+  const checked = z.fromJSONSchema(JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/")));
+  // The library refuses integers that a number cannot hold exactly.
+  const result = checked.safeParse(JSON.parse(body.replaceAll("9223372036854775807", "9007199254740991")));
+  return result.success ? undefined : z.prettifyError(result.error);
+}
+
+describe("the document", () => {
+  test("is behind the password and says which OpenAPI it is", async () => {
+    expect((await server.request("GET", "/v4/openapi.json", { password: null })).status).toBe(401);
+    expect(document).toMatchObject({ openapi: "3.1.0", info: { title: "Tonearm" } });
+  });
+
+  test("refers only to what is in it", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w*)"/g)];
+    expect(references.length).toBeGreaterThan(20);
+    for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
+  });
+
+  test("takes the bodies that the node takes, and no others", () => {
+    const problem = (body: object) => mismatch({ $ref: "#/components/schemas/PlayerUpdate" }, JSON.stringify(body));
+    expect(problem({})).toBeUndefined();
+    expect(problem({ endTime: null, encodedTrack: null, filters: ALL_FILTERS, volume: 1 })).toBeUndefined();
+    expect(problem({ filters: { equalizer: [{ gain: 1 }] } })).toContain("band");
+    expect(problem({ volume: null })).toContain("volume");
+  });
+
+  test("finds answers wrong that are", () => {
+    const stats = { $ref: "#/components/schemas/Stats" };
+    expect(mismatch(stats, '{"players":1}')).toContain("uptime");
+    expect(mismatch({ $ref: "#/components/schemas/Player" }, "{}")).toContain("guildId");
+  });
+});
+
+describe("real answers are as it says", () => {
+  test("about the node", async () => {
+    for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status"]) await ask("GET", path);
+    await ask("POST", "/v4/routeplanner/free/address", { body: { address: "127.0.0.1" } });
+    await ask("POST", "/v4/routeplanner/free/all");
+    for (const password of [null, "wrong"]) await ask("GET", "/v4/info", { password });
+    await ask("GET", "/v4/info", { headers: { Accept: "text/plain" } });
+  });
+
+  test("about tracks", async () => {
+    for (const identifier of [...Object.keys(RESULTS), "nothing"]) {
+      await ask("GET", `/v4/loadtracks?identifier=${identifier}`);
+    }
+    await ask("GET", `/v4/decodetrack?encodedTrack=${encodeURIComponent(TRACK.encoded)}`);
+    await ask("GET", "/v4/decodetrack?encodedTrack=x&trace=true");
+    await ask("POST", "/v4/decodetracks", { body: [TRACK.encoded, TRACK.encoded] });
+    await ask("POST", "/v4/decodetracks", { body: "[", headers: { "Content-Type": "text/plain" } });
+  });
+
+  test("about sessions and players", async () => {
+    await ask("PATCH", players.replace("/players", ""), { body: { resuming: true, timeout: "30" } });
+    await ask("PATCH", `${players}/7`, { body: {} });
+    await ask("PATCH", `${players}/7?noReplace=true`, { body: { filters: ALL_FILTERS, volume: "5" } });
+    const track = { encoded: TRACK.encoded, userData: { a: [1] } };
+    expect((await ask("PATCH", `${players}/7`, { body: { track, paused: true } })).json.track.userData).toEqual({
+      a: [1],
+    });
+    await ask("GET", `${players}/7`);
+    await ask("GET", players);
+    await ask("PATCH", `${players}/7`, { body: { volume: "loud" } });
+    await ask("DELETE", `${players}/7`);
+    await ask("GET", `${players}/7`);
+    await ask("GET", `${players}/x`);
+    await ask("GET", "/v4/sessions/nope/players");
+  });
+
+  test("of every route in it", () => {
+    const routes = Object.entries<object>(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect([...asked].sort()).toEqual(routes.sort());
+    expect(routes.length).toBeGreaterThanOrEqual(13);
+  });
+});
