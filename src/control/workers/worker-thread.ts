@@ -20,6 +20,8 @@ const SILENCE_MS_MAX = 5000;
 const GRACE_MS = 250;
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
+/** What is collected often is kept small: each collection is then a short pause, and memory stays low. */
+const YOUNG_HEAP_MEGABYTES_MAX = 6;
 
 interface WorkerThreadOptions {
   readonly index: number;
@@ -54,7 +56,10 @@ export class WorkerThread {
     this.#worker = new Worker(options.entry, {
       name: `audio-${options.index}`,
       workerData: options.settings,
-      resourceLimits: { maxOldGenerationSizeMb: options.heapMegabytesMax },
+      resourceLimits: {
+        maxOldGenerationSizeMb: options.heapMegabytesMax,
+        maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX,
+      },
     });
     this.channel = new CommandChannel(this.#worker, { clock: options.clock, onEvent: (event) => this.#onEvent(event) });
     this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
