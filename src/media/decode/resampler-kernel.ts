@@ -92,16 +92,14 @@ export class ResamplerKernel {
     const tableSamples = (rowCount + 1) * this.tapCount;
     const inputSamples = this.tapCount + SCRATCH_SAMPLES;
     const sampleCount = tableSamples + 2 * inputSamples + 2 * SCRATCH_SAMPLES;
-    const memory = new WebAssembly.Memory({ initial: Math.ceil((sampleCount * 4) / 65_536) });
-    const floats = new Float32Array(memory.buffer);
+    const { floats, run } = createResampleLoop(sampleCount, { isInterpolated: this.#rowsPerPhase < 1, isSimd });
     fillTable(floats, rowCount, filter);
     const view = (start: number, length: number) => floats.subarray(start, start + length);
     this.inputLeft = view(tableSamples, inputSamples);
     this.inputRight = view(tableSamples + inputSamples, inputSamples);
     this.outputLeft = view(tableSamples + 2 * inputSamples, SCRATCH_SAMPLES);
     this.outputRight = view(tableSamples + 2 * inputSamples + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
-    const name = this.#rowsPerPhase === 1 ? "resample" : "resampleInterpolated";
-    this.#resample = (isSimd ? instantiateSimd(memory)?.[name] : undefined) ?? plainResample(floats);
+    this.#resample = run;
   }
 
   /** Writes `count` samples to the outputs, the first from the inputs 0 to `tapCount - 1` at position `phase`. */
@@ -140,6 +138,23 @@ export function kernelForRate(inputRateHz: number): ResamplerKernel {
   return kernel;
 }
 
+export interface ResampleLoop {
+  /** The memory the loop works in. */
+  readonly floats: Float32Array;
+  readonly run: ResampleFunction;
+}
+
+/** The inner loop with a memory for so many samples; `isInterpolated` for tables with fewer rows than phases. */
+export function createResampleLoop(
+  sampleCount: number,
+  { isInterpolated, isSimd = true }: { readonly isInterpolated: boolean; readonly isSimd?: boolean },
+): ResampleLoop {
+  const memory = new WebAssembly.Memory({ initial: Math.ceil((sampleCount * 4) / 65_536) });
+  const floats = new Float32Array(memory.buffer);
+  const name = isInterpolated ? "resampleInterpolated" : "resample";
+  return { floats, run: (isSimd ? instantiateSimd(memory)?.[name] : undefined) ?? plainResample(floats) };
+}
+
 interface Filter {
   readonly tapCount: number;
   /** Middle of the transition band, as part of the input rate. */
@@ -158,7 +173,11 @@ function designFilter(inputRateHz: number): Filter {
 }
 
 /** Row r holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1. */
-function fillTable(table: Float32Array, rowCount: number, { tapCount, cutoff }: Filter): void {
+export function fillTable(
+  table: Float32Array,
+  rowCount: number,
+  { tapCount, cutoff }: Pick<Filter, "tapCount" | "cutoff">,
+): void {
   const scale = 1 / besselI0(KAISER_BETA);
   const row = new Float64Array(tapCount);
   for (let index = 0; index <= rowCount; index++) {
