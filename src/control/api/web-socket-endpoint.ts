@@ -53,6 +53,8 @@ export class WebSocketEndpoint {
   });
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, Session>();
+  /** Sockets whose first messages are held back, with what lets those go. */
+  readonly #held = new Map<Socket, () => void>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
@@ -66,6 +68,14 @@ export class WebSocketEndpoint {
   protocolOf({ url }: IncomingMessage): SocketProtocol | undefined {
     const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
     return this.#options.protocols.find(({ paths }) => paths.includes(path));
+  }
+
+  /**
+   * A request has come from `address`: a client there that makes it because its handshake was answered has read that
+   * answer, and relies on `ready` before the answer to this one (lavalink-client does).
+   */
+  releaseFirstMessages(address: string | undefined): void {
+    for (const [socket, release] of this.#held) if (socket.remoteAddress === address) release();
   }
 
   /** Answers one request to switch to WebSocket. */
@@ -166,14 +176,24 @@ export class WebSocketEndpoint {
     this.#server.once("headers", addHeader);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       // The answer is written already.
-      socket.cork();
-      this.#options.clock.after(FIRST_MESSAGES_DELAY_MS, () => socket.uncork());
+      this.#holdFirstMessages(socket);
       const session = resumable ?? this.#open(webSocket, protocol, request.headers);
       this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
       resumable?.resume(webSocket);
     });
     // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
     this.#server.off("headers", addHeader);
+  }
+
+  #holdFirstMessages(socket: Socket): void {
+    const release = (): void => {
+      timer.cancel();
+      this.#held.delete(socket);
+      socket.uncork();
+    };
+    const timer = this.#options.clock.after(FIRST_MESSAGES_DELAY_MS, release);
+    this.#held.set(socket, release);
+    socket.cork();
   }
 
   #adopt(webSocket: WebSocket, { protocol, session, isResumed }: Adoption): void {
