@@ -86,7 +86,10 @@ it.concurrent.each(cases(MENDED_CODES))(
   },
 );
 
-it("nothing reached Discord that it would refuse", () => stage.discord.assertClean());
+it("nothing reached Discord that it would refuse", () => {
+  // Op 5 may go down with a connection that is being closed while sound begins.
+  stage.discord.assertClean({ except: ["speaking-missing"] });
+});
 
 describe("before the gateway is open", () => {
   const HTTP_503 = { kind: "status", status: 503 } as const;

@@ -5,7 +5,7 @@ import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { FRAME_MS, packetText } from "./song.ts";
 
 /** The library's own calls. */
-export interface ClientControls {
+interface ClientControls {
   play(): Promise<unknown>;
   pause(): Promise<unknown>;
   resume(): Promise<unknown>;
@@ -13,7 +13,7 @@ export interface ClientControls {
   setVolume(volume: number): Promise<unknown>;
 }
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly discord: FakeDiscord;
   readonly guildId: string;
   readonly channelId: string;
