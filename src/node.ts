@@ -17,6 +17,8 @@ import { NodeError } from "./errors.ts";
 import { systemClock } from "./lib/clock.ts";
 import { systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
+import { LogCounter } from "./metrics/log-counter.ts";
+import { NodeMetrics } from "./metrics/node-metrics.ts";
 import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
@@ -47,12 +49,14 @@ interface Parts {
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
   readonly workers: WorkerPool;
+  readonly metrics: NodeMetrics | undefined;
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`. */
 export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
-  const { logger } = options;
-  const parts = await buildParts(config, options);
+  const logs = new LogCounter(options.logger);
+  const { logger } = logs;
+  const parts = await buildParts(config, { ...options, logs });
   const { address: host } = config.server;
   try {
     const port = await parts.api.listen({ host, port: config.server.port });
@@ -70,8 +74,12 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   }
 }
 
-async function buildParts(config: NodeConfig, { logger, mediaEntry = MEDIA_ENTRY }: NodeOptions): Promise<Parts> {
+async function buildParts(
+  config: NodeConfig,
+  { mediaEntry = MEDIA_ENTRY, logs }: NodeOptions & { readonly logs: LogCounter },
+): Promise<Parts> {
   const clock = systemClock;
+  const { logger } = logs;
   const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
@@ -90,8 +98,17 @@ async function buildParts(config: NodeConfig, { logger, mediaEntry = MEDIA_ENTRY
   });
   const build = await readBuildInfo();
   const info = createInfo({ ...build, version: VERSION, sourceNames: tracks.sourceNames, disabledFilters });
-  const api = new Api({ sessions, tracks, clock, logger, disabledFilters, readInfo: () => info, password });
-  return { sessions, api, updateTimer, workers };
+  const metrics = config.metrics.isEnabled
+    ? new NodeMetrics({ readStats: () => sessions.stats(), logCounts: logs.counts, startEpochMs: clock.epochMs() })
+    : undefined;
+  const { endpoint: path, isPasswordNeeded } = config.metrics;
+  const api = new Api({
+    ...{ sessions, tracks, clock, logger, disabledFilters, password },
+    readInfo: () => info,
+    requestLogging: config.logging.requests,
+    metrics: metrics && { path, isPasswordNeeded, source: metrics },
+  });
+  return { sessions, api, updateTimer, workers, metrics };
 }
 
 function buildTrackLoader(config: NodeConfig, workers: WorkerPool): TrackLoader {
@@ -104,11 +121,11 @@ function buildTrackLoader(config: NodeConfig, workers: WorkerPool): TrackLoader 
 }
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
-async function closeParts({ sessions, api, updateTimer, workers }: Parts, logger: Logger): Promise<void> {
+async function closeParts({ sessions, api, updateTimer, workers, metrics }: Parts, logger: Logger): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, workers]) {
+    for (const part of [sessions, api, updateTimer, workers, metrics]) {
       try {
-        await part.close();
+        await part?.close();
       } catch (error) {
         logger.error("a part of the node could not be closed", { error });
       }

@@ -69,10 +69,9 @@ export interface NodeConfig {
     /** Tries per request; undefined: without end. */
     readonly retriesMax: number | undefined;
   };
-  /** Nothing uses it yet. */
   readonly metrics: {
     readonly isEnabled: boolean;
-    /** Path of the metrics route. */
+    /** Path of the metrics route, with a slash in front. */
     readonly endpoint: string;
     /** True when no endpoint was configured: the route then asks for the password, as Lavalink's does. */
     readonly isPasswordNeeded: boolean;
@@ -80,7 +79,7 @@ export interface NodeConfig {
   readonly logging: {
     readonly level: "debug" | "info" | "warn" | "error" | "silent";
     readonly format: "text" | "json";
-    /** How requests of clients are to be logged; undefined: not at all. Nothing uses it yet. */
+    /** How requests of clients are to be logged; undefined: not at all. */
     readonly requests: RequestLogging | undefined;
   };
 }

@@ -3,8 +3,10 @@
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
+import type { RequestLogging } from "../../src/config/node-config.ts";
 import { Api } from "../../src/control/api/api.ts";
 import { createInfo } from "../../src/control/api/info-json.ts";
+import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
@@ -13,7 +15,7 @@ import type { LoadResult } from "../../src/control/sources/load-result.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { systemRandom } from "../../src/lib/random.ts";
-import { silentLogger } from "../../src/log.ts";
+import { type Logger, silentLogger } from "../../src/log.ts";
 import { SilentWorkers } from "./silent-workers.ts";
 
 /** What JSON.parse gives: tests look into answers of every shape. */
@@ -24,6 +26,9 @@ export const PASSWORD = "youshallnotpass";
 export interface ApiServerOptions {
   readonly password?: string;
   readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly requestLogging?: RequestLogging;
+  readonly metrics?: Metrics;
   readonly disabledFilters?: readonly string[];
   readonly createPlayer?: CreatePlayer;
   readonly load?: (identifier: string) => Promise<LoadResult>;
@@ -76,7 +81,9 @@ export class ApiServer {
       sessions,
       tracks: { load },
       clock,
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
+      requestLogging: options.requestLogging,
+      metrics: options.metrics,
       disabledFilters,
       readInfo: () =>
         createInfo({

@@ -16,8 +16,6 @@ const LEVEL_NAMES = {
   OFF: "silent",
 } as const;
 
-const NO_REQUEST_LOG = "requests are not logged yet";
-const NO_METRICS = "there are no metrics yet";
 const NO_SENTRY = "errors are logged, not sent anywhere";
 const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
 
@@ -25,13 +23,10 @@ export const metricsSection = defineSection("metrics.prometheus", {
   enabled: flagKey({
     meaning: "Serve metrics for Prometheus.",
     defaultValue: false,
-    noEffect: NO_METRICS,
-    isMissed: true,
   }),
   endpoint: textKey({
     meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
     defaultValue: "",
-    noEffect: NO_METRICS,
   }),
 });
 
@@ -67,23 +62,19 @@ export const loggingSection = defineSection("logging", {
   "request.enabled": flagKey({
     meaning: "Log every request of a client.",
     defaultValue: true,
-    noEffect: NO_REQUEST_LOG,
   }),
   "request.includeClientInfo": flagKey({
     meaning: "With the address of the client.",
     defaultValue: false,
-    noEffect: NO_REQUEST_LOG,
   }),
   "request.includeHeaders": flagKey({
     meaning: "With headers, but for secret ones.",
     defaultValue: false,
-    noEffect: NO_REQUEST_LOG,
   }),
-  "request.includeQueryString": flagKey({ meaning: "With the query.", defaultValue: true, noEffect: NO_REQUEST_LOG }),
+  "request.includeQueryString": flagKey({ meaning: "With the query.", defaultValue: true }),
   "request.includePayload": flagKey({
     meaning: "With the body, but for secret parts.",
     defaultValue: true,
-    noEffect: NO_REQUEST_LOG,
   }),
   "request.maxPayloadLength": integerKey({
     meaning: "How much of the body.",
@@ -91,12 +82,10 @@ export const loggingSection = defineSection("logging", {
     defaultValue: 10_000,
     min: 0,
     max: 1_000_000,
-    noEffect: NO_REQUEST_LOG,
   }),
   "request.beforeRequest": flagKey({
     meaning: "Also before it is answered.",
     defaultValue: false,
-    noEffect: NO_REQUEST_LOG,
   }),
   "file.path": textKey({ meaning: "Folder for log files.", defaultValue: "", noEffect: NO_LOG_FILES }),
   "file.name": textKey({ meaning: "Name of the log file.", defaultValue: "", noEffect: NO_LOG_FILES }),
@@ -113,9 +102,10 @@ export const loggingSection = defineSection("logging", {
 });
 
 export function metricsOf(values: SectionValues<typeof metricsSection>): NodeConfig["metrics"] {
+  const path = values.endpoint === "" ? "metrics" : values.endpoint;
   return {
     isEnabled: values.enabled,
-    endpoint: values.endpoint === "" ? "/metrics" : values.endpoint,
+    endpoint: path.startsWith("/") ? path : `/${path}`,
     isPasswordNeeded: values.endpoint === "",
   };
 }

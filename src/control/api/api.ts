@@ -2,10 +2,13 @@
 
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
+import type { RequestLogging } from "../../config/node-config.ts";
 import type { ApiContext } from "./api-context.ts";
 import { createPasswordCheck } from "./authentication.ts";
 import { generalRoutes } from "./general-routes.ts";
+import { type Metrics, metricsRoutes } from "./metrics-route.ts";
 import { openApiRoute } from "./openapi.ts";
+import { RequestLog } from "./request-log.ts";
 import { createRestServer } from "./rest-server.ts";
 import { routePlannerRoutes } from "./route-planner-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -17,6 +20,10 @@ import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
 export interface ApiOptions extends ApiContext {
   readonly password: string;
+  /** How requests are logged; undefined: not at all. */
+  readonly requestLogging: RequestLogging | undefined;
+  /** Undefined: there is no such route. */
+  readonly metrics: Metrics | undefined;
 }
 
 export class Api {
@@ -28,14 +35,17 @@ export class Api {
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
+    const { requestLogging, logger } = options;
     const v4Routes = [...generalRoutes(options), ...sessionRoutes(options), ...routePlannerRoutes()];
     this.#app = createRestServer({
       context: options,
       checkPassword,
+      requestLog: requestLogging && new RequestLog(requestLogging, logger),
       routes: [
         ...v4Routes,
         openApiRoute(v4Routes, () => options.readInfo().version.semver),
         ...v3Routes(options),
+        ...metricsRoutes(options.metrics),
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,

@@ -10,6 +10,7 @@ import { ApiError, errorObject } from "./api-error.ts";
 import type { Authorization } from "./authentication.ts";
 import type { RouteDescription } from "./openapi.ts";
 import { readBody } from "./request-bodies.ts";
+import type { RequestLog } from "./request-log.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
 
 const API_VERSION_HEADER = "Lavalink-Api-Version";
@@ -67,6 +68,8 @@ export interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger">;
   readonly checkPassword: (header: string | undefined) => Authorization;
   readonly routes: readonly RestRoute[];
+  /** Undefined: requests are not logged. */
+  readonly requestLog: RequestLog | undefined;
 }
 
 /** A server that is not listening yet. */
@@ -93,6 +96,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   app.addHook("onRequest", async (_request, reply) => {
     reply.header(API_VERSION_HEADER, API_VERSION);
   });
+  if (options.requestLog !== undefined) logRequests(app, options.requestLog);
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   for (const route of options.routes) addRoute(app, table, { ...options, route });
@@ -112,6 +116,11 @@ export function bareAnswer(
   const version = apiVersionLine(apiVersion);
   const lines = [`HTTP/1.1 ${status}`, ...headers, version, "Content-Length: 0", "Connection: close"];
   return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function logRequests(app: FastifyInstance, log: RequestLog): void {
+  app.addHook("onRequest", async (request) => log.before(request, queryOf(request)));
+  app.addHook("onResponse", async (request, reply) => log.after(request, queryOf(request), reply));
 }
 
 function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOptions & { route: RestRoute }): void {

@@ -1,0 +1,84 @@
+// What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so that
+// dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
+
+import type { StatsJson } from "../control/api/stats-json.ts";
+import type { LogLevel } from "../log.ts";
+import { GcPauses } from "./gc-pauses.ts";
+import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
+
+export interface NodeMetricsOptions {
+  readonly readStats: () => StatsJson;
+  readonly logCounts: Readonly<Record<LogLevel, number>>;
+  /** Epoch milliseconds of the start. */
+  readonly startEpochMs: number;
+}
+
+export class NodeMetrics {
+  readonly contentType = PROMETHEUS_CONTENT_TYPE;
+  readonly #options: NodeMetricsOptions;
+  readonly #gcPauses = new GcPauses();
+
+  constructor(options: NodeMetricsOptions) {
+    this.#options = options;
+  }
+
+  /** All families, or those of the given names. */
+  read(names: readonly string[] | undefined): string {
+    const families = [...this.#ofLavalink(), ...this.#ofProcess()];
+    return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
+  }
+
+  close(): void {
+    this.#gcPauses.close();
+  }
+
+  #ofLavalink(): MetricFamily[] {
+    const { players, playingPlayers, uptime, memory, cpu } = this.#options.readStats();
+    return [
+      gauge("lavalink_players_total", "Players of connected clients.", players),
+      gauge("lavalink_playing_players_total", "Players with a track that is not paused.", playingPlayers),
+      gauge("lavalink_uptime_milliseconds", "Time since the start.", uptime),
+      gauge("lavalink_memory_free_bytes", "Unused part of the JavaScript heap.", memory.free),
+      gauge("lavalink_memory_used_bytes", "Memory in use.", memory.used),
+      gauge("lavalink_memory_allocated_bytes", "Memory of the process.", memory.allocated),
+      gauge("lavalink_memory_reservable_bytes", "Memory of the machine.", memory.reservable),
+      gauge("lavalink_cpu_cores", "Cores of the machine.", cpu.cores),
+      gauge("lavalink_cpu_system_load_percentage", "Share of all cores that is busy, 0 to 1.", cpu.systemLoad),
+      gauge(
+        "lavalink_cpu_lavalink_load_percentage",
+        "Share of all cores that the node uses, 0 to 1.",
+        cpu.lavalinkLoad,
+      ),
+      {
+        name: "lavalink_gc_pauses_seconds",
+        help: "Stops of the main thread for garbage collection.",
+        type: "histogram",
+        samples: this.#gcPauses.samples(),
+      },
+      {
+        name: "logback_appender_total",
+        help: "Log lines by level, written or not.",
+        type: "counter",
+        samples: Object.entries(this.#options.logCounts).map(([level, value]) => ({ labels: { level }, value })),
+      },
+    ];
+  }
+
+  #ofProcess(): MetricFamily[] {
+    const { user, system } = process.cpuUsage();
+    return [
+      {
+        name: "process_cpu_seconds_total",
+        help: "Processor time used.",
+        type: "counter",
+        samples: [{ value: (user + system) / 1e6 }],
+      },
+      gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+      gauge("process_start_time_seconds", "When the process started.", this.#options.startEpochMs / 1000),
+    ];
+  }
+}
+
+function gauge(name: string, help: string, value: number): MetricFamily {
+  return { name, help, type: "gauge", samples: [{ value }] };
+}

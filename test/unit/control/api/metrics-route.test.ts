@@ -1,0 +1,34 @@
+import { afterEach, expect, test } from "vitest";
+import { ApiServer } from "../../../support/api-server.ts";
+
+const SOURCE = {
+  contentType: "text/plain; version=0.0.4",
+  read: (names: readonly string[] | undefined) => `names ${names?.join("+") ?? "all"}\n`,
+};
+
+let server: ApiServer;
+
+afterEach(() => server.close());
+
+test("metrics on a path that was configured need no password", async () => {
+  server = await ApiServer.start({ metrics: { path: "/inner/metrics", isPasswordNeeded: false, source: SOURCE } });
+  for (const password of [null, "wrong"]) {
+    const answer = await server.request("GET", "/inner/metrics", { password });
+    expect([answer.status, answer.body]).toEqual([200, "names all\n"]);
+    expect(answer.headers).toMatchObject({ "content-type": SOURCE.contentType, "lavalink-api-version": "4" });
+  }
+  const some = await server.request("GET", "/inner/metrics?name[]=a&name%5B%5D=b");
+  expect(some.body).toBe("names a+b\n");
+});
+
+test("metrics on the path that nobody chose need it", async () => {
+  server = await ApiServer.start({ metrics: { path: "/metrics", isPasswordNeeded: true, source: SOURCE } });
+  expect((await server.request("GET", "/metrics", { password: null })).status).toBe(401);
+  expect((await server.request("GET", "/metrics", { password: "wrong" })).status).toBe(403);
+  expect((await server.request("GET", "/metrics")).status).toBe(200);
+});
+
+test("there is nothing there while they are off", async () => {
+  server = await ApiServer.start();
+  expect((await server.request("GET", "/metrics")).status).toBe(404);
+});

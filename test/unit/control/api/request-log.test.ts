@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { RequestLogging } from "../../../../src/config/node-config.ts";
+import { createNodeLogger } from "../../../../src/log-pino.ts";
+import { ApiServer } from "../../../support/api-server.ts";
+
+const ALL: RequestLogging = {
+  isClientShown: true,
+  areHeadersShown: true,
+  isQueryShown: true,
+  isPayloadShown: true,
+  payloadLengthMax: 100,
+  isLoggedBefore: true,
+};
+const NONE: RequestLogging = {
+  isClientShown: false,
+  areHeadersShown: false,
+  isQueryShown: false,
+  isPayloadShown: false,
+  payloadLengthMax: 100,
+  isLoggedBefore: false,
+};
+const SECRET = "hunter2hunter2";
+
+let server: ApiServer;
+
+afterEach(() => server.close());
+
+/** Starts a node and gives what a request left in the log. */
+async function logged(requestLogging: RequestLogging, ask: (server: ApiServer) => Promise<unknown>) {
+  const lines: string[] = [];
+  const stream = { write: (text: string) => lines.push(text) };
+  const logger = createNodeLogger({ level: "info", format: "json", stream });
+  server = await ApiServer.start({ logger, requestLogging });
+  await ask(server);
+  // Lines are written once the answer is out; the answer to this one comes after it.
+  await expect.poll(() => lines.length).toBeGreaterThan(0);
+  return { entries: lines.map((line) => JSON.parse(line)), text: lines.join("") };
+}
+
+describe("a request", () => {
+  test("leaves one line with method, path, status and time", async () => {
+    const { entries } = await logged(NONE, (node) => node.request("GET", "/v4/info?trace=1"));
+    expect(entries).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        msg: "answered GET /v4/info",
+        status: 200,
+        durationMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  test("shows what is asked for: client, headers, query, body, and a line before", async () => {
+    const { entries } = await logged(ALL, (node) =>
+      node.request("PATCH", "/v4/sessions/x?a=b%20c", { body: { timeout: 5 } }),
+    );
+    const origin = { client: "127.0.0.1", headers: expect.objectContaining({ "content-type": "application/json" }) };
+    expect(entries).toMatchObject([
+      { msg: "before PATCH /v4/sessions/x?a=b c", ...origin },
+      { msg: "answered PATCH /v4/sessions/x?a=b c", status: 404, payload: '{"timeout":5}', ...origin },
+    ]);
+  });
+
+  test("is logged too when it is refused, or leads nowhere", async () => {
+    const { entries } = await logged(NONE, (node) => node.request("GET", "/nope", { password: null }));
+    expect(entries).toMatchObject([{ msg: "answered GET /nope", status: 404 }]);
+  });
+
+  test("shows no more of its body than was asked for", async () => {
+    const { entries } = await logged({ ...ALL, isLoggedBefore: false }, (node) =>
+      node.request("POST", "/v4/decodetracks", { body: ["x".repeat(500)] }),
+    );
+    expect(entries[0].payload).toHaveLength(100);
+  });
+});
+
+describe("no secret", () => {
+  test("of header, query or body gets into the log", async () => {
+    const voice = { token: SECRET, endpoint: "voice.example", sessionId: "s", channelId: "1" };
+    const { text } = await logged({ ...ALL, payloadLengthMax: 10_000 }, async (node) => {
+      await node.request(
+        "GET",
+        `/v4/loadtracks?identifier=http%3A%2F%2Fme%3A${SECRET}%40host%2F&accessToken=${SECRET}`,
+        {
+          password: SECRET,
+        },
+      );
+      await node.request("PATCH", "/v4/sessions/x/players/1", { body: { voice } });
+      const spaced = `{ "accessToken" : "a\\"${SECRET}", "url": "https://me:${SECRET}@host/x" }`;
+      await node.request("PATCH", "/v4/sessions/x/players/1", { body: spaced });
+    });
+    expect(text).toContain("voice.example");
+    expect(text).not.toContain(SECRET);
+  });
+
+  test("shows at the end of a body that was cut", async () => {
+    for (const payloadLengthMax of [22, 25, 30]) {
+      const { text } = await logged({ ...ALL, payloadLengthMax }, (node) =>
+        node.request("PATCH", "/v4/sessions/x", { body: { voice: { token: SECRET } } }),
+      );
+      expect(text).not.toContain(SECRET.slice(0, 2));
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { StatsJson } from "../../../src/control/api/stats-json.ts";
+import { silentLogger } from "../../../src/log.ts";
+import { GcPauses } from "../../../src/metrics/gc-pauses.ts";
+import { LogCounter } from "../../../src/metrics/log-counter.ts";
+import { NodeMetrics } from "../../../src/metrics/node-metrics.ts";
+import { prometheusText } from "../../../src/metrics/prometheus-text.ts";
+
+const STATS: StatsJson = {
+  frameStats: null,
+  players: 3,
+  playingPlayers: 2,
+  uptime: 5000,
+  memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+  cpu: { cores: 8, systemLoad: 0.5, lavalinkLoad: 0.25 },
+};
+
+let metrics: NodeMetrics | undefined;
+
+afterEach(() => metrics?.close());
+
+function create(): NodeMetrics {
+  const { logger, counts } = counted();
+  logger.child({ a: 1 }).warn("x");
+  logger.warn("y");
+  metrics = new NodeMetrics({ readStats: () => STATS, logCounts: counts, startEpochMs: 1_700_000_000_500 });
+  return metrics;
+}
+
+function counted() {
+  const counter = new LogCounter(silentLogger);
+  return { logger: counter.logger, counts: counter.counts };
+}
+
+describe("the text", () => {
+  test("has every name that Lavalink's dashboards use", () => {
+    const text = create().read(undefined);
+    for (const line of [
+      "lavalink_players_total 3",
+      "lavalink_playing_players_total 2",
+      "lavalink_uptime_milliseconds 5000",
+      "lavalink_memory_free_bytes 1",
+      "lavalink_memory_used_bytes 2",
+      "lavalink_memory_allocated_bytes 3",
+      "lavalink_memory_reservable_bytes 4",
+      "lavalink_cpu_cores 8",
+      "lavalink_cpu_system_load_percentage 0.5",
+      "lavalink_cpu_lavalink_load_percentage 0.25",
+      'logback_appender_total{level="warn"} 2',
+      'logback_appender_total{level="error"} 0',
+      "process_start_time_seconds 1700000000.5",
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+    expect(text).toMatch(/^lavalink_gc_pauses_seconds_bucket\{le="1.6"\} \d+$/m);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+  });
+
+  test("follows the format: help and type before the samples, each line ended", () => {
+    const lines = create().read(undefined).split("\n");
+    expect(lines.pop()).toBe("");
+    let family = "";
+    for (const line of lines) {
+      const [, kind, name = ""] = /^# (HELP|TYPE) (\w+) ./.exec(line) ?? [];
+      if (kind !== undefined) family = name;
+      else expect(line).toMatch(new RegExp(`^${family}(_bucket|_sum|_count)?(\\{\\w+="[^"]*"\\})? [0-9.e+-]+$`));
+    }
+  });
+
+  test("is only of the families that were asked for", () => {
+    const text = create().read(["lavalink_cpu_cores", "nothing"]);
+    expect(text).toBe(
+      "# HELP lavalink_cpu_cores Cores of the machine.\n# TYPE lavalink_cpu_cores gauge\nlavalink_cpu_cores 8\n",
+    );
+  });
+
+  test("escapes what would break a label", () => {
+    const samples = [{ labels: { a: 'x"\\\n' }, value: 1 }];
+    expect(prometheusText([{ name: "n", help: "h", type: "gauge", samples }])).toContain('n{a="x\\"\\\\\\n"} 1');
+  });
+});
+
+test("pauses count in every bucket that is not below them", () => {
+  const pauses = new GcPauses();
+  pauses.close();
+  for (const pauseS of [0.01, 0.05, 3]) pauses.add(pauseS);
+  const samples = pauses.samples().map(({ labels, suffix, value }) => [labels?.le ?? suffix, value]);
+  expect(samples).toEqual([
+    ...[["0.025", 1] as const, ["0.05", 2] as const, ["0.1", 2] as const, ["0.2", 2] as const],
+    ...[["0.4", 2] as const, ["0.8", 2] as const, ["1.6", 2] as const, ["+Inf", 3] as const],
+    ["_sum", 3.06],
+    ["_count", 3],
+  ]);
+});
