@@ -252,8 +252,9 @@ export class Pipeline {
         const onFailure = (error: unknown) => this.#break(error);
         const createDecoder = (next: AudioStream) => codecs.createDecoder(next);
         this.#transcoder = new Transcoder({ chain, encoder, decoder, stream, createDecoder, onFailure });
-        if (this.#recent.length > 0 && !this.#isRunFresh) this.#transcoder.startAfter(this.#recent);
-        else this.#startTranscoderFresh(this.#transcoder);
+        if (this.#recent.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
+        else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent);
+        else this.#startTranscoderAtHead(this.#transcoder);
         this.#options.onProgress();
       },
       (error: unknown) => {
@@ -269,6 +270,12 @@ export class Pipeline {
   #startTranscoderFresh(transcoder: Transcoder): void {
     this.#reader.queue.unshift(this.#recent.splice(0));
     transcoder.startAt(this.#alignedStartMs());
+  }
+
+  /** A chained file goes on in another codec: what was passed through is heard and of no use to its decoder. */
+  #startTranscoderAtHead(transcoder: Transcoder): void {
+    this.#recent.length = 0;
+    transcoder.startAt(this.#reader.queue.peek()?.packet.timestampMs ?? this.#positionMs);
   }
 
   #stopTranscoder(): void {

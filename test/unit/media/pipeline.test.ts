@@ -63,6 +63,21 @@ interface Setup {
   readonly failures: unknown[];
 }
 
+/** Shows with each packet the stream it belongs to. */
+class ChainedDemuxer extends ScriptedDemuxer {
+  readonly #streams: AudioStream[];
+
+  constructor(entries: readonly { readonly packet: Packet; readonly stream: AudioStream }[]) {
+    super({ stream: entries[0]!.stream, packets: entries.map(({ packet }) => packet) }); // never without packets
+    this.#streams = entries.map(({ stream }) => stream);
+  }
+
+  override async next(): Promise<Packet | undefined> {
+    this.stream = this.#streams.shift() ?? this.stream;
+    return super.next();
+  }
+}
+
 function start(stream: AudioStream, packets: readonly Packet[], options: Partial<PipelineOptions> = {}): Setup {
   const demuxer = new ScriptedDemuxer({ stream, packets });
   return { demuxer, ...startOn(demuxer, options) };
@@ -157,6 +172,29 @@ describe("passing through", () => {
   it("ignores an end time at or before the start", async () => {
     const { pipeline } = start(OPUS, opusPackets, { startMs: 1000, endMs: 1000 });
     expect((await frames(pipeline, 1000)).length).toBeGreaterThan(90);
+  });
+});
+
+describe("a chained file that goes on in another codec", () => {
+  it("is played on: what was passed through is not heard again, and the new sound is whole", async () => {
+    const changeMs = 50 * FRAME_MS - PRE_SKIP_MS;
+    const demuxer = new ChainedDemuxer([
+      ...opusPackets.slice(0, 50).map((packet) => ({ packet, stream: OPUS })),
+      ...pcmPackets.map((packet) => {
+        const moved = { ...packet, timestampMs: packet.timestampMs + changeMs };
+        return { packet: moved, stream: PCM };
+      }),
+    ]);
+    const { pipeline, failures } = startOn(demuxer, {});
+    const heard = await frames(pipeline, 1000);
+    expect(heard.slice(0, 50)).toEqual(opusPackets.slice(0, 50).map(({ data }) => data));
+    expect(heard.length - 50).toBeGreaterThanOrEqual(100);
+    expect(heard.length - 50).toBeLessThanOrEqual(102);
+    expect(pipeline.positionMs).toBeCloseTo(changeMs + 100 * FRAME_MS, -2);
+    expect(failures).toEqual([]);
+    const sound = (await decodeHeard(heard.slice(50))).left;
+    const stretch = { from: 10 * FRAME_SAMPLES, to: 80 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS };
+    expect(worstError(sound, stretch)).toBeLessThan(0.02);
   });
 });
 
