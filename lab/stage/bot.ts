@@ -1,6 +1,7 @@
 // A bot as small as it can be: speaks the v4 protocol to any node over REST and WebSocket, keeps every message, and waits
 // for the ones it needs. For demo, benchmarks, conformance checks and tests that want to see the protocol itself.
 
+import type { IncomingHttpHeaders } from "node:http";
 import { WebSocket } from "ws";
 import { Waiters } from "../discord/waiters.ts";
 
@@ -12,6 +13,8 @@ export interface BotOptions {
   readonly userId?: string;
   /** Session to resume. */
   readonly sessionId?: string;
+  /** Other than `/v4/websocket`. */
+  readonly path?: string;
 }
 
 /** One WebSocket message of the node. */
@@ -41,6 +44,11 @@ export interface Answer<T> {
   readonly body: T;
 }
 
+export interface CloseEvent {
+  readonly code: number;
+  readonly reason: string;
+}
+
 const UNTIL_TIMEOUT_MS = 10_000;
 
 export class Bot {
@@ -49,12 +57,26 @@ export class Bot {
   readonly #options: BotOptions;
   readonly #socket: WebSocket;
   readonly #waiters = new Waiters();
+  #handshakeHeaders: IncomingHttpHeaders = {};
+  #closeEvent: CloseEvent | undefined;
+  #pongCount = 0;
   #sessionId = "";
 
   private constructor(options: BotOptions, socket: WebSocket) {
     this.#options = options;
     this.#socket = socket;
     socket.on("error", () => undefined); // `close` follows and tells
+    socket.on("upgrade", ({ headers }) => {
+      this.#handshakeHeaders = headers;
+    });
+    socket.on("close", (code, reason) => {
+      this.#closeEvent = { code, reason: reason.toString() };
+      this.#waiters.changed();
+    });
+    socket.on("pong", () => {
+      this.#pongCount++;
+      this.#waiters.changed();
+    });
     socket.on("message", (data) => {
       const message: NodeMessage = JSON.parse(String(data));
       if (message.op === "ready") this.#sessionId = String(message.sessionId);
@@ -65,7 +87,7 @@ export class Bot {
 
   /** Connects and waits for `ready`. */
   static async connect(options: BotOptions): Promise<Bot> {
-    const socket = new WebSocket(`${options.url.replace("http", "ws")}/v4/websocket`, {
+    const socket = new WebSocket(`${options.url.replace("http", "ws")}${options.path ?? "/v4/websocket"}`, {
       headers: {
         Authorization: options.password,
         "User-Id": options.userId ?? "100000000000000001",
@@ -84,6 +106,29 @@ export class Bot {
 
   get userId(): string {
     return this.#options.userId ?? "100000000000000001";
+  }
+
+  /** Headers of the answer to the handshake. */
+  get handshakeHeaders(): IncomingHttpHeaders {
+    return this.#handshakeHeaders;
+  }
+
+  /** Resolves when the connection has ended, with how. */
+  async closed(timeoutMs = UNTIL_TIMEOUT_MS): Promise<CloseEvent> {
+    await this.#waiters.until(() => this.#closeEvent !== undefined, "the end of the connection", timeoutMs);
+    return this.#closeEvent!; // the wait has just found it
+  }
+
+  /** Any frame to the node, which has no use for it. */
+  send(data: string | Uint8Array): void {
+    this.#socket.send(data);
+  }
+
+  /** Resolves when the node has answered a ping, and with that has sent everything from before. */
+  async ping(): Promise<void> {
+    const count = this.#pongCount + 1;
+    this.#socket.ping();
+    await this.#waiters.until(() => this.#pongCount >= count, "a pong", UNTIL_TIMEOUT_MS);
   }
 
   /** Events of one guild and type, oldest first. */

@@ -1,0 +1,62 @@
+// `npm run conformance -- URL --password PASSWORD`: checks any node that speaks the v4 protocol, as a black box. Exit
+// status 0 when it keeps every rule, 1 when it breaks one, 2 when it cannot be asked.
+
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import type { Check } from "./check.ts";
+import { GROUPS } from "./checks.ts";
+import { formatResults } from "./report.ts";
+import { runChecks } from "./run-checks.ts";
+
+const HELP = `Checks a node against the Lavalink v4 protocol.
+
+  npm run conformance -- http://127.0.0.1:2333 --password PASSWORD
+
+  --password TEXT   the node's password, default youshallnotpass
+  --only GROUPS     some groups, separated by commas: ${GROUPS.join(", ")}
+  --json FILE       write every result there as well
+  --at-once NUMBER  checks that run side by side, default 8
+  --help            this text
+
+The kit plays from a media server and into a voice server of its own, both on 127.0.0.1, so the node has to run on the
+same machine and be allowed to reach it. For Tonearm:
+
+  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
+
+The voice server speaks ws://, not wss://. Checks that need what a node cannot reach are skipped and say so.
+`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    password: { type: "string", default: "youshallnotpass" },
+    only: { type: "string" },
+    json: { type: "string" },
+    "at-once": { type: "string", default: "8" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const [url] = positionals;
+  const groups = values.only?.split(",").map((name) => name.trim());
+  const unknown = groups?.filter((name) => !GROUPS.includes(name)) ?? [];
+  if (values.help || url === undefined || unknown.length > 0) {
+    if (unknown.length > 0) console.error(`no such group: ${unknown.join(", ")}\n`);
+    console.log(HELP);
+    return values.help ? 0 : 2;
+  }
+  try {
+    const atOnce = Number(values["at-once"]);
+    const isWanted = ({ group }: Check) => groups?.includes(group) ?? true;
+    const results = await runChecks({ url, password: values.password, atOnce, isWanted });
+    console.log(formatResults(results));
+    if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
+    return results.some(({ outcome }) => outcome === "fail") ? 1 : 0;
+  } catch (error) {
+    console.error(`cannot check ${url}: ${error instanceof Error ? error.message : error}`);
+    return 2;
+  }
+}

@@ -1,0 +1,210 @@
+// Headers of every answer, and the routes about the node itself: version, info, stats, route planner.
+
+import { type Check, checksOf } from "../check.ts";
+import {
+  anInteger,
+  aString,
+  atLeast,
+  exactly,
+  expectMatch,
+  listOf,
+  matching,
+  oneOf,
+  someText,
+  where,
+} from "../expectation.ts";
+import type { RequestOptions } from "../http-client.ts";
+import { expectErrorAmong, STATS } from "../shapes.ts";
+
+const FILTER_NAMES = [
+  "volume",
+  "equalizer",
+  "karaoke",
+  "timescale",
+  "tremolo",
+  "vibrato",
+  "distortion",
+  "rotation",
+  "channelMix",
+  "lowPass",
+] as const;
+
+const anInfoVersion = exactly({
+  semver: someText,
+  major: anInteger,
+  minor: anInteger,
+  patch: anInteger,
+  preRelease: oneOf(aString, null),
+});
+
+const ANSWERS: readonly (readonly [status: number, method: string, path: string, options: RequestOptions])[] = [
+  [200, "GET", "/v4/info", {}],
+  [200, "GET", "/version", {}],
+  [400, "GET", "/v4/loadtracks", {}],
+  [401, "GET", "/v4/info", { password: null }],
+  [403, "GET", "/v4/info", { password: "wrong password" }],
+  [404, "GET", "/v4/nope", {}],
+  [405, "PUT", "/v4/info", {}],
+  [415, "POST", "/v4/decodetracks", { body: "x", headers: { "Content-Type": "text/plain" } }],
+];
+
+export const generalChecks: readonly Check[] = [
+  ...ANSWERS.flatMap(([status, method, path, options]) =>
+    checksOf("info", [
+      [
+        `Lavalink-Api-Version: 4 on ${status} of ${method} ${path}`,
+        "sheet 1.1",
+        async ({ http }) => {
+          const reply = await http.request(method, path, options);
+          expectMatch([reply.status, reply.headers["lavalink-api-version"]], [status, "4"], "status and header");
+        },
+      ],
+    ]),
+  ),
+  ...FILTER_NAMES.flatMap((name) =>
+    checksOf("info", [
+      [
+        `info lists the filter ${name}`,
+        "sheet 3.6",
+        async ({ http }) => {
+          const { json } = await http.get("/v4/info");
+          expectMatch(
+            json?.filters,
+            where(`a list with ${name}`, (filters) => (filters as string[]).includes(name)),
+          );
+        },
+      ],
+    ]),
+  ),
+  ...checksOf("info", [
+    [
+      "GET /version is plain text",
+      "spec Information; sheet 1.1",
+      async ({ http }) => {
+        const reply = await http.get("/version");
+        expectMatch(reply.headers["content-type"], matching(/^text\/plain/), "content type");
+        expectMatch(reply.text, matching(/^\S+$/), "body");
+      },
+    ],
+    [
+      "info is JSON",
+      "sheet 1.1",
+      async ({ http }) => {
+        const { headers } = await http.get("/v4/info");
+        expectMatch(headers["content-type"], matching(/^application\/json/), "content type");
+      },
+    ],
+    [
+      "info has every member of the specification",
+      "spec Server information; sheet 3.6",
+      async ({ http }) => {
+        const expected = {
+          version: anInfoVersion,
+          buildTime: anInteger,
+          git: exactly({ branch: aString, commit: aString, commitTime: anInteger }),
+          jvm: someText,
+          sourceManagers: listOf(someText),
+          filters: listOf(someText),
+          plugins: listOf({ name: someText, version: aString }),
+        };
+        expectMatch((await http.get("/v4/info")).json, expected, "info");
+      },
+    ],
+    [
+      "info names its audio library as clients know it",
+      "sheet 0.3 row 2",
+      async ({ http }) => expectMatch((await http.get("/v4/info")).json?.lavaplayer, someText, "lavaplayer"),
+    ],
+    [
+      "info says version 4, as clients check it",
+      "design 7",
+      async ({ http }) => expectMatch((await http.get("/v4/info")).json?.version?.major, 4, "version.major"),
+    ],
+    [
+      "info has no isNodelink",
+      "sheet 3.6",
+      async ({ http }) => expectMatch((await http.get("/v4/info")).json?.isNodelink, undefined, "isNodelink"),
+    ],
+    [
+      "info lists the http source last",
+      "sheet 6.3",
+      async ({ http }) => {
+        const { json } = await http.get("/v4/info");
+        expectMatch(json?.sourceManagers?.at(-1), "http", "last source");
+      },
+    ],
+    [
+      "stats over REST have null frameStats",
+      "spec Statistics",
+      async ({ http }) => expectMatch((await http.get("/v4/stats")).json, exactly({ frameStats: null, ...STATS })),
+    ],
+    [
+      "loads are shares from 0 to 1",
+      "sheet 3.7",
+      async ({ http }) => {
+        const share = where("a number from 0 to 1", (value) => Number(value) >= 0 && Number(value) <= 1);
+        const { json } = await http.get("/v4/stats");
+        expectMatch(json?.cpu, { cores: atLeast(1), systemLoad: share, lavalinkLoad: share }, "cpu");
+      },
+    ],
+    [
+      "uptime grows",
+      "spec Statistics",
+      async ({ http }) => {
+        const before = (await http.get("/v4/stats")).json?.uptime;
+        const after = (await http.get("/v4/stats")).json?.uptime;
+        expectMatch(after, atLeast(before), "uptime");
+      },
+    ],
+    [
+      "stats count a player that was created",
+      "spec Statistics",
+      async (bench) => {
+        await (await bench.player()).update({});
+        expectMatch((await bench.http.get("/v4/stats")).json?.players, atLeast(1), "players");
+      },
+    ],
+    [
+      "HEAD works where GET does",
+      "sheet 1.1",
+      async ({ http }) => {
+        const reply = await http.request("HEAD", "/v4/info");
+        expectMatch([reply.status, reply.text], [200, ""], "status and body");
+      },
+    ],
+    [
+      "OPTIONS answers with Allow",
+      "sheet 1.1",
+      async ({ http }) => {
+        const reply = await http.request("OPTIONS", "/v4/info");
+        expectMatch([reply.status, reply.headers.allow], [200, matching(/GET/)], "status and Allow");
+      },
+    ],
+    [
+      "an Accept without JSON is 406 and empty",
+      "sheet 1.1",
+      async ({ http }) => {
+        const reply = await http.get("/v4/info", { headers: { Accept: "text/plain" } });
+        expectMatch([reply.status, reply.text], [406, ""], "status and body");
+      },
+    ],
+    [
+      "the route planner's status is 204 when there is none",
+      "spec Route planner",
+      async ({ http }) => {
+        const reply = await http.get("/v4/routeplanner/status");
+        if (reply.status === 200) expectMatch(reply.json, { class: matching(/RoutePlanner$/), details: {} }, "status");
+        else expectMatch([reply.status, reply.text], [204, ""], "status and body");
+      },
+    ],
+    [
+      "free/all answers 204, or an error object without a planner",
+      "spec Route planner; sheet 1.4",
+      async ({ http }) => {
+        const reply = await http.request("POST", "/v4/routeplanner/free/all");
+        if (reply.status === 204) expectMatch(reply.text, "", "body");
+        else expectErrorAmong(reply, [400, 500]);
+      },
+    ],
+  ]),
+];

@@ -1,0 +1,131 @@
+// Runs the checks against a node: brings up media and voice, finds out what the node can reach, runs many checks side by
+// side, and gives one result for each.
+
+import { FakeDiscord } from "../discord/fake-discord.ts";
+import { plainPlan } from "../media-server/answer-plan.ts";
+import { MediaServer } from "../media-server/media-server.ts";
+import type { Check, Need } from "./check.ts";
+import { CHECKS } from "./checks.ts";
+import { Mismatch } from "./expectation.ts";
+import { HttpClient } from "./http-client.ts";
+import { conformanceMedia } from "./sound.ts";
+import { Workbench, type World } from "./workbench.ts";
+
+export interface ConformanceOptions {
+  /** `http://host:port` of the node. */
+  readonly url: string;
+  readonly password: string;
+  /** Which checks to run; default all. */
+  readonly isWanted?: (check: Check) => boolean;
+  /** How many checks run at once, default 8. */
+  readonly atOnce?: number;
+}
+
+export interface CheckResult {
+  readonly group: string;
+  readonly name: string;
+  readonly rule: string;
+  readonly outcome: "pass" | "fail" | "skip";
+  /** Of a failure: what the rule wants and what came. */
+  readonly expected?: string;
+  readonly actual?: string;
+  /** Why it was skipped. */
+  readonly reason?: string;
+}
+
+const CHECK_TIMEOUT_MS = 30_000;
+
+/** In the order of the list. Rejects when the node cannot be reached at all. */
+export async function runChecks(options: ConformanceOptions): Promise<readonly CheckResult[]> {
+  const media = await MediaServer.start({ files: conformanceMedia(), script: ({ path }) => linkList(path, media) });
+  const discord = await FakeDiscord.start();
+  const world: World = { http: new HttpClient(options.url, options.password), media, discord };
+  try {
+    const wanted = CHECKS.filter(options.isWanted ?? (() => true));
+    const missing = await findMissing(world, new Set(wanted.flatMap(({ needs }) => needs)));
+    return await inParallel(wanted, options.atOnce ?? 8, (check) => runOne(check, world, missing));
+  } finally {
+    await discord.close();
+    await media.close();
+  }
+}
+
+/** Playlists name their tracks by full address, which is known once the server listens. */
+function linkList(path: string, media: MediaServer) {
+  if (path !== "/list.pls") return undefined;
+  const lines = ["[playlist]", `File1=${media.url}/tone.wav`, "Title1=Tone", "NumberOfEntries=1", ""];
+  return plainPlan(Buffer.from(lines.join("\n")), "audio/x-scpls");
+}
+
+/** Finds out which of the needs are not met, and why. */
+async function findMissing(world: World, needs: ReadonlySet<Need>): Promise<ReadonlyMap<Need, string>> {
+  const bench = new Workbench(world);
+  const missing = new Map<Need, string>();
+  try {
+    if (needs.has("media") && (await bench.load(bench.url("tone.wav"))).json?.loadType !== "track") {
+      missing.set("media", "the node does not load from the kit's media server");
+    }
+    if (needs.has("voice") && !(await canJoinVoice(bench))) {
+      missing.set("voice", "the node does not join the kit's voice server");
+    }
+    if (needs.has("v3") && (await world.http.get("/v3/info")).status === 404) missing.set("v3", "the node has no /v3");
+  } finally {
+    bench.close();
+  }
+  return missing;
+}
+
+async function canJoinVoice(bench: Workbench): Promise<boolean> {
+  const player = await bench.player();
+  try {
+    await player.connect();
+    return true;
+  } catch {
+    return false; // refused, or never connected: the reason is the node's, and its log has it
+  } finally {
+    await player.destroy();
+  }
+}
+
+async function runOne(check: Check, world: World, missing: ReadonlyMap<Need, string>): Promise<CheckResult> {
+  const { group, name, rule } = check;
+  const lacking = check.needs.find((need) => missing.has(need));
+  if (lacking !== undefined) return { group, name, rule, outcome: "skip", reason: missing.get(lacking) ?? lacking };
+  const bench = new Workbench(world);
+  try {
+    await withTimeout(check.run(bench));
+    return { group, name, rule, outcome: "pass" };
+  } catch (error) {
+    const { expected, actual } =
+      error instanceof Mismatch ? error : { expected: "that the check can be carried out", actual: String(error) };
+    return { group, name, rule, outcome: "fail", expected, actual };
+  } finally {
+    bench.close();
+  }
+}
+
+async function withTimeout(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error("the check took too long")), CHECK_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function inParallel<Item, Result>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const takeTurns = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, atOnce) }, takeTurns));
+  return results;
+}

@@ -1,0 +1,39 @@
+// The media of the conformance kit, made in memory: WAV, which every node plays without further help, and what is no
+// sound at all.
+
+import { makeTone } from "../listen/tone.ts";
+
+const SAMPLE_RATE_HZ = 48_000;
+
+/** Files by path, for a media server. */
+export function conformanceMedia(): Record<string, Uint8Array | string> {
+  const noise = Uint8Array.from({ length: 20_000 }, (_, index) => (index * 7919 + (index >> 3) * 104_729) & 0x7f);
+  return {
+    "tone.wav": wavOfSeconds(15),
+    "other.wav": wavOfSeconds(15),
+    "short.wav": wavOfSeconds(0.6),
+    "text.txt": "hello\n",
+    "empty.mp3": "",
+    "random.mp3": noise,
+  };
+}
+
+/** Mono, 16 bit. Whole periods fit a second, so one second is made and repeated. */
+function wavOfSeconds(seconds: number): Buffer {
+  const tone = makeTone({ frequencyHz: 440, sampleRateHz: SAMPLE_RATE_HZ, lengthSamples: SAMPLE_RATE_HZ });
+  const second = Buffer.from(Int16Array.from(tone, (sample) => Math.round(sample * 32_767)).buffer);
+  const dataBytes = seconds * second.length;
+  const header = Buffer.alloc(44);
+  header.write("RIFF\0\0\0\0WAVEfmt ", 0, "latin1");
+  header.writeUInt32LE(36 + dataBytes, 4);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(SAMPLE_RATE_HZ, 24);
+  header.writeUInt32LE(SAMPLE_RATE_HZ * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write("data", 36, "latin1");
+  header.writeUInt32LE(dataBytes, 40);
+  return Buffer.concat([header, Buffer.alloc(dataBytes, second)]);
+}
