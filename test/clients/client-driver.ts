@@ -50,10 +50,15 @@ export interface EqualizerBand {
   readonly gain: number;
 }
 
+/**
+ * What the client does by itself when its connection dropped: takes up its session, makes its players anew in another
+ * session, or neither.
+ */
+export type AfterDrop = "resumes" | "starts over" | "gives up";
+
 export interface RealClient {
   /** Name on its registry. */
   readonly name: string;
-  /** Whether it can take up its session again after the connection dropped. */
-  readonly isResuming: boolean;
+  readonly afterDrop: AfterDrop;
   readonly create: (seat: ClientSeat) => ClientDriver | Promise<ClientDriver>;
 }

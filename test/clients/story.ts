@@ -39,7 +39,8 @@ export async function tellStory(stage: Stage, client: RealClient): Promise<void>
     await story.pauseAndResume();
     await story.seek();
     await story.setVolumeAndFilters();
-    if (client.isResuming) await story.dropAndResume();
+    if (client.afterDrop === "resumes") await story.dropAndResume();
+    if (client.afterDrop === "starts over") await story.dropAndStartOver();
     await story.playToTheEnd();
     await story.playAgainAndDestroy();
   } finally {
@@ -139,6 +140,16 @@ class Story {
     await this.#hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
     const heard = this.#listener.heard.slice(heardBefore);
     expect(heard.filter(({ isSilence }) => isSilence).length / heard.length).toBeLessThan(SILENCE_SHARE_MAX);
+  }
+
+  /** The connection is cut, and the client plays on in a new session. */
+  async dropAndStartOver(): Promise<void> {
+    const sessionId = await this.#driver.sessionId();
+    const readyBefore = this.#told.count("ready");
+    this.#link.cut();
+    await this.#told.until("ready", readyBefore + 1);
+    expect(await this.#driver.sessionId()).not.toBe(sessionId);
+    await this.#hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
   }
 
   async playToTheEnd(): Promise<void> {

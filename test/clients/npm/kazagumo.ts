@@ -9,7 +9,7 @@ const NODE = "tonearm";
 
 export const kazagumo: RealClient = {
   name: "kazagumo",
-  isResuming: true,
+  afterDrop: "resumes",
   create: (seat) => new KazagumoDriver(seat),
 };
 

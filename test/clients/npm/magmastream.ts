@@ -9,7 +9,7 @@ const NODE = "tonearm";
 
 export const magmastream: RealClient = {
   name: "magmastream",
-  isResuming: true,
+  afterDrop: "resumes",
   create: (seat) => new MagmastreamDriver(seat),
 };
 

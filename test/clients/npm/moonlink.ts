@@ -8,7 +8,7 @@ const NODE = "tonearm";
 
 export const moonlink: RealClient = {
   name: "moonlink.js",
-  isResuming: true,
+  afterDrop: "resumes",
   create: (seat) => new MoonlinkDriver(seat),
 };
 

@@ -8,7 +8,7 @@ import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
 
-export const poru: RealClient = { name: "poru", isResuming: false, create: (seat) => new PoruDriver(seat) };
+export const poru: RealClient = { name: "poru", afterDrop: "gives up", create: (seat) => new PoruDriver(seat) };
 
 class PoruDriver implements ClientDriver {
   readonly #seat: ClientSeat;

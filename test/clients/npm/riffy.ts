@@ -7,7 +7,7 @@ import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
 
-export const riffy: RealClient = { name: "riffy", isResuming: true, create: (seat) => new RiffyDriver(seat) };
+export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (seat) => new RiffyDriver(seat) };
 
 class RiffyDriver implements ClientDriver {
   readonly #seat: ClientSeat;

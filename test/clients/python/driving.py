@@ -1,0 +1,88 @@
+"""What the Python drivers share: the lines they exchange with the test (process-driver.ts), and a bot of discord.py that
+was never logged in but knows its user, its guild and its voice channel, and whose shard is the test's."""
+
+import asyncio
+import json
+import os
+import sys
+import traceback
+from types import SimpleNamespace
+
+import discord
+
+SEAT = SimpleNamespace(**json.loads(os.environ["CLIENT_SEAT"]))
+
+
+def tell(line):
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def report(event):
+    tell({"report": event})
+
+
+def send_voice_state(guild_id, channel_id):
+    channel = None if channel_id is None else str(channel_id)
+    tell({"send": {"op": 4, "d": {"guild_id": str(guild_id), "channel_id": channel}}})
+
+
+async def serve(driver):
+    """Carries out what the test asks for, each call in a task of its own, until the test ends the process."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    tasks = set()
+    while text := await reader.readline():
+        line = json.loads(text)
+        work = driver.receive(line["packet"]) if "packet" in line else answer(driver, line)
+        task = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+
+async def answer(driver, line):
+    method = getattr(driver, line["call"])
+    try:
+        value = await (method(line["argument"]) if "argument" in line else method())
+        tell({"id": line["id"], "value": value})
+    except Exception:
+        tell({"id": line["id"], "error": traceback.format_exc()})
+
+
+class Shard:
+    """The gateway connection of discord.py, as far as joining a voice channel needs it."""
+
+    async def voice_state(self, guild_id, channel_id, self_mute=False, self_deaf=False):
+        send_voice_state(guild_id, channel_id)
+
+
+async def start_bot():
+    """A discord.py client as it is once it is logged in."""
+    bot = discord.Client(intents=discord.Intents.default())
+    await bot._async_setup_hook()
+    state = bot._connection
+    state.user = discord.ClientUser(
+        state=state, data={"id": SEAT.userId, "username": "bot", "discriminator": "0", "avatar": None}
+    )
+    channel = {
+        "id": SEAT.channelId,
+        "type": 2,
+        "name": "music",
+        "position": 0,
+        "bitrate": 64000,
+        "user_limit": 0,
+        "permission_overwrites": [],
+    }
+    guild = discord.Guild(
+        data={"id": SEAT.guildId, "name": "guild", "channels": [channel], "member_count": 2}, state=state
+    )
+    state._add_guild(guild)
+    state._get_websocket = lambda *_args, **_kwargs: Shard()
+    bot._ready.set()
+    return bot
+
+
+async def hand_to_bot(bot, packet):
+    """A packet of the gateway, as discord.py's own connection hands it on."""
+    getattr(bot._connection, f"parse_{packet['t'].lower()}")(packet["d"])
