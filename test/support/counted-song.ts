@@ -8,8 +8,9 @@ const PRE_SKIP_SAMPLES = 312;
 const FRAME_SAMPLES = 960;
 export const PACKETS_PER_SECOND = 50;
 
-/** Packets 0, 1, 2 … of 20 ms each. */
-export function countedSong({ seconds, packetBytes = 100 }: { seconds: number; packetBytes?: number }): Buffer {
+/** Packets with the numbers `firstNumber` (default 0) and up, of 20 ms each. */
+export function countedSong(options: { seconds: number; firstNumber?: number; packetBytes?: number }): Buffer {
+  const { seconds, firstNumber = 0, packetBytes = 100 } = options;
   const count = seconds * PACKETS_PER_SECOND;
   const [head, tags] = opusHeaders();
   const pages = [
@@ -18,7 +19,9 @@ export function countedSong({ seconds, packetBytes = 100 }: { seconds: number; p
   ];
   for (let first = 0; first < count; first += PACKETS_PER_PAGE) {
     const end = Math.min(count, first + PACKETS_PER_PAGE);
-    const packets = Array.from({ length: end - first }, (_, index) => opusPacket(first + index, packetBytes));
+    const packets = Array.from({ length: end - first }, (_, index) =>
+      opusPacket(firstNumber + first + index, packetBytes),
+    );
     const granule = PRE_SKIP_SAMPLES + end * FRAME_SAMPLES;
     pages.push(oggPage({ serial: 7, sequence: pages.length, granule, flags: end === count ? 4 : 0, packets }));
   }

@@ -18,6 +18,8 @@ export interface UpstreamStageOptions {
   readonly config?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   readonly root?: string;
+  /** Asked for what no `answer` was set for. */
+  readonly fallback?: (request: LoggedRequest) => Answer | undefined;
 }
 
 export class UpstreamStage {
@@ -32,11 +34,12 @@ export class UpstreamStage {
     this.#scripts = parts.scripts;
   }
 
-  static async start({ config = {}, files = {}, root }: UpstreamStageOptions): Promise<UpstreamStage> {
+  static async start(options: UpstreamStageOptions): Promise<UpstreamStage> {
+    const { config = {}, files = {}, root, fallback } = options;
     const scripts: Scripts = new Map();
     const script = (request: LoggedRequest): Answer | undefined => {
       const entry = scripts.get(request.path.slice(1));
-      return entry?.script(entry.count++, request);
+      return entry === undefined ? fallback?.(request) : entry.script(entry.count++, request);
     };
     const stage = await startStage({ config, media: { files, script, ...(root === undefined ? {} : { root }) } });
     return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
