@@ -6,6 +6,8 @@ import type { ViolationKind } from "./violations.ts";
 
 /** How far op 5 and the packets around it may overtake each other. */
 const OVERTAKE_MS = 100;
+/** The same for op 5 behind the first sound: a starved reader takes many packets in before it looks at its WebSockets. */
+const UNSPOKEN_MS_MAX = 500;
 /** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
 const STOPPED_AFTER_MS = 1000;
 const SILENCE_FRAMES_AT_STOP = 5;
@@ -61,7 +63,7 @@ export class StopRules {
     this.#silenceFrames = 0;
     if (this.#speaking !== 0 || this.#unspoken === "reported") return;
     this.#unspoken ??= nowMs;
-    if (nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
+    if (nowMs - this.#unspoken > UNSPOKEN_MS_MAX) this.#reportUnspoken();
   }
 
   onSpeaking(speaking: number, nowMs: number): void {
@@ -74,7 +76,7 @@ export class StopRules {
       if (this.#isInSound && wasSpeaking) this.#unfinishedStopMs = nowMs;
       return;
     }
-    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
+    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > UNSPOKEN_MS_MAX) this.#reportUnspoken();
     this.#unspoken = undefined;
   }
 
