@@ -4,9 +4,9 @@
 
 import type { FilterSettings } from "../bridge/commands.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "./filters/builtin.ts";
-import type { RateFilterDefinition } from "./filters/filter-definition.ts";
 import { FilterStage } from "./filters/filter-stage.ts";
 import type { RateFilter } from "./filters/rate-filter.ts";
+import { timescale } from "./filters/timescale.ts";
 import { VolumeFilter } from "./filters/volume.ts";
 
 /** Song samples given to timescale at a time. */
@@ -20,22 +20,13 @@ export interface SongQueue {
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
 }
 
-export interface SoundChainOptions {
-  readonly timescale?: RateFilterDefinition;
-}
-
 export class SoundChain {
-  readonly #timescale: RateFilterDefinition | undefined;
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
   readonly #volume = new VolumeFilter();
   #rate: RateFilter | undefined;
   readonly #left = new Float32Array(BLOCK_SAMPLES);
   readonly #right = new Float32Array(BLOCK_SAMPLES);
-
-  constructor({ timescale }: SoundChainOptions = {}) {
-    this.#timescale = timescale;
-  }
 
   /** 0 to 1000; a change is a ramp of 10 ms. */
   setVolume(volume: number): void {
@@ -46,12 +37,10 @@ export class SoundChain {
   setFilters(filters: FilterSettings): void {
     this.#before.set(filters);
     this.#after.set(filters);
-    const definition = this.#timescale;
-    if (definition === undefined) return;
-    const settings = filters[definition.name];
-    const isEnabled = definition.isEnabled(settings);
+    const settings = filters[timescale.name];
+    const isEnabled = timescale.isEnabled(settings);
     if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
-    else if (isEnabled) this.#rate = definition.create(settings);
+    else if (isEnabled) this.#rate = timescale.create(settings);
     this.#dropIdleRate();
   }
 
