@@ -29,13 +29,17 @@ interface Band {
   readonly a: number;
 }
 
-/** Each band is 3 dB down a third of an octave below its centre. */
+/**
+ * Each band is 3 dB down a third of an octave below its centre. Upstream keeps the numbers in 32 bits, which moves the low
+ * bands by up to 1 % of their width: so do we, and calculate in 64. Its lowest band is a step beside the formula's.
+ */
 const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
+  if (centreHz === 25) return { g: Math.fround(1.9984648), b: Math.fround(0.9984755), a: Math.fround(0.00076226668) };
   const centre = (2 * Math.PI * centreHz) / 48_000;
   const edge = centre * 2 ** (-1 / 3);
   const u = (Math.cos(edge) - Math.cos(centre)) / Math.sin(edge);
   const b = (1 - u) / (1 + u);
-  return { g: (1 + b) * Math.cos(centre), b, a: (1 - b) / 2 };
+  return { g: Math.fround((1 + b) * Math.cos(centre)), b: Math.fround(b), a: Math.fround((1 - b) / 2) };
 });
 
 export class EqualizerFilter implements AudioFilter {
