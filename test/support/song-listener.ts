@@ -1,0 +1,145 @@
+// Plays songs through the whole node and gives what a listener heard of them. Frames that a starved machine made the node
+// leave out are counted apart: the sound itself goes on behind such a hole where it stopped, so it can be judged all the same.
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { HeardFrame } from "../../lab/discord/listener.ts";
+import { decodeHeard, type StereoSound } from "../../lab/listen/heard.ts";
+import type { Bot, LoadView, NodeMessage } from "../../lab/stage/bot.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
+
+const FRAME_TICKS = 960;
+const SONG_TIMEOUT_MS = 60_000;
+/** A track has started when so many packets have come. */
+const START_PACKETS = 3;
+/** Two frames late: nothing in this process keeps it busy for so long. */
+const STARVED_NS = 40e6;
+/** What Discord wants at a stop. */
+const SILENCE_FRAMES = 5;
+const END_TYPES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent"];
+
+export interface Recording {
+  /** The packets of sound in order, without silence. */
+  readonly packets: readonly Uint8Array[];
+  readonly sound: StereoSound;
+  /** Frames that should have been there between the first and the last one, and were not, or were silence. */
+  readonly missingFrames: number;
+}
+
+export interface WholeRecording extends Recording {
+  /** The machine had no time for this process meanwhile: missing frames are not the node's fault. */
+  readonly isStarved: boolean;
+}
+
+export interface PlayOptions {
+  readonly daveVersion?: 0 | 1;
+  /** Fields of the PATCH besides the track. */
+  readonly player?: object;
+}
+
+export class SongListener {
+  readonly #stage: Stage;
+  readonly #bot: Bot;
+  /** Ends of tracks that were waited for. */
+  readonly #seen = new WeakSet<NodeMessage>();
+  #guildCount = 0;
+  #lastStart: Promise<void> = Promise.resolve();
+
+  private constructor(stage: Stage, bot: Bot) {
+    this.#stage = stage;
+    this.#bot = bot;
+  }
+
+  static async join(stage: Stage): Promise<SongListener> {
+    return new SongListener(stage, await stage.connectBot());
+  }
+
+  get bot(): Bot {
+    return this.#bot;
+  }
+
+  /** What loadtracks says of a URL. */
+  async load(url: string): Promise<LoadView> {
+    return (await this.#bot.load(url)).body;
+  }
+
+  /** A guild whose player is in a voice channel. */
+  async openGuild(daveVersion: 0 | 1 = 0): Promise<string> {
+    const guildId = String(5_000 + this.#guildCount++);
+    await this.#stage.joinVoice(this.#bot, { guildId, daveVersion });
+    return guildId;
+  }
+
+  /** Plays a track to its end. Throws unless it ends as it should. */
+  async record(url: string, { daveVersion = 0, player = {} }: PlayOptions = {}): Promise<WholeRecording> {
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const guildId = await this.openGuild(daveVersion);
+    await this.start(guildId, url, player);
+    await this.untilEnd(guildId);
+    delay.disable();
+    const recording = await this.take(guildId);
+    await this.#bot.destroy(guildId);
+    return { ...recording, isStarved: delay.max > STARVED_NS };
+  }
+
+  /** Starts a track and waits for its first sounds; one at a time, since many that start at once starve each other. */
+  start(guildId: string, url: string, player: object = {}): Promise<void> {
+    const heardBefore = this.soundCount(guildId);
+    const started = this.#lastStart.then(async () => {
+      const encoded = await this.#bot.loadEncoded(url);
+      await this.#bot.update(guildId, { track: { encoded }, ...player });
+      await this.untilHeard(guildId, heardBefore + START_PACKETS);
+    });
+    // Whoever waits for this start hears of its failure; the next one starts all the same.
+    this.#lastStart = started.catch(() => undefined);
+    return started;
+  }
+
+  /** Waits for the guild's track, or the next one after it, to finish and for the silence behind it. */
+  async untilEnd(guildId: string): Promise<void> {
+    const isOver = (message: NodeMessage) =>
+      message.guildId === guildId &&
+      END_TYPES.includes(message.type ?? "") &&
+      message.reason !== "replaced" &&
+      !this.#seen.has(message);
+    const end = await this.#bot.until(isOver, `the end of guild ${guildId}'s track`, SONG_TIMEOUT_MS);
+    this.#seen.add(end);
+    if (end.reason !== "finished") throw new Error(`guild ${guildId}: ${JSON.stringify(end)}`);
+    // The event may be faster than the last packets.
+    await this.untilSilence(guildId);
+  }
+
+  /** Waits for the silence frames of a stop. */
+  async untilSilence(guildId: string): Promise<void> {
+    const { listener } = this.#stage.discord.channel(`${guildId}7`);
+    const isSilent = () => listener.heard.slice(-SILENCE_FRAMES).every(({ isSilence }) => isSilence);
+    await this.#stage.discord.until(isSilent, `silence in guild ${guildId}`);
+  }
+
+  framesOf(guildId: string): readonly HeardFrame[] {
+    return this.#stage.discord.channel(`${guildId}7`).listener.heard;
+  }
+
+  /** How many packets of sound have been heard so far. */
+  soundCount(guildId: string): number {
+    return this.#stage.discord.channel(`${guildId}7`).listener.heardSound.length;
+  }
+
+  /** Waits until so many packets of sound have been heard. */
+  async untilHeard(guildId: string, count: number): Promise<void> {
+    const { listener } = this.#stage.discord.channel(`${guildId}7`);
+    // Counting the sound anew for every packet of every guild would be the larger work: only when there may be enough.
+    const isHeard = () => listener.heardCount >= count && listener.heardSound.length >= count;
+    await this.#stage.discord.until(isHeard, `${count} packets of sound in guild ${guildId}`, SONG_TIMEOUT_MS);
+  }
+
+  /** What was heard so far, without the first `from` packets of sound. */
+  async take(guildId: string, from = 0): Promise<Recording> {
+    const frames = this.#stage.discord.channel(`${guildId}7`).listener.heardSound.slice(from);
+    const [first, last] = [frames[0], frames.at(-1)];
+    if (first === undefined || last === undefined) throw new Error(`guild ${guildId}: nothing was heard`);
+    const dueFrames = ((last.timestamp - first.timestamp) >>> 0) / FRAME_TICKS + 1;
+    const packets = frames.map(({ opus }) => opus);
+    return { packets, sound: await decodeHeard(packets), missingFrames: dueFrames - frames.length };
+  }
+}

@@ -1,0 +1,141 @@
+// How well a listener heard a song: where it lies against the reference, what is left when the reference is taken away,
+// moment by moment, and how level and pitch differ.
+
+import { bestFit, levelDb, shiftBy } from "../../lab/listen/compare.ts";
+import { findClicks, findGaps } from "../../lab/listen/faults.ts";
+import type { StereoSound } from "../../lab/listen/heard.ts";
+
+const SAMPLES_PER_MS = 48;
+/** Length of the moments looked at one by one. */
+const MOMENT_SAMPLES = 10 * SAMPLES_PER_MS;
+/** Left out at both ends, where codecs fade in and out. */
+const EDGE_SAMPLES = 40 * SAMPLES_PER_MS;
+/** As much of the beginning and of the end is compared to see whether the sound runs at another speed. */
+const PITCH_SAMPLES = 500 * SAMPLES_PER_MS;
+/** So much at the end is certainly behind a seam. */
+const TAIL_SAMPLES = 500 * SAMPLES_PER_MS;
+/** How far from its place the sound is looked for. */
+const DELAY_SAMPLES_MAX = 200 * SAMPLES_PER_MS;
+
+export interface SongVerdict {
+  /** How much later the song is heard than it is in the reference; negative: its beginning is missing. */
+  readonly delayMs: number;
+  /** Length of what was heard less that of the reference. */
+  readonly surplusMs: number;
+  /** Of the worse side, over the whole song but its edges. */
+  readonly signalToNoiseDb: number;
+  /** The same within the worst 10 ms, against the level of the whole. A click or a hole shows here. */
+  readonly worstMomentDb: number;
+  readonly worstMomentMs: number;
+  /** Heard less reference. */
+  readonly levelDb: number;
+  readonly pitchCents: number;
+  readonly gapCount: number;
+  readonly clickCount: number;
+}
+
+/** Throws when they have nothing in common. */
+export function judgeSong(reference: StereoSound, heard: StereoSound): SongVerdict {
+  const middle = Math.max(0, Math.floor(reference.left.length / 2) - 30_000);
+  const fit = fitAt(reference.left, heard.left, { from: middle, length: 60_000 });
+  const sides = [
+    compareSides(reference.left, heard.left, fit.delaySamples),
+    compareSides(reference.right, heard.right, fit.delaySamples),
+  ] as const;
+  const worse = sides[0].worstMomentDb < sides[1].worstMomentDb ? sides[0] : sides[1];
+  const inside = heard.left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
+  return {
+    delayMs: fit.delaySamples / SAMPLES_PER_MS,
+    surplusMs: (heard.left.length - reference.left.length) / SAMPLES_PER_MS,
+    signalToNoiseDb: Math.min(sides[0].signalToNoiseDb, sides[1].signalToNoiseDb),
+    worstMomentDb: worse.worstMomentDb,
+    worstMomentMs: worse.worstMomentMs,
+    levelDb: Math.abs(sides[0].levelDb) > Math.abs(sides[1].levelDb) ? sides[0].levelDb : sides[1].levelDb,
+    pitchCents: pitchCents(reference.left, heard.left),
+    gapCount: findGaps(inside).length,
+    clickCount: findClicks(inside).length,
+  };
+}
+
+export interface Landing {
+  /** Song time of the first sound of the new place. */
+  readonly songMs: number;
+  /** Of the half second at the end of what was heard. */
+  readonly signalToNoiseDb: number;
+}
+
+/**
+ * Where in the song the end of `heard` comes from, followed back to the seam at which it begins. The seam must be at least
+ * half a second before the end, and the place within `withinMs` behind the target. Throws when it is not there.
+ */
+export function findLanding(
+  reference: Float32Array,
+  heard: Float32Array,
+  { targetMs, withinMs }: { readonly targetMs: number; readonly withinMs: number },
+): Landing {
+  const tailFrom = heard.length - TAIL_SAMPLES;
+  const from = Math.max(0, Math.round(targetMs * SAMPLES_PER_MS) - DELAY_SAMPLES_MAX);
+  const to = Math.round((targetMs + withinMs) * SAMPLES_PER_MS);
+  const fit = bestFit(heard.subarray(tailFrom), reference.subarray(from, to), { delaySamplesMax: to - from });
+  if (fit === undefined || fit.signalToNoiseDb < 10) {
+    throw new Error(`nothing like it between ${targetMs} and ${targetMs + withinMs} ms of the song`);
+  }
+  // Heard sample `at` is reference sample `at + offset`, back to where the two have nothing in common any more.
+  const offset = Math.round(from + fit.delaySamples) - tailFrom;
+  let at = tailFrom;
+  while (at >= MOMENT_SAMPLES && isAlike(heard, reference, at - MOMENT_SAMPLES, offset)) at -= MOMENT_SAMPLES;
+  return { songMs: (at + offset) / SAMPLES_PER_MS, signalToNoiseDb: fit.signalToNoiseDb };
+}
+
+function isAlike(heard: Float32Array, reference: Float32Array, at: number, offset: number): boolean {
+  const [a, b] = [
+    heard.subarray(at, at + MOMENT_SAMPLES),
+    reference.subarray(at + offset, at + offset + MOMENT_SAMPLES),
+  ];
+  return at + offset >= 0 && dot(a, b) > 0.8 * Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+function fitAt(reference: Float32Array, heard: Float32Array, place: { from: number; length: number }) {
+  const from = Math.max(0, place.from - DELAY_SAMPLES_MAX);
+  const piece = heard.subarray(from, place.from + place.length + DELAY_SAMPLES_MAX);
+  const fit = bestFit(reference.subarray(place.from, place.from + place.length), piece, {
+    delaySamplesMax: 2 * DELAY_SAMPLES_MAX,
+  });
+  if (fit === undefined) throw new Error("what was heard has nothing in common with the reference");
+  return { ...fit, delaySamples: fit.delaySamples + from - place.from };
+}
+
+function compareSides(reference: Float32Array, heard: Float32Array, delaySamples: number) {
+  const shifted = shiftBy(reference, delaySamples, heard.length);
+  const from = Math.max(0, Math.ceil(delaySamples)) + EDGE_SAMPLES;
+  const to = Math.min(heard.length, reference.length + Math.floor(delaySamples)) - EDGE_SAMPLES;
+  const [own, other] = [shifted.subarray(from, to), heard.subarray(from, to)];
+  const gain = dot(own, other) / dot(own, own);
+  const residue = other.map((value, index) => value - gain * own[index]!);
+  const soundDb = levelDb(other);
+  let worst = { worstMomentDb: Number.POSITIVE_INFINITY, worstMomentMs: 0 };
+  for (let at = 0; at + MOMENT_SAMPLES <= residue.length; at += MOMENT_SAMPLES) {
+    const momentDb = soundDb - levelDb(residue.subarray(at, at + MOMENT_SAMPLES));
+    if (momentDb < worst.worstMomentDb) {
+      worst = { worstMomentDb: momentDb, worstMomentMs: (from + at) / SAMPLES_PER_MS };
+    }
+  }
+  return { ...worst, signalToNoiseDb: soundDb - levelDb(residue), levelDb: soundDb - levelDb(own) };
+}
+
+/** From how far the end is shifted against the beginning. */
+function pitchCents(reference: Float32Array, heard: Float32Array): number {
+  const early = EDGE_SAMPLES;
+  const late = reference.length - EDGE_SAMPLES - PITCH_SAMPLES;
+  const [first, last] = [early, late].map((from) => {
+    const place = { from, length: PITCH_SAMPLES };
+    return fitAt(reference, heard, place).delaySamples;
+  });
+  return 1200 * Math.log2((late - early) / (late - early + last! - first!));
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += a[index]! * b[index]!;
+  return sum;
+}
