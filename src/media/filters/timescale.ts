@@ -120,7 +120,7 @@ class TimescaleFilter implements RateFilter {
   }
 
   get isIdentity(): boolean {
-    if (this.#state === "exiting" && (!this.#isStarted || this.#isFlushed)) return this.heldSamples === 0;
+    if (this.#state === "exiting") return this.heldSamples === 0;
     return this.#state === "plain" && this.#made.lengthSamples === 0;
   }
 
@@ -150,8 +150,8 @@ class TimescaleFilter implements RateFilter {
 
   /** Makes sound until `wanted` samples wait to be read, or more song is needed first. */
   #make(wanted: number): void {
-    if (this.#state === "exiting") this.#leave();
-    if (this.#state === "plain") return;
+    if (this.#state === "exiting" && !this.#isFlushed) this.#leave();
+    if (this.#state === "plain" || (this.#state === "exiting" && !this.#isFlushed)) return;
     if (!this.#isStarted && !this.#start()) return;
     const missing = wanted - this.#made.lengthSamples;
     if (missing <= 0) return;
@@ -193,10 +193,10 @@ class TimescaleFilter implements RateFilter {
     return true;
   }
 
-  /** Fades into the song as it is, once there is enough of it. */
+  /** Fades into the song as it is; until there is enough of that nothing is made. At the end of the song it stays away. */
   #leave(): void {
-    if (!this.#isStarted || this.#isFlushed) {
-      if (!this.#isStarted) this.#state = "plain";
+    if (!this.#isStarted) {
+      this.#state = "plain";
       return;
     }
     if (this.#window.end - this.#stretcher.position < 3 * EXIT_SAMPLES) return;
