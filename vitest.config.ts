@@ -34,12 +34,21 @@ export default defineConfig({
         test: {
           ...shared,
           name: "clients",
-          include: ["test/clients/**/*.test.ts"],
+          include: ["test/clients/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
           maxConcurrency: 16,
           testTimeout: 120_000,
           // A Python environment is installed first.
           hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "rust-client",
+          include: ["test/clients/rust/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
         },
       },
     ],

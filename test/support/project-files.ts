@@ -19,6 +19,7 @@ const IGNORED = new Set([
   "fixtures",
   "tmp",
   "reports",
+  "target",
   "package-lock.json",
 ]);
 const TEXT_FILE = /\.(ts|js|json|md|yml|yaml|toml)$|(^|\/)(LICENSE|run|\.npmrc|\.gitignore)$/;
