@@ -69,13 +69,15 @@ class KaraokeFilter implements AudioFilter {
 
 /** The published range of levels is 0 to 1; this is as far as numbers are followed here. */
 const LEVEL_MAX = 10;
+/** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
+const BAND_HZ_MAX = 1e6;
 
 function settingsOf(settings: unknown): Settings {
   const level = (member: string) => numberSetting(settings, member, { fallback: 1, min: -LEVEL_MAX, max: LEVEL_MAX });
   return {
     level: level("level"),
     monoLevel: level("monoLevel"),
-    bandHz: numberSetting(settings, "filterBand", { fallback: 220 }),
+    bandHz: numberSetting(settings, "filterBand", { fallback: 220, min: -BAND_HZ_MAX, max: BAND_HZ_MAX }),
     widthHz: numberSetting(settings, "filterWidth", { fallback: 100 }),
   };
 }
