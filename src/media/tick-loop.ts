@@ -150,8 +150,9 @@ export class TickLoop {
       if (this.#phaseOf.has(player)) this.#unprepared.push(player);
     }
     phase.deadlineMs += FRAME_MS;
-    // A second deadline that has passed as well finds its frames unprepared: make them now, late is better than lost.
-    if (phase.deadlineMs <= nowMs) this.#prepareAll();
+    // A second deadline that is due by now (sending took its time, too) would find its frames unprepared: make them now,
+    // late is better than lost.
+    if (phase.deadlineMs - this.#clock.now() < EARLY_MS) this.#prepareAll();
   }
 
   #prepareAll(): void {

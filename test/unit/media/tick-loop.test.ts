@@ -75,6 +75,22 @@ describe("the tick loop", () => {
     expect(gaps(player.deadlines).every((gap) => gap === FRAME_MS)).toBe(true);
   });
 
+  it("never sends twice without preparing in between, however long a send takes", () => {
+    const clock = new FakeClock();
+    const loop = new TickLoop(clock);
+    const player = new RecordingPlayer(clock);
+    const send = player.send.bind(player);
+    player.send = (deadlineMs) => {
+      send(deadlineMs);
+      // The thread was not let run for a while.
+      if (player.sentAt.length === 3) clock.stall(FRAME_MS + 2);
+    };
+    loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    expect(player.calls.join(" ")).not.toContain("send send");
+    expect(player.sentAt.length).toBe(10);
+  });
+
   it("drops the deadlines it missed beyond that and says how many", () => {
     const clock = new FakeClock();
     const loop = new TickLoop(clock);
