@@ -35,13 +35,20 @@ export interface GoldenCase {
 const MEDIA = "/media";
 
 /** All recorded REST cases, with placeholders other than `{session}` filled in. */
-export function readRestCases(): readonly GoldenCase[] {
-  const lines = readLines("rest.jsonl");
+export function readRestCases(media = MEDIA): readonly GoldenCase[] {
+  return readRecorded("rest.jsonl", media).map((recorded) => ({
+    name: recorded.name,
+    steps: recorded.steps ?? [recorded],
+  }));
+}
+
+/** Every line of a file, with the placeholders of media filled in; files of media lie in the folder `media`. */
+export function readRecorded(name: string, media = MEDIA): readonly Parsed[] {
+  const lines = readLines(name).map((line) => line.replaceAll("{media}", media));
   const locals = localTracks(lines);
   return lines
-    .map((line) => line.replaceAll(/\{encoded of local ([^}]+)\}/g, (_whole, name: string) => locals.get(name) ?? ""))
-    .map((line) => JSON.parse(line.replaceAll("{media}", MEDIA)))
-    .map((recorded: Parsed) => ({ name: recorded.name, steps: recorded.steps ?? [recorded] }));
+    .map((line) => line.replaceAll(/\{encoded of local ([^}]+)\}/g, (_whole, file: string) => locals.get(file) ?? ""))
+    .map((line) => JSON.parse(line));
 }
 
 export function readLines(name: string): readonly string[] {
@@ -61,7 +68,7 @@ function localTracks(lines: readonly string[]): ReadonlyMap<string, string> {
     }
     Object.values(value).forEach(visit);
   };
-  for (const line of lines) visit(JSON.parse(line.replaceAll("{media}", MEDIA)));
+  for (const line of lines) visit(JSON.parse(line));
   return tracks;
 }
 

@@ -1,5 +1,5 @@
 // Where we answer otherwise than the recorded server, on purpose, and recorded cases that cannot be walked without sound
-// or voice. The whole-node test takes the second list over. docs/reference/compatibility.md tells users the same.
+// or voice. test/scenario/golden-*.test.ts take those over. docs/reference/compatibility.md tells users the same.
 
 import { expect } from "vitest";
 import type { GoldenCase } from "../../../support/golden.ts";
@@ -23,6 +23,14 @@ const NO_PLAYER = { status: 404, message: "Player not found" };
 
 /** Where a seek beyond the end leads. */
 const AT_THE_END = expect.objectContaining({ state: expect.objectContaining({ position: 30048 }) });
+
+const SEEKABLE = { isSeekable: true, isStream: false };
+
+/** A load result with one track. */
+function loaded(info: object, probeInfo: string): Partial<ExpectedAnswer> {
+  const data = expect.objectContaining({ info: expect.objectContaining(info), pluginInfo: { probeInfo } });
+  return { status: 200, body: { loadType: "track", data } };
+}
 
 /** Refused in the first step, so there is no player in the second and no such filter in the third. */
 function refusedFilter(message: string): Difference["steps"] {
@@ -181,6 +189,62 @@ export const NEEDS_WHOLE_NODE: readonly { readonly reason: string; applies(golde
   {
     reason: "needs a voice server that refuses",
     applies: ({ name }) => ["player-voice-refused", "player-voice-plain-http-port"].includes(name),
+  },
+];
+
+/** Cases of NEEDS_WHOLE_NODE in which we do otherwise. */
+export const LOADED_DIFFERENCES: readonly Difference[] = [
+  {
+    names: ["load-http-list.m3u", "load-local-list.m3u"],
+    reason: "a list of whole files is no HLS: its first file is the track (protocol-v4.md 7.3)",
+    steps: { 0: loaded({ title: "TestTitle", length: 30048, isSeekable: true }, "mp3") },
+  },
+  {
+    names: ["load-http-rawspace"],
+    reason: "an address with characters that should have been escaped is taken as it is meant",
+    steps: { 0: loaded({ title: "TestTitle", length: 1656 }, "mp3") },
+  },
+  {
+    names: ["load-http-tone-frag.m4a", "load-local-tone-frag.m4a"],
+    reason: "what has a length is no stream and can be sought in",
+    steps: { 0: loaded({ length: 30021, ...SEEKABLE }, "mp4") },
+  },
+  {
+    names: ["load-http-tone.ogg", "load-http-tone.opus"],
+    reason: "as above, also where the server has no ranges",
+    steps: { 0: loaded({ length: 30006, ...SEEKABLE }, "ogg") },
+  },
+  {
+    names: ["loadrange-chunked-tone.mp3"],
+    reason: "as above: the file itself tells its length",
+    steps: { 0: loaded({ length: 30048, ...SEEKABLE }, "mp3") },
+  },
+  {
+    names: ["loadrange-hls.m3u8"],
+    reason: "as above: a finished playlist is no stream",
+    steps: { 0: loaded({ length: 4032, ...SEEKABLE }, "m3u|hls-outer") },
+  },
+  {
+    names: ["load-local-relative"],
+    reason: "local files are played from the configured folders only (design.md section 6)",
+    steps: { 0: { status: 200, body: expect.objectContaining({ loadType: "error" }) } },
+  },
+  {
+    names: ["load-scsearch-offline"],
+    reason: "this node has no such source, and what no source knows is empty (protocol-v4.md 7.1)",
+    steps: { 0: { status: 200, body: { loadType: "empty", data: null } } },
+  },
+  {
+    names: ["play-identifier-novoice"],
+    reason: "a start position stays until sound has moved on; the recorded one forgot it (protocol-v4.md 9.3, 6)",
+    steps: {
+      1: { status: 200, body: expect.objectContaining({ state: expect.objectContaining({ position: 3000 }) }) },
+    },
+  },
+  {
+    names: ["player-voice-refused"],
+    reason: "PATCH never hangs: the recorded one did not answer in time (design.md section 7)",
+    steps: { 0: { status: 500, body: expect.objectContaining({ message: "Failed to connect to voice server" }) } },
   },
 ];
 
