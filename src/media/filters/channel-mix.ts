@@ -2,6 +2,7 @@
 // allocation.
 
 import type { AudioFilter } from "./audio-filter.ts";
+import { clamp } from "./clamp.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, numberSetting } from "./setting.ts";
 
@@ -24,8 +25,8 @@ class ChannelMixFilter implements AudioFilter {
     for (let sample = 0; sample < lengthSamples; sample++) {
       const l = left[sample]!;
       const r = right[sample]!;
-      left[sample] = Math.min(Math.max(leftToLeft * l + rightToLeft * r, -1), 1);
-      right[sample] = Math.min(Math.max(leftToRight * l + rightToRight * r, -1), 1);
+      left[sample] = clamp(leftToLeft * l + rightToLeft * r);
+      right[sample] = clamp(leftToRight * l + rightToRight * r);
     }
   }
 

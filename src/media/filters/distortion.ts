@@ -4,6 +4,7 @@
 // allocation once made.
 
 import type { AudioFilter } from "./audio-filter.ts";
+import { clamp } from "./clamp.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, numberSetting } from "./setting.ts";
 
@@ -41,8 +42,8 @@ class DistortionFilter implements AudioFilter {
     const middle = (table.length - 2) / 2;
     for (let sample = 0; sample < lengthSamples; sample++) {
       // Beyond full scale the curve is not defined (upstream knows 16-bit sound only). The table has a row to spare.
-      const l = (Math.min(Math.max(left[sample]!, -1), 1) + 1) * middle;
-      const r = (Math.min(Math.max(right[sample]!, -1), 1) + 1) * middle;
+      const l = (clamp(left[sample]!) + 1) * middle;
+      const r = (clamp(right[sample]!) + 1) * middle;
       const leftRow = l | 0;
       const rightRow = r | 0;
       const leftBase = table[leftRow]!;
@@ -71,7 +72,8 @@ function sampled(curve: Curve, rowsPerUnit: number): Float32Array {
     const sine = sinOffset + Math.sin(x * sinScale);
     const cosine = cosOffset + Math.cos(x * cosScale);
     const tangent = tanOffset + Math.tan(x * tanScale);
-    table[row] = Math.min(Math.max(offset + scale * sine * cosine * tangent, -1), 1);
+    const value = offset + scale * sine * cosine * tangent;
+    table[row] = Number.isNaN(value) ? 0 : clamp(value);
   }
   table[table.length - 1] = table[table.length - 2]!;
   return table;

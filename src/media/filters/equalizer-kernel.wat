@@ -26,7 +26,7 @@
     (local.set $x2 (v128.load (i32.const 1216)))
     (local.set $end (i32.shl (local.get $count) (i32.const 2)))
     (loop $spread
-      (local.set $x (f64x2.promote_low_f32x4 (i8x16.shuffle 0 1 2 3 16 17 18 19 0 1 2 3 0 1 2 3
+      (local.set $x (f64x2.promote_low_f32x4 (i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23
         (v128.load32_zero offset=2048 (local.get $at)) (v128.load32_zero offset=6144 (local.get $at)))))
       (local.set $d (i32.shl (local.get $at) (i32.const 2)))
       (v128.store offset=25600 (local.get $d) (local.get $x))
@@ -89,7 +89,7 @@
     (local.set $at (i32.const 0))
     (local.set $end (i32.shl (local.get $count) (i32.const 2)))
     (loop $gather
-      (local.set $x (f32x4.demote_f64x2_zero (f64x2.max (v128.const f64x2 -1 -1) (f64x2.min (v128.const f64x2 1 1)
+      (local.set $x (f32x4.demote_f64x2_zero (f64x2.pmax (v128.const f64x2 -1 -1) (f64x2.pmin (v128.const f64x2 1 1)
         (v128.load offset=25600 (i32.shl (local.get $at) (i32.const 2)))))))
       (f32.store offset=2048 (local.get $at) (f32x4.extract_lane 0 (local.get $x)))
       (f32.store offset=6144 (local.get $at) (f32x4.extract_lane 1 (local.get $x)))

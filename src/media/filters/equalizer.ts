@@ -64,20 +64,32 @@ export class EqualizerFilter implements AudioFilter {
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const kernel = this.#kernel;
     kernel.state.set(this.#state);
-    for (let start = 0; start < lengthSamples; start += KERNEL_SAMPLES) {
-      const count = Math.min(KERNEL_SAMPLES, lengthSamples - start);
-      for (let sample = 0; sample < count; sample++) {
-        kernel.left[sample] = left[start + sample]!;
-        kernel.right[sample] = right[start + sample]!;
-      }
-      kernel.run(count, this.#groupCount);
-      for (let sample = 0; sample < count; sample++) {
-        left[start + sample] = kernel.left[sample]!;
-        right[start + sample] = kernel.right[sample]!;
+    if (left.length <= KERNEL_SAMPLES) this.#processBlock(left, right, lengthSamples);
+    else {
+      for (let start = 0; start < lengthSamples; start += KERNEL_SAMPLES) {
+        const end = Math.min(start + KERNEL_SAMPLES, lengthSamples);
+        this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
       }
     }
     this.#state.set(kernel.state);
     this.#silenceFadedBands();
+  }
+
+  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
+    const kernel = this.#kernel;
+    // Whole arrays are copied fast; what lies behind `count` is not touched in between.
+    kernel.left.set(left);
+    kernel.right.set(right);
+    kernel.run(count, this.#groupCount);
+    if (left.length === KERNEL_SAMPLES) {
+      left.set(kernel.left);
+      right.set(kernel.right);
+      return;
+    }
+    for (let sample = 0; sample < count; sample++) {
+      left[sample] = kernel.left[sample]!;
+      right[sample] = kernel.right[sample]!;
+    }
   }
 
   reset(): void {

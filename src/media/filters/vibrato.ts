@@ -12,7 +12,7 @@ const SWING_SAMPLES = 96;
 const DELAY_SAMPLES_MIN = 3;
 /** Samples of the past that are kept: the longest delay and the two behind it that the interpolation looks at. */
 const PAST_SAMPLES = 104;
-/** Longer blocks are worked on in pieces. */
+/** Longer arrays are worked on in pieces. */
 const BLOCK_SAMPLES = 960;
 
 class VibratoFilter implements AudioFilter {
@@ -31,18 +31,21 @@ class VibratoFilter implements AudioFilter {
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    if (left.length <= BLOCK_SAMPLES) {
+      this.#processBlock(left, right, lengthSamples);
+      return;
+    }
     for (let start = 0; start < lengthSamples; start += BLOCK_SAMPLES) {
-      this.#processPiece(left, right, { start, count: Math.min(BLOCK_SAMPLES, lengthSamples - start) });
+      const end = Math.min(start + BLOCK_SAMPLES, lengthSamples);
+      this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
     }
   }
 
-  #processPiece(left: Float32Array, right: Float32Array, { start, count }: { start: number; count: number }): void {
+  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
     const pastLeft = this.#left;
     const pastRight = this.#right;
-    for (let index = 0; index < count; index++) {
-      pastLeft[PAST_SAMPLES + index] = left[start + index]!;
-      pastRight[PAST_SAMPLES + index] = right[start + index]!;
-    }
+    pastLeft.set(left, PAST_SAMPLES);
+    pastRight.set(right, PAST_SAMPLES);
     const oscillator = this.#oscillator;
     oscillator.startBlock(count);
     const { stepSine, stepCosine } = oscillator;
@@ -51,7 +54,7 @@ class VibratoFilter implements AudioFilter {
     const origin = PAST_SAMPLES - DELAY_SAMPLES_MIN - swing;
     for (let index = 0; index < count; index++) {
       const position = origin + index - swing * sine;
-      const at = Math.floor(position);
+      const at = position | 0; // it is above 0
       const t = position - at;
       // Hermite: the weights of the four samples around the position, the same for both sides.
       const t2 = t * t;
@@ -60,10 +63,8 @@ class VibratoFilter implements AudioFilter {
       const w1 = 1 - 2.5 * t2 + 1.5 * t3;
       const w2 = 0.5 * t + 2 * t2 - 1.5 * t3;
       const w3 = 0.5 * (t3 - t2);
-      left[start + index] =
-        w0 * pastLeft[at - 1]! + w1 * pastLeft[at]! + w2 * pastLeft[at + 1]! + w3 * pastLeft[at + 2]!;
-      right[start + index] =
-        w0 * pastRight[at - 1]! + w1 * pastRight[at]! + w2 * pastRight[at + 1]! + w3 * pastRight[at + 2]!;
+      left[index] = w0 * pastLeft[at - 1]! + w1 * pastLeft[at]! + w2 * pastLeft[at + 1]! + w3 * pastLeft[at + 2]!;
+      right[index] = w0 * pastRight[at - 1]! + w1 * pastRight[at]! + w2 * pastRight[at + 1]! + w3 * pastRight[at + 2]!;
       const next = sine * stepCosine + cosine * stepSine;
       cosine = cosine * stepCosine - sine * stepSine;
       sine = next;

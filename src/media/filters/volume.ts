@@ -2,6 +2,7 @@
 // curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no allocation.
 
 import type { AudioFilter } from "./audio-filter.ts";
+import { clamp } from "./clamp.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 
 /** A change is spread over 10 ms, so that it does not click. */
@@ -65,10 +66,6 @@ export class VolumeFilter implements AudioFilter {
   reset(): void {
     this.#gain = this.#targetGain;
   }
-}
-
-function clamp(value: number): number {
-  return Math.min(Math.max(value, -1), 1);
 }
 
 const FILTER_VOLUME_MAX = 5;
