@@ -51,6 +51,18 @@ export default defineConfig({
           testTimeout: 120_000,
         },
       },
+      {
+        test: {
+          ...shared,
+          name: "fuzz",
+          include: ["test/fuzz/**/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // Each loads a node and the machine; one after the other.
+          fileParallelism: false,
+          testTimeout: 150_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 });

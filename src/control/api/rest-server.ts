@@ -3,6 +3,7 @@
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { z } from "zod";
+import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
@@ -97,6 +98,10 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     reply.header(API_VERSION_HEADER, API_VERSION);
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog);
+  // Before the framework looks at a body, which nobody would read.
+  app.addHook("onRequest", async (request, reply) =>
+    request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
+  );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   for (const route of options.routes) addRoute(app, table, { ...options, route });
@@ -221,7 +226,8 @@ function sendFailure(
     epochMs: context.clock.epochMs(),
     isTraced: isTraced(request),
   });
-  if (!(error instanceof ApiError) && body.status >= 500) {
+  // What is at fault elsewhere is logged where it happened, if at all.
+  if (body.status >= 500 && !(error instanceof NodeError && error.fault !== "ourselves")) {
     context.logger.error("a request failed", { method: request.method, path: body.path, error });
   }
   // Requests that the framework refuses do not pass the hook that sets it.

@@ -134,6 +134,7 @@ describe("unknown paths and methods", () => {
   test.each([
     ["PUT", "/v4/info", "GET"],
     ["TRACE", "/v4/info", "GET"],
+    ["QUERY", "/v4/info", "GET"],
     ["POST", "/v4/sessions/x/players/1", "DELETE, GET, PATCH"],
     ["GET", "/v4/sessions/x", "PATCH"],
     ["GET", "/v4/routeplanner/free/address", "POST"],
