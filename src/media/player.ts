@@ -293,13 +293,15 @@ export class AudioPlayer implements Tickable {
 
   #sendSound(deadlineMs: number): void {
     const gate = this.#gate;
-    const slot = this.#slot;
     if (gate === "hold" || gate === "down") {
-      if (slot !== undefined) this.counters.addLost("voiceNotReady", 1);
+      if (this.#slot !== undefined) this.counters.addLost("voiceNotReady", 1);
       this.#report(0);
       if (gate === "down") this.#surroundings.loop.remove(this);
       return;
     }
+    // Its turn to prepare has not come (the thread was late, or others took long): a late frame is better than silence.
+    if (this.#slot === undefined) this.prepare();
+    const slot = this.#slot;
     if (slot === undefined) {
       this.#sendNothing(deadlineMs);
       return;

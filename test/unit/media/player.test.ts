@@ -135,6 +135,16 @@ describe("playing", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
+  it("makes a frame when it is due if its turn to prepare had not come", async () => {
+    play();
+    await tick(4);
+    voice.log.length = 0;
+    const deadlineMs = clock.now() + FRAME_MS;
+    player.send(deadlineMs);
+    player.send(deadlineMs + FRAME_MS);
+    expect(voice.log).toEqual(["frame 3", "frame 4"]);
+  });
+
   it("reports the position once when it starts to run, and tells it exactly at any time", async () => {
     play();
     await settle();
