@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StereoFifo } from "../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
-import { peak, rms } from "../../support/filter-vectors.ts";
+import { peak, rms, signals } from "../../support/filter-vectors.ts";
 import { randomFilters } from "../../support/random-filters.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
@@ -43,7 +43,8 @@ class Listening {
     for (let frame = 0; frame < frameCount; frame++) {
       while (this.chain.prepare(this.#song, FRAME_SAMPLES) < FRAME_SAMPLES) this.#decode();
       this.chain.render(this.#song, left, right, FRAME_SAMPLES);
-      if (!left.every(Number.isFinite) || !right.every(Number.isFinite)) throw new Error("no number is heard");
+      // A sum is a number as long as all its parts are.
+      if (!Number.isFinite(left.reduce((sum, value, at) => sum + value + right[at]!, 0))) throw new Error("no number");
       this.left.push(...left);
     }
     return Float32Array.from(this.left.slice(start));
@@ -199,7 +200,7 @@ it("silence stays silence and becomes no cheaper or dearer: no subnormal numbers
   for (const filters of Object.values(PRESETS)) {
     const listening = new Listening((sample) => (sample < 9600 ? tone(sample) : [0, 0]));
     listening.chain.setFilters(filters);
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 13; round++) {
       listening.hear(100);
       listening.left.length = 0;
     }
@@ -211,9 +212,9 @@ it("silence stays silence and becomes no cheaper or dearer: no subnormal numbers
 it("10,000 random filters objects at random times do no harm", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
+  const noise = signals.noise.left;
   const listening = new Listening((sample) => {
-    const noise = Math.sin(sample * sample * 1e-5);
-    return [0.4 * noise, sample % 7000 === 0 ? 1 : 0.2];
+    return [noise[sample % noise.length]!, sample % 7000 === 0 ? 1 : 0.2];
   });
   try {
     for (let change = 0; change < 10_000; change++) {
@@ -233,4 +234,4 @@ it("10,000 random filters objects at random times do no harm", () => {
   } catch (error) {
     throw new Error(`seed ${seed}`, { cause: error });
   }
-});
+}, 60_000);
