@@ -1,6 +1,6 @@
 // The filter tables for changing pitch by any factor, shared by all players of the thread, each with the scratch memory its
-// WebAssembly loop works in. A shorter filter than that for decoding (48 taps): flat to 19 kHz, 90 dB down where it aliases
-// into what can be heard. Audio thread.
+// WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where it
+// aliases into what can be heard. Audio thread.
 
 import { createResampleLoop, fillTable, type ResampleLoop } from "../decode/resampler-kernel.ts";
 
@@ -10,7 +10,7 @@ export const PHASE_COUNT = 2 ** 20;
 export const SCRATCH_SAMPLES = 1024;
 /** Up to this factor the filter grows with it, beyond by less: treble goes, but nothing aliases. */
 const FULL_FACTOR = 2;
-const TAPS_PER_FACTOR = 48;
+const TAPS_PER_FACTOR = 44;
 const TAPS_PER_FACTOR_BEYOND = 16;
 /** The stopband begins here, part of the narrower rate: 24.9 kHz. What lies between 24 and that folds back to above 23. */
 const STOP = 0.52;
@@ -74,10 +74,10 @@ export class TimescaleKernel {
   }
 }
 
-/** A whole number of 32-byte steps of the loop. */
+/** A whole number of 16-byte steps of the loop. */
 function tapCountFor(factor: number): number {
   const full = Math.min(factor, FULL_FACTOR) * TAPS_PER_FACTOR;
-  return 8 * Math.ceil((full + Math.max(0, factor - FULL_FACTOR) * TAPS_PER_FACTOR_BEYOND) / 8);
+  return 4 * Math.ceil((full + Math.max(0, factor - FULL_FACTOR) * TAPS_PER_FACTOR_BEYOND) / 4);
 }
 
 // A bounded memo of a pure function: what a factor's filter is never changes.

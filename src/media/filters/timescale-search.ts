@@ -6,8 +6,9 @@ import { COARSE_STEP, type TimescaleWindow } from "./timescale-window.ts";
 /** How much sound is compared: 16 ms, the period of a 62 Hz tone. */
 export const COMPARED_SAMPLES = 768;
 const COMPARED_STEPS = COMPARED_SAMPLES / COARSE_STEP;
-/** The fine search looks at every other sample: half the work, and the same place. */
-const FINE_STRIDE = 2;
+/** The searches look at every second and fourth sample only: a part of the work, and the same place. */
+const COARSE_STRIDE = 2;
+const FINE_STRIDE = 4;
 /** A jump as far from the wanted one as the search reaches must be this much better (likeness goes from -1 to 1). */
 const DISTANCE_COST = 0.02;
 /** Silence is like silence. */
@@ -61,13 +62,13 @@ function findCoarse(window: TimescaleWindow, at: number, range: JumpRange): numb
   let bestJump = range.wanted;
   for (let jump = low; jump <= high; jump++) {
     const there = here + jump;
-    let product = ENERGY_MIN / 2;
-    for (let step = 0; step < COMPARED_STEPS; step++) {
+    let product = ENERGY_MIN / COARSE_STRIDE;
+    for (let step = 0; step < COMPARED_STEPS; step += COARSE_STRIDE) {
       product += coarseLeft[here + step]! * coarseLeft[there + step]!;
       product += coarseRight[here + step]! * coarseRight[there + step]!;
     }
     const cost = costPerStep * Math.abs(jump - range.wanted / COARSE_STEP);
-    const likeness = (2 * product) / (hereEnergy + thereEnergy) - cost;
+    const likeness = (2 * COARSE_STRIDE * product) / (hereEnergy + thereEnergy) - cost;
     if (likeness > best) {
       best = likeness;
       bestJump = jump * COARSE_STEP;
