@@ -1,5 +1,5 @@
 // What each filter costs: CPU milliseconds per second of stereo sound, through a player's whole chain, beside the Opus
-// encoder in the same run. Run after a build: `node dist/lab/bench/filters.js`.
+// encoder in the same run. `npm run bench:filters`.
 
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { SoundChain } from "../../src/media/sound-chain.ts";

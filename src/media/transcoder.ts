@@ -11,7 +11,7 @@ import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import type { SoundChain } from "./sound-chain.ts";
 
-export const FRAME_SAMPLES = 960;
+const FRAME_SAMPLES = 960;
 const SAMPLES_PER_MS = 48;
 /** libopus' look-ahead at 48 kHz with the AUDIO application (OPUS_GET_LOOKAHEAD). */
 const ENCODER_DELAY_SAMPLES = 312;
