@@ -12,6 +12,7 @@ import { PacketQueue } from "./packet-queue.ts";
 const SEEK_PATIENCE_MS = 400;
 const FRAME_MS = 20;
 const SAMPLES_PER_MS = 48;
+const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
 
 /** Opens an input up to its first packet; rejects with a NodeError that says why not. */
 export type OpenDemuxer = (input: PlayableInput, signal: AbortSignal) => Promise<Demuxer>;
@@ -163,7 +164,10 @@ export class PacketReader {
     }
     groups.forEach((data, index) => {
       const timestampMs = packet.timestampMs - pendingMs + index * FRAME_MS;
-      const trimEndSamples = index === groups.length - 1 ? packet.trimEndSamples : 0;
+      const behindSamples = (groups.length - 1 - index) * FRAME_SAMPLES + this.#repacketizer.pendingSamples;
+      const trimEndSamples = Math.max(0, packet.trimEndSamples - behindSamples);
+      // End padding of long packets is more than one group: nobody is meant to hear it.
+      if (trimEndSamples >= FRAME_SAMPLES) return;
       this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream });
     });
   }

@@ -24,6 +24,8 @@ const COUNT_BYTES_MAX = 32 * 1024 * 1024;
 const COUNT_TURN_FRAMES = 2048;
 /** The main data of a frame may start this many bytes back, in the frames before. */
 const RESERVOIR_BYTES = 511;
+/** Frames that hold so many bytes at 32 kbit/s, and one for the overlap. */
+const PRE_ROLL_FRAMES_MAX = 10;
 const FRAME_BYTES_MAX = 1441;
 
 export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
@@ -140,11 +142,12 @@ class Mp3Demuxer implements Demuxer {
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const { header } = this.#layout;
     const sample = (Math.max(0, positionMs) * header.sampleRateHz) / 1000 + this.#startSamples;
-    const mainBytes = Math.max(1, header.sizeBytes - 4 - header.sideBytes);
-    const preRollFrames = Math.min(10, 1 + Math.ceil(RESERVOIR_BYTES / mainBytes));
-    const frame = Math.max(0, Math.floor(sample / header.frameSamples) - preRollFrames);
-    if (!this.isSeekable) return this.#seekForward(frame);
-    const place = (this.#isConstant ? await this.#calculate(frame) : undefined) ?? (await this.#count(frame));
+    const target = Math.floor(sample / header.frameSamples);
+    const frameBefore = () => Math.max(0, target - this.#preRollFrames);
+    if (!this.isSeekable) return this.#seekForward(frameBefore());
+    // Calculating may find out that the frames are not all of one size.
+    const place =
+      (this.#isConstant ? await this.#calculate(frameBefore()) : undefined) ?? (await this.#count(frameBefore()));
     this.#cursor.moveTo(place.positionBytes);
     this.#frame = place.frame;
     this.#baseMs = 0;
@@ -159,6 +162,14 @@ class Mp3Demuxer implements Demuxer {
 
   get #startSamples(): number {
     return this.#layout.summary?.startSamples ?? 0;
+  }
+
+  /** Frames to decode before the first that is heard: it may lean on the bytes of many when those are small. */
+  get #preRollFrames(): number {
+    const { header } = this.#layout;
+    if (!this.#isConstant) return PRE_ROLL_FRAMES_MAX;
+    const mainBytes = Math.max(1, header.sizeBytes - 4 - header.sideBytes);
+    return Math.min(PRE_ROLL_FRAMES_MAX, 1 + Math.ceil(RESERVOIR_BYTES / mainBytes));
   }
 
   #seekForward(frame: number): void {

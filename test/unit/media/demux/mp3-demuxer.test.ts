@@ -68,6 +68,20 @@ describe("the MP3 reader", () => {
     expect(source.bytesRead - afterFirst).toBeLessThan(200_000);
   });
 
+  it("begins so many frames before a target that small ones, too, have all the bytes they lean on", async () => {
+    const demuxer = await open(readMediaFixture("vbr.mp3"));
+    await demuxer.seek(2000);
+    let frameCount = 0;
+    let bytes = 0;
+    for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
+      if (packet.timestampMs + packet.durationMs > 2000) break;
+      frameCount += 1;
+      bytes += packet.data.length;
+    }
+    expect(frameCount).toBe(10);
+    expect(bytes).toBeGreaterThan(511);
+  });
+
   it("uses the table of a VBRI frame for seeking", async () => {
     const sound = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 4_000_000 });
     const frameBytes = (144_000 * 128) / 44_100;
