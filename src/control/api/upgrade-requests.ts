@@ -9,9 +9,6 @@ import type { UpgradeRequest, WebSocketEndpoint } from "./web-socket-endpoint.ts
 const SWITCHING_HEADERS = new Set(["upgrade", "connection", "http2-settings"]);
 
 export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint): void {
-  server.prependListener("request", ({ socket }: IncomingMessage) => {
-    endpoint.releaseFirstMessages(socket.remoteAddress);
-  });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const protocol = isForWebSocket(request) ? endpoint.protocolOf(request) : undefined;
     if (protocol === undefined) replayWithoutUpgrade(server, { request, socket, head });

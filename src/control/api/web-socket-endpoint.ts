@@ -20,10 +20,11 @@ const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 /** How long a client may take to answer the close frame when the node ends. */
 const CLOSE_GRACE_MS = 1000;
 /**
- * The first messages follow the answer to the handshake after this pause: moonlink.js leaves unread, until more comes,
- * what arrives together with that answer.
+ * Pings follow the first messages: moonlink.js leaves unread, until more comes, what arrives together with the answer to
+ * its handshake. Later ones are for a client that was busy. To hold the messages back would not do: lavalink-client asks
+ * at once and relies on `ready` before the answer.
  */
-const FIRST_MESSAGES_DELAY_MS = 20;
+const FIRST_PINGS_MS = [50, 500, 5000];
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 const USER_ID_MIN = -(2n ** 63n);
@@ -53,8 +54,6 @@ export class WebSocketEndpoint {
   });
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, Session>();
-  /** Sockets whose first messages are held back, with what lets those go. */
-  readonly #held = new Map<Socket, () => void>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
@@ -68,14 +67,6 @@ export class WebSocketEndpoint {
   protocolOf({ url }: IncomingMessage): SocketProtocol | undefined {
     const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
     return this.#options.protocols.find(({ paths }) => paths.includes(path));
-  }
-
-  /**
-   * A request has come from `address`: a client there that makes it because its handshake was answered has read that
-   * answer, and relies on `ready` before the answer to this one (lavalink-client does).
-   */
-  releaseFirstMessages(address: string | undefined): void {
-    for (const [socket, release] of this.#held) if (socket.remoteAddress === address) release();
   }
 
   /** Answers one request to switch to WebSocket. */
@@ -175,25 +166,13 @@ export class WebSocketEndpoint {
     };
     this.#server.once("headers", addHeader);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      // The answer is written already.
-      this.#holdFirstMessages(socket);
       const session = resumable ?? this.#open(webSocket, protocol, request.headers);
       this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
       resumable?.resume(webSocket);
+      for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });
     // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
     this.#server.off("headers", addHeader);
-  }
-
-  #holdFirstMessages(socket: Socket): void {
-    const release = (): void => {
-      timer.cancel();
-      this.#held.delete(socket);
-      socket.uncork();
-    };
-    const timer = this.#options.clock.after(FIRST_MESSAGES_DELAY_MS, release);
-    this.#held.set(socket, release);
-    socket.cork();
   }
 
   #adopt(webSocket: WebSocket, { protocol, session, isResumed }: Adoption): void {
