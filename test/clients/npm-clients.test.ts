@@ -7,14 +7,16 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { startStage } from "../support/start-stage.ts";
 import { kazagumo } from "./npm/kazagumo.ts";
+import { lavalinkClient } from "./npm/lavalink-client.ts";
 import { magmastream } from "./npm/magmastream.ts";
 import { moonlink } from "./npm/moonlink.ts";
 import { poru } from "./npm/poru.ts";
 import { riffy } from "./npm/riffy.ts";
+import { shoukaku } from "./npm/shoukaku.ts";
 import { tellStory } from "./story.ts";
 import { makeSong } from "./two-tone-song.ts";
 
-const CLIENTS = [kazagumo, magmastream, moonlink, poru, riffy];
+const CLIENTS = [kazagumo, lavalinkClient, magmastream, moonlink, poru, riffy, shoukaku];
 const home = process.cwd();
 let folder: string;
 let stage: Stage;

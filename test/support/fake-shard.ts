@@ -11,7 +11,7 @@ export interface VoiceStateRequest {
 }
 
 /** A dispatch of Discord's main gateway. */
-interface RawPacket {
+export interface RawPacket {
   readonly t: "VOICE_STATE_UPDATE" | "VOICE_SERVER_UPDATE";
   readonly d: Readonly<Record<string, unknown>>;
 }

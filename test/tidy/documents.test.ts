@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ERROR_FAULTS } from "../../src/errors.ts";
 import { VERSION } from "../../src/version.ts";
 import { PROJECT_ROOT, projectFiles } from "../support/project-files.ts";
+import { DIFFERENCES, HANDSHAKE_DIFFERENCES } from "../unit/control/api/golden-differences.ts";
 
 interface PackageJson {
   readonly version: string;
@@ -32,6 +33,21 @@ test("each of these sections says something", () => {
   expect(empty.map((section) => section.split("\n")[0])).toEqual([]);
 });
 
+test("docs/reference/compatibility.md names every recording that is answered otherwise, and no others", () => {
+  const rows = [...read("docs/reference/compatibility.md").matchAll(/^\| (.+) \|$/gm)].map(([, row = ""]) =>
+    row.split(" | "),
+  );
+  const named = rows.flatMap(([subject, , , , names = ""]) =>
+    [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => `${name}: ${subject}`),
+  );
+  const walked = [
+    ...DIFFERENCES.flatMap(({ names, subject }) => names.map((name) => `${name}: ${subject}`)),
+    ...Object.entries(HANDSHAKE_DIFFERENCES).map(([name, { subject }]) => `${name}: ${subject}`),
+  ];
+  expect(named.toSorted()).toEqual(walked.toSorted());
+  expect(named.length).toBeGreaterThan(20);
+});
+
 test("VERSION is the one of package.json, and CHANGELOG.md begins with what comes next", () => {
   expect(VERSION).toBe(PACKAGE.version);
   expect(read("CHANGELOG.md")).toMatch(/^# Changelog\n[\s\S]*?\n## Next\n/);
@@ -45,6 +61,17 @@ test("every dependency is pinned and has its reason in docs/decisions/dependenci
     expect(range, name).toMatch(/^\d+\.\d+\.\d+$/);
     expect(reasons.includes(`\`${name}\``), `${name} is named in dependencies.md`).toBe(true);
   }
+});
+
+test("README.md names the clients in the versions they are tested in", () => {
+  const rows = read("README.md").matchAll(/^\| `([\w.-]+)`[^|]*\| (?:JavaScript|Python|Rust) \| ([\d.]+) \|/gm);
+  const named = Array.from(rows, ([, name = "", version = ""]) => ({ name, version }));
+  const python = read("test/clients/python/requirements.txt").matchAll(/^([\w.-]+)==([\d.]+)$/gm);
+  const rust = read("test/clients/rust/Cargo.toml").matchAll(/^([\w-]+) = \{ version = "=([\d.]+)"/gm);
+  const elsewhere = [...python, ...rust].map(([, name = "", version = ""]) => [name, version] as const);
+  const tested = new Map([...Object.entries(PACKAGE.devDependencies), ...elsewhere]);
+  expect(named).toEqual(named.map(({ name }) => ({ name, version: tested.get(name) })));
+  expect(named.length).toBeGreaterThan(10);
 });
 
 test("every npm script a document names is there", () => {

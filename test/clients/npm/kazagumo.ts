@@ -1,46 +1,15 @@
 // Drives kazagumo (which stands on shoukaku) as a bot would.
 
 import { Kazagumo, type KazagumoPlayer, type KazagumoTrack } from "kazagumo";
-import { Connector } from "shoukaku";
 import type { RawPacket, VoiceStateRequest } from "../../support/fake-shard.ts";
 import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
-
-const NODE = "tonearm";
+import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
 
 export const kazagumo: RealClient = {
   name: "kazagumo",
   afterDrop: "resumes",
   create: (seat) => new KazagumoDriver(seat),
 };
-
-/** The bot's library, as far as shoukaku asks for it. */
-class ShardConnector extends Connector {
-  readonly #seat: ClientSeat;
-
-  constructor(seat: ClientSeat) {
-    super(seat);
-    this.#seat = seat;
-  }
-
-  override getId(): string {
-    return this.#seat.userId;
-  }
-
-  override sendPacket(_shardId: number, payload: unknown): void {
-    this.#seat.send(payload as VoiceStateRequest); // shoukaku sends nothing else
-  }
-
-  /** Begins when the driver says so. */
-  override listen(): void {}
-
-  receive(packet: RawPacket): void {
-    this.raw(packet);
-  }
-
-  begin(seat: ClientSeat): void {
-    this.ready([{ name: NODE, url: `${seat.host}:${seat.port}`, auth: seat.password }]);
-  }
-}
 
 class KazagumoDriver implements ClientDriver {
   readonly #seat: ClientSeat;
@@ -52,12 +21,11 @@ class KazagumoDriver implements ClientDriver {
   constructor(seat: ClientSeat) {
     this.#seat = seat;
     this.#connector = new ShardConnector(seat);
-    const options = { resume: true, resumeTimeout: 60, reconnectInterval: 1, reconnectTries: 20 };
     this.#manager = new Kazagumo(
       { defaultSearchEngine: "youtube", send: (_guildId, payload) => seat.send(payload as VoiceStateRequest) },
       this.#connector,
       [],
-      options,
+      SHOUKAKU_OPTIONS,
     );
     this.#manager.shoukaku.on("error", () => undefined);
     this.#manager.shoukaku.on("ready", (_name, isResumed) => {
@@ -70,7 +38,7 @@ class KazagumoDriver implements ClientDriver {
   }
 
   async connect(): Promise<void> {
-    this.#connector.begin(this.#seat);
+    this.#connector.begin();
   }
 
   async sessionId(): Promise<string> {

@@ -1,0 +1,85 @@
+// Drives shoukaku as a bot would.
+
+import { LoadType, type Player, Shoukaku, type Track } from "shoukaku";
+import type { RawPacket } from "../../support/fake-shard.ts";
+import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
+
+export const shoukaku: RealClient = {
+  name: "shoukaku",
+  afterDrop: "resumes",
+  create: (seat) => new ShoukakuDriver(seat),
+};
+
+class ShoukakuDriver implements ClientDriver {
+  readonly #seat: ClientSeat;
+  readonly #connector: ShardConnector;
+  readonly #manager: Shoukaku;
+  #player: Player | undefined;
+  #track: Track | undefined;
+
+  constructor(seat: ClientSeat) {
+    this.#seat = seat;
+    this.#connector = new ShardConnector(seat);
+    this.#manager = new Shoukaku(this.#connector, [], SHOUKAKU_OPTIONS);
+    this.#manager.on("error", () => undefined);
+    this.#manager.on("ready", (_name, isResumed) => {
+      seat.report("ready");
+      if (isResumed) seat.report("resumed");
+    });
+  }
+
+  async connect(): Promise<void> {
+    this.#connector.begin();
+  }
+
+  async sessionId(): Promise<string> {
+    return this.#manager.nodes.get(NODE)?.sessionId ?? "";
+  }
+
+  async load(url: string): Promise<LoadedTrack> {
+    const result = await this.#manager.nodes.get(NODE)?.rest.resolve(url);
+    this.#track = result?.loadType === LoadType.TRACK ? result.data : undefined;
+    return { title: this.#track?.info.title ?? "", lengthMs: this.#track?.info.length ?? 0 };
+  }
+
+  async join(): Promise<void> {
+    const { guildId, channelId, report } = this.#seat;
+    this.#player = await this.#manager.joinVoiceChannel({ guildId, channelId, shardId: 0 });
+    this.#player.on("start", () => report("start"));
+    this.#player.on("end", () => report("end"));
+    this.#player.on("update", () => report("update"));
+  }
+
+  async play(): Promise<void> {
+    if (this.#track !== undefined) await this.#player?.playTrack({ track: { encoded: this.#track.encoded } });
+  }
+
+  async pause(isPaused: boolean): Promise<void> {
+    await this.#player?.setPaused(isPaused);
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    await this.#player?.seekTo(positionMs);
+  }
+
+  async setVolume(percent: number): Promise<void> {
+    await this.#player?.setGlobalVolume(percent);
+  }
+
+  async setEqualizer(bands: readonly EqualizerBand[]): Promise<void> {
+    await this.#player?.setEqualizer([...bands]);
+  }
+
+  async destroy(): Promise<void> {
+    await this.#manager.leaveVoiceChannel(this.#seat.guildId);
+  }
+
+  receive(packet: RawPacket): void {
+    this.#connector.receive(packet);
+  }
+
+  async close(): Promise<void> {
+    this.#manager.removeNode(NODE);
+  }
+}
