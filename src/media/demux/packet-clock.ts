@@ -1,10 +1,10 @@
 // How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times
 // to milliseconds, Ogg gives one time per page). Audio thread.
 
+import { packetDurationSamples } from "../encode/opus-packet.ts";
 import type { AudioStream } from "./demuxer.ts";
 import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";
-import { opusPacketSamples } from "./opus-packet.ts";
 import { parseVorbisIdentification, splitXiphHeaders, VorbisClock } from "./vorbis-packet.ts";
 
 export interface PacketClock {
@@ -18,7 +18,7 @@ export interface PacketClock {
 export function createPacketClock(stream: AudioStream, frameSamples = 1024): PacketClock {
   switch (stream.codec) {
     case "opus":
-      return stateless((data) => opusPacketSamples(data[0] ?? 0, data[1] ?? 0, data.length));
+      return stateless(packetDurationSamples);
     case "vorbis":
       return vorbisClock(stream.description);
     case "mp3":

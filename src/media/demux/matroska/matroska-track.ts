@@ -2,10 +2,10 @@
 // Matroska project). Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { parseOpusHead } from "../../decode/opus-head.ts";
 import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
 import type { AudioCodec, AudioStream, PcmLayout } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
-import { parseOpusHead } from "../opus-packet.ts";
 import { parseVorbisIdentification, splitXiphHeaders } from "../vorbis-packet.ts";
 import { ID, readElements, readFloat, readUnsigned } from "./ebml.ts";
 

@@ -1,9 +1,9 @@
 // The codecs inside Ogg: which one a stream's first packet announces, and its header packets put together into the
 // pipeline's description (Opus RFC 7845, Vorbis I appendix A, FLAC RFC 9639 section 10.1). Audio thread.
 
+import { parseOpusHead } from "../../decode/opus-head.ts";
 import type { AudioStream } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
-import { parseOpusHead } from "../opus-packet.ts";
 import { readVorbisComments, type Tags } from "../tags.ts";
 import { isVorbisHeader, joinXiphHeaders, parseVorbisIdentification } from "../vorbis-packet.ts";
 
