@@ -362,3 +362,55 @@ it("a closed pipeline closes its demuxer, also one that opens too late", async (
   await new Promise((next) => setImmediate(next));
   expect(demuxer.isClosed).toBe(true);
 });
+
+describe("timescale", () => {
+  const speedTwo = { timescale: { speed: 2, pitch: 1, rate: 1 } };
+
+  it("a song at twice the speed ends after half its frames, and its position runs twice as fast", async () => {
+    const { pipeline, chain } = start(PCM, pcmPackets);
+    chain.setFilters(speedTwo);
+    await frames(pipeline, 25);
+    expect(pipeline.positionMs).toBeCloseTo(25 * 2 * FRAME_MS, -1.4);
+    const rest = await frames(pipeline, 100);
+    expect(Math.abs(25 + rest.length - pcmPackets.length / 2)).toBeLessThanOrEqual(1);
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("an end time is one of the song", async () => {
+    const { pipeline, chain } = start(PCM, pcmPackets, { endMs: 1000 });
+    chain.setFilters(speedTwo);
+    const heard = await frames(pipeline, 100);
+    expect(Math.abs(heard.length - 25)).toBeLessThanOrEqual(1);
+    expect(pipeline.isEnded).toBe(true);
+  });
+
+  it("a seek drops what is held and lands where it was asked to", async () => {
+    const { pipeline, chain } = start(PCM, pcmPackets);
+    chain.setFilters(speedTwo);
+    await frames(pipeline, 10);
+    pipeline.seek(1500);
+    const rest = await frames(pipeline, 100);
+    expect(pipeline.landedMs).toBeCloseTo(1500, 0);
+    // Half a second of song at twice the speed, and what was heard until the seek had landed.
+    expect(rest.length).toBeGreaterThanOrEqual(12);
+    expect(rest.length).toBeLessThanOrEqual(16);
+  });
+
+  it("taken away, the file's own packets come again, without a click", async () => {
+    const { pipeline, chain } = start(OPUS, opusPackets);
+    const heard = await frames(pipeline, 20);
+    chain.setFilters(speedTwo);
+    heard.push(...(await frames(pipeline, 20)));
+    chain.setFilters({});
+    heard.push(...(await frames(pipeline, 200)));
+    const own = heard.map((frame) => opusPackets.findIndex(({ data }) => Buffer.compare(data, frame) === 0));
+    expect(own.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => index));
+    const back = own.findIndex((place, index) => index > 20 && place > 20);
+    expect(back).toBeLessThan(50);
+    expect(own.slice(back)).toEqual(Array.from({ length: own.length - back }, (_, index) => own[back]! + index));
+    expect(own.at(-1)).toBe(opusPackets.length - 1);
+    const { left } = await decodeHeard(heard);
+    expect(findClicks(left.subarray(4800, -4800))).toEqual([]);
+    expect(findGaps(left)).toEqual([]);
+  });
+});
