@@ -60,6 +60,8 @@ export class TimescaleStretcher {
 
   setTempo(tempo: number): void {
     this.#tempo = tempo;
+    // Without jumps nothing would ever mend what is off: where the song is is right from now on.
+    if (tempo === 1) this.#ideal = this.#at;
   }
 
   /** The song ends before this sample; what the window has from there on must be silence. */
