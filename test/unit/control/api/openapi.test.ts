@@ -1,5 +1,6 @@
 // The OpenAPI document is held against real answers: of every route that it describes, and of errors.
 
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
@@ -67,6 +68,12 @@ function described(method: string, path: string): readonly [string, Document] {
   throw new Error(`${method} ${path} is not described`);
 }
 
+function routesOf({ paths }: Document): string[] {
+  return Object.entries<object>(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
 /** What is wrong with a body, or undefined. */
 function mismatch(schema: object, body: string): string | undefined {
   const text = JSON.stringify({ ...schema, $defs: document.components.schemas });
@@ -86,6 +93,19 @@ describe("the document", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w*)"/g)];
     expect(references.length).toBeGreaterThan(20);
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
+  });
+
+  test("has the routes of docs/reference/rest.md, which has its fields", () => {
+    const page = readFileSync(new URL("../../../../docs/reference/rest.md", import.meta.url), "utf8");
+    const headings = [...page.matchAll(/^## ([A-Z]+ \/.+)$/gm)].map((match) => match[1]);
+    const served = ["GET /v4/openapi.json", "GET /metrics"];
+    expect(headings.toSorted()).toEqual([...routesOf(document), ...served].toSorted());
+    const schemas: Document = document.components.schemas;
+    for (const name of ["PlayerUpdate", "TrackUpdate", "VoiceUpdate", "Filters", "SessionUpdate", "Info", "Stats"]) {
+      for (const field of Object.keys(schemas[name].properties)) {
+        if (field !== "pluginFilters") expect(page, `${name}.${field}`).toMatch(new RegExp(`[\\W]${field}[\\W]`));
+      }
+    }
   });
 
   test("takes the bodies that the node takes, and no others", () => {
@@ -140,9 +160,7 @@ describe("real answers are as it says", () => {
   });
 
   test("of every route in it", () => {
-    const routes = Object.entries<object>(document.paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
-    );
+    const routes = routesOf(document);
     expect([...asked].sort()).toEqual(routes.sort());
     expect(routes.length).toBeGreaterThanOrEqual(13);
   });
