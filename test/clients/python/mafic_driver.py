@@ -60,6 +60,8 @@ class Driver:
 
     async def equalizer(self, bands):
         equalizer = mafic.Equalizer([mafic.EQBand(entry["band"], entry["gain"]) for entry in bands])
+        if await self.player.has_filter("equalizer"):
+            await self.player.remove_filter("equalizer")
         await self.player.add_filter(mafic.Filter(equalizer=equalizer), label="equalizer")
 
     async def destroy(self):
