@@ -9,8 +9,9 @@ import { decodeHeard } from "../listen/heard.ts";
 import { writeWav } from "../listen/wav.ts";
 import type { Bot } from "../stage/bot.ts";
 import { Stage } from "../stage/stage.ts";
+import { PRESETS } from "./presets.ts";
 
-const HELP = `Usage: npm run demo -- SONG [--out FILE] [--seconds N] [--volume N] [--no-dave]
+const HELP = `Usage: npm run demo -- SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
 
 Plays SONG (a file or an http(s) URL, any supported format) through a real node to a fake
 Discord on this machine, end-to-end encrypted, and writes what a listener heard.
@@ -19,6 +20,9 @@ Discord on this machine, end-to-end encrypted, and writes what a listener heard.
   --seconds N     stop after N seconds
   --start N       start N seconds into the song
   --volume N      player volume, 0 to 1000, default 100 (Opus is then passed through untouched)
+  --filter NAME   a well-known filter: ${Object.keys(PRESETS).slice(0, 7).join(", ")},
+                  ${Object.keys(PRESETS).slice(7, 16).join(", ")},
+                  ${Object.keys(PRESETS).slice(16).join(", ")}
   --no-dave       without end-to-end encryption, as in a stage channel
 `;
 
@@ -34,6 +38,7 @@ interface DemoOptions {
   readonly seconds: number;
   readonly startSeconds: number;
   readonly volume: number;
+  readonly filters: object;
   readonly hasDave: boolean;
 }
 
@@ -68,6 +73,7 @@ function readOptions(args: string[]): DemoOptions | "help" | undefined {
         seconds: { type: "string", default: String(SECONDS_MAX) },
         start: { type: "string", default: "0" },
         volume: { type: "string", default: "100" },
+        filter: { type: "string" },
         "no-dave": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -84,12 +90,20 @@ function readOptions(args: string[]): DemoOptions | "help" | undefined {
       seconds: Math.min(SECONDS_MAX, numberOf("--seconds", values.seconds)),
       startSeconds: numberOf("--start", values.start),
       volume: numberOf("--volume", values.volume),
+      filters: filtersOf(values.filter),
       hasDave: !values["no-dave"],
     };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     return undefined;
   }
+}
+
+function filtersOf(name: string | undefined): object {
+  if (name === undefined) return {};
+  const filters = new Map(Object.entries(PRESETS)).get(name.toLowerCase());
+  if (filters === undefined) throw new Error(`there is no filter named "${name}"`);
+  return filters;
 }
 
 function numberOf(name: string, text: string): number {
@@ -121,6 +135,7 @@ async function play(stage: Stage, url: string, options: DemoOptions): Promise<nu
   await bot.update(GUILD_ID, {
     track: { encoded: track.encoded },
     volume: options.volume,
+    filters: options.filters,
     position: Math.round(options.startSeconds * 1000),
   });
   await showProgress(bot, options, track.info.length);

@@ -79,6 +79,7 @@ interface RangedValue {
 }
 
 const POSITIVE: Range = { text: "greater than 0", contains: (value) => value > 0 };
+const NOT_NEGATIVE: Range = { text: "0 or more", contains: (value) => value >= 0 };
 const SHARE = between(0, 1);
 const VIBRATO_FREQUENCY: Range = {
   text: "greater than 0 and at most 14",
@@ -96,8 +97,9 @@ function* rangedValues(body: FiltersBody): Generator<RangedValue> {
     yield { path: `equalizer[${index}].band`, value: band, range: between(0, EQUALIZER_BAND_MAX) };
     yield { path: `equalizer[${index}].gain`, value: gain, range: between(-0.25, 1) };
   }
-  const { level, monoLevel } = karaoke ?? {};
+  const { level, monoLevel, filterWidth } = karaoke ?? {};
   yield* each("karaoke", { level, monoLevel }, SHARE);
+  yield* each("karaoke", { filterWidth }, NOT_NEGATIVE);
   yield* each("timescale", timescale, POSITIVE);
   yield* modulation("tremolo", tremolo, POSITIVE);
   yield* modulation("vibrato", vibrato, VIBRATO_FREQUENCY);

@@ -67,6 +67,7 @@ describe("filters", () => {
     ["equalizer.gain", "-0.25", "1", "-0.26", "1.01"],
     ["karaoke.level", "0", "1", "-0.01", "1.01"],
     ["karaoke.monoLevel", "0", "1", "-0.01", "1.01"],
+    ["karaoke.filterWidth", "0", "1000", "-0.01", "-1"],
     ["timescale.speed", "0.001", "100", "0", "-1"],
     ["timescale.pitch", "0.001", "100", "0", "-1"],
     ["timescale.rate", "0.001", "100", "0", "-1"],
