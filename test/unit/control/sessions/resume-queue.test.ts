@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { QUEUE_COUNT_MAX, ResumeQueue } from "../../../../src/control/sessions/resume-queue.ts";
+import { seededRandom } from "../../../support/seeded-random.ts";
+
+const SIZE_MAX_BYTES = 8 * 1024 * 1024;
+
+function sizeOf(messages: readonly { readonly text: string }[]): number {
+  return messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+}
+
+test("up to the bound everything is kept, and drained once", () => {
+  const queue = new ResumeQueue();
+  for (let index = 0; index < QUEUE_COUNT_MAX; index++) queue.push({ topic: "a", text: String(index) });
+  expect(queue.droppedCount).toBe(0);
+  expect(queue.drain().map(({ text }) => Number(text))).toEqual(Array.from({ length: QUEUE_COUNT_MAX }, (_, at) => at));
+  expect(queue.drain()).toEqual([]);
+});
+
+test("one more and the older half goes", () => {
+  const queue = new ResumeQueue();
+  for (let index = 0; index <= QUEUE_COUNT_MAX; index++) queue.push({ topic: "a", text: String(index) });
+  expect(queue.droppedCount).toBe(Math.ceil((QUEUE_COUNT_MAX + 1) / 2));
+  expect(queue.drain().at(-1)?.text).toBe(String(QUEUE_COUNT_MAX));
+});
+
+test("large messages are bounded by their size, and the newest stays", () => {
+  const queue = new ResumeQueue();
+  // Two bytes a letter: bytes count, not letters.
+  for (let index = 0; index < 100; index++) queue.push({ topic: "a", text: `${index} ${"é".repeat(500_000)}` });
+  const kept = queue.drain();
+  expect(sizeOf(kept)).toBeLessThanOrEqual(SIZE_MAX_BYTES);
+  expect(kept.at(-1)?.text.startsWith("99 ")).toBe(true);
+  expect(queue.droppedCount + kept.length).toBe(100);
+});
+
+test("more topics than the bound has places are all there, each with its newest", () => {
+  const queue = new ResumeQueue();
+  const topicCount = QUEUE_COUNT_MAX * 3;
+  for (let round = 0; round < 4; round++) {
+    for (let topic = 0; topic < topicCount; topic++) queue.push({ topic: String(topic), text: `${topic} ${round}` });
+  }
+  const kept = queue.drain();
+  const newest = new Map(kept.map(({ topic, text }) => [topic, text]));
+  expect(newest.size).toBe(topicCount);
+  for (const [topic, text] of newest) expect(text).toBe(`${topic} 3`);
+  expect(kept.length).toBeLessThanOrEqual(topicCount * 4);
+});
+
+test("whatever comes, the newest of each topic is kept, nothing is overtaken or doubled, and the bound holds", () => {
+  const seed = Date.now() % 2 ** 32;
+  console.log(`seed ${seed}`);
+  const random = seededRandom(seed);
+  for (let run = 0; run < 20; run++) {
+    const queue = new ResumeQueue();
+    const newest = new Map<string, number>();
+    const topicCount = 1 + Math.floor(random() * 300);
+    const count = Math.floor(random() * 12_000);
+    for (let index = 0; index < count; index++) {
+      const topic = String(Math.floor(random() ** 3 * topicCount));
+      newest.set(topic, index);
+      queue.push({ topic, text: String(index) });
+    }
+    const kept = queue.drain();
+    const order = kept.map(({ text }) => Number(text));
+    expect(order).toEqual([...new Set(order)].sort((first, second) => first - second));
+    expect(new Map(kept.map(({ topic, text }) => [topic, Number(text)]))).toEqual(newest);
+    expect(kept.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX);
+    expect(kept.length + queue.droppedCount).toBe(count);
+  }
+});
