@@ -25,8 +25,8 @@ const ONSET_PATIENCE_SAMPLES = 1680;
 /** What belongs to an onset: from 2 ms before its block to 5 ms after its beginning. */
 const ONSET_LEAD_SAMPLES = 96;
 const ONSET_BODY_SAMPLES = 240;
-/** At the end of the track the length may be off by this (1 ms, before pitch). */
-const END_SLACK_SAMPLES = 48;
+/** At the end of the track the length may be off by this (4 ms, before pitch), for a better place to jump to. */
+const END_SLACK_SAMPLES = 192;
 /** The last jump forwards comes when this much is left to be made: room for the jump before it and both cross-fades. */
 const LAST_SAMPLES = 2 * (FADE_SAMPLES + CHECK_SAMPLES);
 /** Song kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
