@@ -1,6 +1,8 @@
 // End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says whether
 // frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice session and the
 // MLS library, on the audio thread. All MLS work happens in message handlers; a frame costs one call of the cipher.
+// Long because proposals, commits, transitions and recovery all work on the same few pieces of state: the group, what is
+// pending in it and the timers that bound the waiting; apart they would have to share every one of them.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
