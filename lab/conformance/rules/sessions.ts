@@ -180,7 +180,10 @@ const resuming = checksOf("resuming", [
       await player.play("tone.wav", { endTime: 1200 });
       await player.untilEvent("TrackStartEvent");
       await park(bench, player.session);
-      await bench.discord.until(() => bench.discord.session(player.guildId).speaking === 0, "the end of the track");
+      const voice = bench.discord.session(player.guildId);
+      const isOver = () => voice.soundFrameCount > 0 && voice.speaking === 0;
+      await bench.discord.until(isOver, "the end of the track");
+      await bench.http.get("/v4/stats"); // whatever the node has to say of the end, it has said now
       const back = await bench.session({ sessionId: player.session.sessionId });
       await back.untilEvent("TrackEndEvent");
       const names = back.messages.filter(({ op }) => op !== "stats").map(({ op, type }) => type ?? op);
