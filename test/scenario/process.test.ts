@@ -92,3 +92,15 @@ test("a port that is taken ends with status 1 and says so", async () => {
   expect(await second.exited).toBe(1);
   expect(second.output()).toMatch(/could not listen on 127\.0\.0\.1.*EADDRINUSE/);
 });
+
+test("metrics are where the configuration says, and each request leaves a line", async () => {
+  const config = "metrics.prometheus: { enabled: true, endpoint: /inner/metrics }\n";
+  const node = run(["--server.port=0", "--logging.request.includeClientInfo=true"], config);
+  const [, url] = await node.until(LISTENING);
+  const metrics = await fetch(`${url}/inner/metrics`);
+  expect([metrics.status, await metrics.text()]).toEqual([
+    200,
+    expect.stringContaining("\nlavalink_players_total 0\n"),
+  ]);
+  await node.until(/INFO {2}answered GET \/inner\/metrics"? .*status=200 .*client=127\.0\.0\.1/);
+});
