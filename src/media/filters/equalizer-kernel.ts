@@ -2,6 +2,7 @@
 // it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, five times slower. Audio thread.
 
 import { EQUALIZER_KERNEL_BASE64 } from "./equalizer-kernel-binary.ts";
+import { createWasmLoop } from "./wasm-loop.ts";
 
 /** Samples per call. */
 export const KERNEL_SAMPLES = 960;
@@ -20,21 +21,6 @@ export const STATE_NUMBERS = HISTORY_OFFSET + 4;
 const LEFT = 2048;
 const RIGHT = 6144;
 
-/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
-type WasmModule = { readonly isModule: true };
-declare const WebAssembly: {
-  readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
-  readonly Module: new (binary: Uint8Array) => WasmModule;
-  readonly Instance: new (
-    module: WasmModule,
-    imports: { readonly host: { readonly memory: WasmMemory } },
-  ) => { readonly exports: { readonly equalize: Equalize } };
-  validate(binary: Uint8Array): boolean;
-};
-
 type Equalize = (count: number, groups: number) => void;
 
 export class EqualizerKernel {
@@ -46,15 +32,11 @@ export class EqualizerKernel {
 
   /** `isSimd` false forces the plain loop (for tests). */
   constructor({ isSimd = true }: { readonly isSimd?: boolean } = {}) {
-    const memory = new WebAssembly.Memory({ initial: 1 });
-    this.state = new Float64Array(memory.buffer, 0, STATE_NUMBERS);
-    this.left = new Float32Array(memory.buffer, LEFT, KERNEL_SAMPLES);
-    this.right = new Float32Array(memory.buffer, RIGHT, KERNEL_SAMPLES);
-    const binary = Buffer.from(EQUALIZER_KERNEL_BASE64, "base64");
-    this.#equalize =
-      isSimd && WebAssembly.validate(binary)
-        ? new WebAssembly.Instance(new WebAssembly.Module(binary), { host: { memory } }).exports.equalize
-        : (count, groups) => this.#equalizePlainly(count, groups);
+    const { memory, exports } = createWasmLoop<{ equalize: Equalize }>(EQUALIZER_KERNEL_BASE64, { isSimd });
+    this.state = new Float64Array(memory, 0, STATE_NUMBERS);
+    this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
+    this.#equalize = exports?.equalize ?? ((count, groups) => this.#equalizePlainly(count, groups));
   }
 
   /** Changes the first `count` samples of `left` and `right` in place by the first `groupCount` groups of bands. */
