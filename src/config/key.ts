@@ -6,6 +6,7 @@ import type { Secret } from "./secret.ts";
 import {
   choiceType,
   flagType,
+  freePathType,
   type IntegerOptions,
   integerType,
   secretType,
@@ -70,6 +71,10 @@ export function flagKey(options: KeyOptions<boolean>): Key<boolean> {
 
 export function textKey(options: KeyOptions<string>): Key<string> {
   return oneKey(textType, options);
+}
+
+export function freePathKey(options: KeyOptions<string>): Key<string> {
+  return oneKey(freePathType, options);
 }
 
 export function secretKey(options: KeyDocs): Key<Secret | undefined> {

@@ -94,6 +94,21 @@ export const addressType: ValueType<string> = {
   format: (value) => value,
 };
 
+/** First segments of the paths that are taken by the protocol. */
+const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner)(\/|$)/;
+
+/** The path of a route beside those of the protocol, with a slash in front; or nothing. */
+export const freePathType: ValueType<string> = {
+  expected: "a path such as /metrics that is none of the protocol's, or nothing",
+  parse(text) {
+    const path = text.trim().replace(/^\//, "");
+    if (path === "") return { value: "" };
+    if (!/^[\w.~-]+(\/[\w.~-]+)*$/.test(path) || TAKEN_PATHS.test(path)) return undefined;
+    return { value: `/${path}` };
+  },
+  format: (value) => value,
+};
+
 export const addressBlockType: ValueType<string> = {
   expected: "an address block such as 10.0.0.0/8 or 2001:db8::/48, or a single IP address",
   parse(text) {

@@ -1,6 +1,6 @@
 // `metrics`, `sentry` and `logging`: what the node tells its operator.
 
-import { flagKey, integerKey, mapKey, secretKey, textKey } from "../key.ts";
+import { flagKey, freePathKey, integerKey, mapKey, secretKey, textKey } from "../key.ts";
 import type { NodeConfig, RequestLogging } from "../node-config.ts";
 import { defineSection, type SectionValues } from "../section.ts";
 import { choiceType, textType } from "../value-type.ts";
@@ -24,7 +24,7 @@ export const metricsSection = defineSection("metrics.prometheus", {
     meaning: "Serve metrics for Prometheus.",
     defaultValue: false,
   }),
-  endpoint: textKey({
+  endpoint: freePathKey({
     meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
     defaultValue: "",
   }),
@@ -102,10 +102,9 @@ export const loggingSection = defineSection("logging", {
 });
 
 export function metricsOf(values: SectionValues<typeof metricsSection>): NodeConfig["metrics"] {
-  const path = values.endpoint === "" ? "metrics" : values.endpoint;
   return {
     isEnabled: values.enabled,
-    endpoint: path.startsWith("/") ? path : `/${path}`,
+    endpoint: values.endpoint === "" ? "/metrics" : values.endpoint,
     isPasswordNeeded: values.endpoint === "",
   };
 }

@@ -366,3 +366,22 @@ test("a log level for lavalink goes before the one for root", () => {
   expect(level("logging.level: { root: WARN, lavalink: debug }")).toBe("debug");
   expect(level("logging.level: { root: ERROR, lavalink.server.io: TRACE }")).toBe("error");
 });
+
+test.each([
+  ["", "/metrics", true],
+  ["/metrics", "/metrics", false],
+  ["inner/metrics", "/inner/metrics", false],
+  ["/v4metrics", "/v4metrics", false],
+])("metrics with the endpoint %j are at %s", (endpoint, path, isPasswordNeeded) => {
+  const { config } = load({ env: { METRICS_PROMETHEUS_ENDPOINT: endpoint } });
+  expect(config.metrics).toEqual({ isEnabled: false, endpoint: path, isPasswordNeeded });
+});
+
+test.each(["/v4/info", "/version", "/:x", "/*", "/a//b", "/a?b", "/decodetracks"])(
+  "metrics cannot take the path %s",
+  (endpoint) => {
+    expect(mistakes({ env: { METRICS_PROMETHEUS_ENDPOINT: endpoint } })).toEqual([
+      expect.stringContaining("metrics.prometheus.endpoint: expected a path such as /metrics"),
+    ]);
+  },
+);
