@@ -56,16 +56,13 @@ describe.concurrent("timescale", { retry: 2 }, () => {
     ["song.mp3", { speed: 0.85, pitch: 0.8 }, 0.85, 0.8],
     ["song.mp3", { rate: 0.7 }, 0.7, 0.7],
   ])("plays the whole of %s at %j", async (file, timescale, tempo, pitch) => {
-    const {
-      packets: heard,
-      sound,
-      missingFrames,
-    } = await listener.record(url(file), {
+    const { packets: heard, sound } = await listener.record(url(file), {
       daveVersion: 1,
       player: { filters: { timescale } },
     });
+    // Frames that a busy machine makes the node leave out are not lost: the song goes on behind them.
     const dueFrames = LENGTHS_MS[file]! / tempo / FRAME_MS;
-    expect(Math.abs(heard.length + missingFrames - dueFrames)).toBeLessThanOrEqual(2);
+    expect(Math.abs(heard.length - dueFrames)).toBeLessThanOrEqual(2);
     const middle = sound.left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
     expect(Math.abs(pitchCents(middle, TONE_HZ * pitch, 48_000) ?? 1200)).toBeLessThan(3);
     expect(findGaps(middle)).toEqual([]);
@@ -78,8 +75,8 @@ describe.concurrent("timescale", { retry: 2 }, () => {
     await listener.start(guildId, url("song.webm"), player);
     expect(Math.abs((await observedRate(guildId)) - 2)).toBeLessThan(0.2);
     await listener.untilEnd(guildId);
-    const { packets: heard, missingFrames } = await listener.take(guildId);
-    expect(Math.abs(heard.length + missingFrames - 50)).toBeLessThanOrEqual(2);
+    const { packets: heard } = await listener.take(guildId);
+    expect(Math.abs(heard.length - 50)).toBeLessThanOrEqual(2);
   });
 
   test("seeks in song time", async () => {
@@ -90,9 +87,9 @@ describe.concurrent("timescale", { retry: 2 }, () => {
     expect(state.position).toBeGreaterThanOrEqual(4000);
     const from = listener.soundCount(guildId);
     await listener.untilEnd(guildId);
-    const { packets: heard, missingFrames } = await listener.take(guildId, from);
+    const { packets: heard } = await listener.take(guildId, from);
     // One second at half speed, and what of the old place was on its way.
-    expect(Math.abs(heard.length + missingFrames - 100)).toBeLessThanOrEqual(6);
+    expect(Math.abs(heard.length - 100)).toBeLessThanOrEqual(6);
   });
 
   test("is set, changed and removed while a song is passed through, and leads back to the song's own packets", async () => {
