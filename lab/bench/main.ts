@@ -5,6 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { type ApiLoadResult, measureApiLoad } from "./api-load.ts";
 import { type BenchOptions, measureIdle, measurePlayers, measureStartLatency, type PlayersResult } from "./measure.ts";
 import { makeBenchMedia } from "./media.ts";
 import { type NodeCommand, TONEARM } from "./node-process.ts";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     media: { type: "string" },
     seconds: { type: "string", default: "20" },
     latencyRuns: { type: "string", default: "40" },
+    /** idle, latency, webm-1 … mp3-50 (comma-separated), or api-PLAYERS-RATE: REST requests while so many play. */
     only: { type: "string" },
     /** Another node beside ours in the same run: a shell command that reads Lavalink's environment variables. */
     against: { type: "string" },
@@ -64,10 +66,34 @@ for (const node of nodes) {
     results.push(result);
   }
 }
+if (values.only?.startsWith("api-")) {
+  const [, players = "1000", rate = "5000"] = values.only.split("-");
+  for (const node of nodes) {
+    const options: BenchOptions = { node, mediaRoot, daveVersion: values["no-dave"] ? 0 : 1 };
+    const result = await measureApiLoad(options, {
+      players: Number(players),
+      requestsPerSecond: Number(rate),
+      seconds,
+    });
+    console.log(describeApiLoad(result));
+    results.push(result);
+  }
+}
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 
 function isWanted(name: string): boolean {
   return values.only === undefined || values.only.split(",").includes(name);
+}
+
+function describeApiLoad(result: ApiLoadResult): string {
+  const lateness = ({ latenessMsP50, latenessMsP99, latenessMsMax }: ApiLoadResult["latenessBefore"]) =>
+    `p50 ${latenessMsP50.toFixed(1)}, p99 ${latenessMsP99.toFixed(1)}, max ${latenessMsMax.toFixed(1)} ms`;
+  return [
+    `${result.node}: ${result.players} playing players, ${result.wantedPerSecond} requests a second wanted`,
+    `  answered ${result.answeredPerSecond.toFixed(0)} a second, ${result.failed} failed, p50 ${result.p50Ms.toFixed(1)} ms, p99 ${result.p99Ms.toFixed(1)} ms`,
+    `  packets late before: ${lateness(result.latenessBefore)}`,
+    `  packets late meanwhile: ${lateness(result.latenessMeanwhile)}`,
+  ].join("\n");
 }
 
 function row(result: PlayersResult): string {

@@ -47,7 +47,7 @@ const USER_ID = "100000000000000001";
 /** Players set up at the same time: a client would not send hundreds of PATCHes at once either. */
 const JOIN_WIDTH = 16;
 
-const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
+export const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
 
 export async function measureIdle(node: NodeCommand, runs: number): Promise<IdleResult> {
   const starts: number[] = [];
@@ -89,14 +89,7 @@ export async function measurePlayers(
   return withNode(options, async ({ node, world, bot }) => {
     await sleep(IDLE_SETTLE_MS);
     const idle = node.use();
-    const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/${load.file}`);
-    const guildIds = Array.from({ length: load.players }, (_, index) => String(1_000_000 + index));
-    for (let from = 0; from < guildIds.length; from += JOIN_WIDTH) {
-      const group = guildIds.slice(from, from + JOIN_WIDTH);
-      await Promise.all(group.map((guildId) => join({ world, bot, options, guildId })));
-      await Promise.all(group.map((guildId) => bot.update(guildId, { track: { encoded } })));
-    }
-    await sleep(WARM_UP_MS);
+    await joinAndPlay({ node, world, bot }, options, load);
     await world.clearArrivals();
     const packetsBefore = (await world.stats()).frames;
     const before = node.use();
@@ -123,13 +116,31 @@ export async function measurePlayers(
   });
 }
 
-interface Running {
+/** Puts so many players into calls of their own, lets all play, and waits for them to settle. */
+export async function joinAndPlay(
+  { world, bot }: Running,
+  options: BenchOptions,
+  load: { file: string; players: number },
+): Promise<string[]> {
+  const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/${load.file}`);
+  const guildIds = Array.from({ length: load.players }, (_, index) => String(1_000_000 + index));
+  for (let from = 0; from < guildIds.length; from += JOIN_WIDTH) {
+    const group = guildIds.slice(from, from + JOIN_WIDTH);
+    await Promise.all(group.map((guildId) => join({ world, bot, options, guildId })));
+    await Promise.all(group.map((guildId) => bot.update(guildId, { track: { encoded } })));
+  }
+  await sleep(WARM_UP_MS);
+  return guildIds;
+}
+
+export interface Running {
   readonly node: NodeProcess;
   readonly world: World;
   readonly bot: Bot;
 }
 
-async function withNode<T>(options: BenchOptions, measure: (running: Running) => Promise<T>): Promise<T> {
+/** Starts node, world and bot for one measurement and ends them after it. */
+export async function withNode<T>(options: BenchOptions, measure: (running: Running) => Promise<T>): Promise<T> {
   const world = await World.start(options.mediaRoot);
   const node = await NodeProcess.start(options.node);
   try {
@@ -152,7 +163,8 @@ async function join(place: { world: World; bot: Bot; options: BenchOptions; guil
   await place.bot.update(guildId, { voice });
 }
 
-function quantile(values: readonly number[], share: number): number {
+/** The value below which `share` (0 to 1) of the values lie. */
+export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
