@@ -1,6 +1,6 @@
 // The filter of that name: `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(…)) * (tanOffset + tan(…))`,
 // cut to full scale, as upstream. What comes out depends on nothing but the sample that goes in, so it is read from a table
-// made with the settings: three trigonometric functions per sample would cost half an Opus encoder. Audio thread; no
+// made with the settings: three trigonometric functions per sample would cost five times as much. Audio thread; no
 // allocation once made.
 
 import type { AudioFilter } from "./audio-filter.ts";
@@ -22,7 +22,7 @@ type Curve = Readonly<Record<keyof typeof DEFAULTS, number>>;
 /** Where numbers are cut: beyond it the curve is noise anyway and its sines become slow. */
 const SETTING_MAX = 1e6;
 
-/** Rows per unit. The fine table holds each value of 16-bit sound exactly; it takes 256 kB and 1 ms to make. */
+/** Rows per unit. The fine table holds each value of 16-bit sound exactly; it takes 256 kB and 1.5 ms to make. */
 const COARSE_ROWS = 4096;
 const FINE_ROWS = 32_768;
 /** The coarse table is used where reading between its rows is wrong by less than this (-120 dB). */
