@@ -38,15 +38,20 @@ test.skipIf(python === undefined)("schemathesis finds nothing that the OpenAPI d
   const config = join(folder, "schemathesis.toml");
   const report = join(folder, "report.json");
   writeFileSync(config, `base-url = "${node.url}"\n[parameters]\n"path.sessionId" = "${node.sessionId}"\n`);
-  const result = await run(python ?? "", [
-    ...["-m", "schemathesis.cli", "--config-file", config, "run", `${node.url}/v4/openapi.json`],
-    ...["--header", `Authorization: ${node.password}`, "--seed", String(fuzzSeed()), "--workers", "1"],
-    ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"],
-    ...["--max-time", String(TIME_MAX_S), "--request-timeout", "20", "--no-shrink"],
-    // Answers 500 by the protocol while there is no route planner.
-    ...["--exclude-path-regex", "^/v4/routeplanner/free/"],
-    ...["--report", "json", "--report-json-path", report],
-  ]).catch((error: { readonly stdout?: string }) => ({ stdout: error.stdout ?? String(error) }));
+  const result = await run(
+    python ?? "",
+    [
+      ...["-m", "schemathesis.cli", "--config-file", config, "run", `${node.url}/v4/openapi.json`],
+      ...["--header", `Authorization: ${node.password}`, "--seed", String(fuzzSeed()), "--workers", "1"],
+      ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"],
+      ...["--max-time", String(TIME_MAX_S), "--request-timeout", "20", "--no-shrink"],
+      // Answers 500 by the protocol while there is no route planner.
+      ...["--exclude-path-regex", "^/v4/routeplanner/free/"],
+      ...["--report", "json", "--report-json-path", report],
+      // It keeps notes where it is started.
+    ],
+    { cwd: folder, maxBuffer: 64 * 1024 * 1024 },
+  ).catch((error: { readonly stdout?: string }) => ({ stdout: error.stdout ?? String(error) }));
   const { failures, test_cases: cases } = JSON.parse(readFileSync(report, "utf8"));
   console.log(`${cases.generated} requests by schemathesis`);
   expect(failures, result.stdout).toEqual([]);
