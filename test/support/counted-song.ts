@@ -6,7 +6,7 @@ import { oggPage, opusHeaders, opusPacket, opusPacketNumber } from "./media-buil
 const PACKETS_PER_PAGE = 25;
 const PRE_SKIP_SAMPLES = 312;
 const FRAME_SAMPLES = 960;
-export const PACKETS_PER_SECOND = 50;
+const PACKETS_PER_SECOND = 50;
 
 /** Packets with the numbers `firstNumber` (default 0) and up, of 20 ms each. */
 export function countedSong(options: { seconds: number; firstNumber?: number; packetBytes?: number }): Buffer {
