@@ -53,7 +53,7 @@ export class NodeProcess {
         LAVALINK_SERVER_PASSWORD: "bench password",
         TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
         TONEARM_VOICE_GATEWAY_SCHEME: "ws",
-        LOGGING_LEVEL_ROOT: "WARN",
+        LOGGING_LEVEL_ROOT: "ERROR",
         ...environment,
       },
     });
