@@ -1,5 +1,6 @@
 // `lavalink.server`: password, sources, filters and what playing sounds like.
 
+import { FILTER_NAMES } from "../../bridge/filter-names.ts";
 import { choiceKey, flagKey, integerKey, mapKey, secretKey, textKey } from "../key.ts";
 import type { NodeConfig, SourceName } from "../node-config.ts";
 import { defineSection, type SectionValues } from "../section.ts";
@@ -7,20 +8,6 @@ import { flagType } from "../value-type.ts";
 
 const NO_YOUTUBE = "there is no YouTube source yet";
 const COMPRESSED_BUFFER = "sound is buffered compressed and decoded just in time; see tonearm.buffer";
-
-/** The protocol's names of the built-in filters. */
-const FILTER_NAMES = [
-  "volume",
-  "equalizer",
-  "karaoke",
-  "timescale",
-  "tremolo",
-  "vibrato",
-  "distortion",
-  "rotation",
-  "channelMix",
-  "lowPass",
-] as const;
 
 export const lavalinkServerSection = defineSection("lavalink.server", {
   password: secretKey({

@@ -3,22 +3,9 @@
 
 import { z } from "zod";
 import type { FilterSettings } from "../../bridge/commands.ts";
+import { FILTER_NAMES } from "../../bridge/filter-names.ts";
 import { ApiError } from "./api-error.ts";
 import { float32Field, float64Field, int32Field, objectField } from "./json-fields.ts";
-
-/** All filters in the order in which they are listed and echoed. */
-export const FILTER_NAMES = [
-  "volume",
-  "equalizer",
-  "karaoke",
-  "timescale",
-  "tremolo",
-  "vibrato",
-  "distortion",
-  "rotation",
-  "channelMix",
-  "lowPass",
-] as const;
 
 const EQUALIZER_BAND_MAX = 14;
 
