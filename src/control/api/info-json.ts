@@ -1,6 +1,6 @@
 // The Info object of the protocol (protocol-v4.md section 3.6). Main thread.
 
-import { FILTER_NAMES } from "./filter-settings.ts";
+import { FILTER_NAMES } from "../../bridge/filter-names.ts";
 
 export interface VersionJson {
   readonly semver: string;
