@@ -1,6 +1,7 @@
 // The filter tables of the resampler, one per conversion ratio and shared by all streams of the thread, each with the
 // scratch memory its WebAssembly loop works in. Windowed sinc (Kaiser), polyphase. Audio thread.
 
+import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { RESAMPLER_KERNEL_BASE64 } from "./resampler-kernel-binary.ts";
 
 /** What the pipeline runs at. */
@@ -23,21 +24,6 @@ const PHASES_MAX = 640;
 const SCRATCH_SAMPLES = 4096;
 /** Tables kept for reuse by later streams (up to 0.5 MB each); those in use live as long as their stream. */
 const CACHED_KERNELS_MAX = 8;
-
-/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
-type WasmModule = { readonly isModule: true };
-declare const WebAssembly: {
-  readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
-  readonly Module: new (binary: Uint8Array) => WasmModule;
-  readonly Instance: new (
-    module: WasmModule,
-    imports: { readonly host: { readonly memory: WasmMemory } },
-  ) => { readonly exports: ResamplerExports };
-  validate(binary: Uint8Array): boolean;
-};
 
 /** The exports of resampler-kernel.wat. */
 interface ResamplerExports {
@@ -149,10 +135,13 @@ export function createResampleLoop(
   sampleCount: number,
   { isInterpolated, isSimd = true }: { readonly isInterpolated: boolean; readonly isSimd?: boolean },
 ): ResampleLoop {
-  const memory = new WebAssembly.Memory({ initial: Math.ceil((sampleCount * 4) / 65_536) });
-  const floats = new Float32Array(memory.buffer);
+  const { memory, exports } = createWasmLoop<ResamplerExports>(RESAMPLER_KERNEL_BASE64, {
+    isSimd,
+    sizeBytes: sampleCount * Float32Array.BYTES_PER_ELEMENT,
+  });
+  const floats = new Float32Array(memory);
   const name = isInterpolated ? "resampleInterpolated" : "resample";
-  return { floats, run: (isSimd ? instantiateSimd(memory)?.[name] : undefined) ?? plainResample(floats) };
+  return { floats, run: exports?.[name] ?? plainResample(floats) };
 }
 
 interface Filter {
@@ -209,18 +198,6 @@ function besselI0(x: number): number {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
-}
-
-// Compiled once per thread; undefined where the processor lacks the SIMD instructions.
-let compiled: WasmModule | null | undefined;
-
-function instantiateSimd(memory: WasmMemory): ResamplerExports | undefined {
-  if (compiled === undefined) {
-    const binary = Buffer.from(RESAMPLER_KERNEL_BASE64, "base64");
-    compiled = WebAssembly.validate(binary) ? new WebAssembly.Module(binary) : null;
-  }
-  if (compiled === null) return undefined;
-  return new WebAssembly.Instance(compiled, { host: { memory } }).exports;
 }
 
 /** The same loop in plain JavaScript, ten times slower. */

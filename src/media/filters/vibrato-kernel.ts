@@ -1,8 +1,8 @@
 // The vibrato's inner loop and the memory it works in, one for all vibratos of the thread: their delay lines take turns in
 // it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, three times slower. Audio thread.
 
+import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { VIBRATO_KERNEL_BASE64 } from "./vibrato-kernel-binary.ts";
-import { createWasmLoop } from "./wasm-loop.ts";
 
 /** Samples of the past that are kept: the longest delay and the two behind it that the interpolation looks at. */
 export const PAST_SAMPLES = 104;
