@@ -144,9 +144,17 @@ class Walk {
     await this.#soundMore();
     const code = /code=(\d+)/.exec(command)?.[1];
     const session = this.#discord.session(this.#guildId);
+    const entries = () => session.identifyCount + session.resumeCount;
+    const [told, entered] = [this.#bot.messages.length, entries()];
     if (code === undefined) session.terminate();
     else session.close(Number(code), "test");
     this.#isSounding = false;
+    // Else the next step could find the connection as it was before the node noticed.
+    const isDown = () => toldOf(this.#bot.messages.slice(told)).some((line) => line !== "connected");
+    await Promise.any([
+      this.#bot.until(isDown, "the node to tell that voice is gone", 20_000),
+      this.#discord.until(() => entries() > entered, "the node to come back", 20_000),
+    ]);
   }
 
   async #soundMore(): Promise<void> {
@@ -164,6 +172,12 @@ class Walk {
       return state?.connected === connected;
     };
     await this.#bot.until(isTold, `connected: ${connected}`, 20_000);
+    // A connection that is being resumed is told of only when that takes long; meanwhile the player answers as it is.
+    const path = `/v4/sessions/${this.#bot.sessionId}/players/${this.#guildId}`;
+    const player = async () => (await this.#bot.request<Parsed>("GET", path)).body;
+    for (const endMs = performance.now() + 20_000; performance.now() < endMs; ) {
+      if ((await player()).state?.connected === connected) return;
+    }
   }
 
   #comparePlayer(actual: Parsed, recorded: Parsed): void {
