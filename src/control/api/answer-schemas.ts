@@ -11,6 +11,7 @@ import { filtersBody } from "./filter-settings.ts";
 import type { InfoJson } from "./info-json.ts";
 import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
+import { tonearmSettingsSchema } from "./tonearm-filter-settings.ts";
 
 const text = z.string();
 /** Beyond 2^53 too, so not the integer of the library, which ends there. */
@@ -107,6 +108,7 @@ const filterSettingsSchema = z
     rotation: allMembersOf(rotation),
     channelMix: allMembersOf(channelMix),
     lowPass: allMembersOf(lowPass),
+    pluginFilters: z.strictObject({ tonearm: tonearmSettingsSchema }).optional(),
   })
   .meta({ id: "FilterSettings", description: "Every filter that was set, with all its members." });
 

@@ -5,7 +5,8 @@ import { z } from "zod";
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { FILTER_NAMES } from "../../bridge/filter-names.ts";
 import { ApiError } from "./api-error.ts";
-import { float32Field, float64Field, int32Field, objectField } from "./json-fields.ts";
+import { float32Field, float64Field, int32Field } from "./json-fields.ts";
+import { checkedTonearmSettings, tonearmFiltersBody } from "./tonearm-filter-settings.ts";
 
 const EQUALIZER_BAND_MAX = 14;
 
@@ -31,8 +32,8 @@ export const filtersBody = z
     rotation: float64Members({ rotationHz: 0 }),
     channelMix: float32Members({ leftToLeft: 1, leftToRight: 0, rightToLeft: 0, rightToRight: 1 }),
     lowPass: float32Members({ smoothing: 20 }),
-    /** Settings of plugin filters by name. None exist yet, so whatever is named is dropped. */
-    pluginFilters: objectField.nullable().optional(),
+    /** By the plugin's name; what no plugin has is dropped. */
+    pluginFilters: z.object({ tonearm: tonearmFiltersBody.nullable().optional() }).nullable().optional(),
   })
   .meta({ id: "Filters" });
 
@@ -51,7 +52,16 @@ export function checkedFilterSettings(body: FiltersBody): FilterSettings {
     }
   }
   const present = FILTER_NAMES.map((name) => [name, body[name]] as const);
-  return Object.fromEntries(present.filter(([, settings]) => settings !== undefined && settings !== null));
+  return {
+    ...Object.fromEntries(present.filter(([, settings]) => settings !== undefined && settings !== null)),
+    ...checkedPluginFilters(body),
+  };
+}
+
+/** Left out where there are none, as the published server does. */
+function checkedPluginFilters({ pluginFilters }: FiltersBody): FilterSettings {
+  const tonearm = checkedTonearmSettings(pluginFilters?.tonearm ?? {}, "filters.pluginFilters.tonearm");
+  return Object.keys(tonearm).length === 0 ? {} : { pluginFilters: { tonearm } };
 }
 
 interface Range {

@@ -1,13 +1,22 @@
 // Reads members of a filter's settings. The control side has checked and filled them in; here a value that is no usable
 // number becomes its default all the same, so that nothing a client sends can break the sound. Audio thread.
 
+import type { FilterSettings } from "../../bridge/commands.ts";
+import {
+  type ChoiceMember,
+  type NumberMember,
+  TONEARM_FILTERS,
+  type TonearmFilterName,
+  type TonearmSettings,
+} from "../../bridge/tonearm-filters.ts";
+
 /** `settings[member]` cut to `min` … `max`, or `fallback` where it is missing or not a finite number. */
 export function numberSetting(
   settings: unknown,
   member: string,
   { fallback, min = -Number.MAX_VALUE, max = Number.MAX_VALUE }: { fallback: number; min?: number; max?: number },
 ): number {
-  const value: unknown = typeof settings === "object" && settings !== null ? Reflect.get(settings, member) : undefined;
+  const value = memberOf(settings, member);
   if (typeof value !== "number" || !Number.isFinite(value)) return fallback;
   return Math.min(Math.max(value, min), max);
 }
@@ -15,4 +24,34 @@ export function numberSetting(
 /** True when the filter is there at all: `null` is the same as absent. */
 export function isPresent(settings: unknown): boolean {
   return typeof settings === "object" && settings !== null;
+}
+
+/** What stands in `pluginFilters` under the plugin's name and, in it, the filter's. */
+export function pluginSettings(filters: FilterSettings, plugin: string, name: string): unknown {
+  return memberOf(memberOf(filters.pluginFilters, plugin), name);
+}
+
+/** The settings of one of Tonearm's own, or undefined where the client has not asked for it. */
+export function tonearmSettingsIn<Name extends TonearmFilterName>(
+  filters: FilterSettings,
+  name: Name,
+): TonearmSettings<Name> | undefined {
+  const settings = pluginSettings(filters, "tonearm", name);
+  return isPresent(settings) ? tonearmSettings(name, settings) : undefined;
+}
+
+/** All members, by the table of the bridge: cut to their ranges, defaults where there is nothing usable. */
+export function tonearmSettings<Name extends TonearmFilterName>(name: Name, settings: unknown): TonearmSettings<Name> {
+  const members: Readonly<Record<string, NumberMember | ChoiceMember>> = TONEARM_FILTERS[name];
+  const values = Object.entries(members).map(([member, known]) => {
+    if (!("choices" in known))
+      return [member, numberSetting(settings, member, { fallback: known.defaultValue, ...known })];
+    const value = memberOf(settings, member);
+    return [member, known.choices.some((choice) => choice === value) ? value : known.defaultValue];
+  });
+  return Object.fromEntries(values) as TonearmSettings<Name>; // one entry per member of the table
+}
+
+function memberOf(settings: unknown, member: string): unknown {
+  return typeof settings === "object" && settings !== null ? Reflect.get(settings, member) : undefined;
 }

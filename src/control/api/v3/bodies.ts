@@ -3,9 +3,10 @@
 
 import { z } from "zod";
 import { ApiError } from "../api-error.ts";
-import { filtersBody } from "../filter-settings.ts";
+import { type FiltersBody, filtersBody } from "../filter-settings.ts";
 import { booleanField, int32Field, int64Field, textField } from "../json-fields.ts";
 import { type PlayerBody, playerBody } from "../request-bodies.ts";
+import { tonearmFiltersBody } from "../tonearm-filter-settings.ts";
 
 /** PATCH /v3/sessions/{sessionId}. The key is null where the session is not to be resumed; `timeout` is in seconds. */
 export const v3SessionBody = z.object({
@@ -13,20 +14,31 @@ export const v3SessionBody = z.object({
   timeout: int64Field.optional(),
 });
 
+/** Plugin filters stand among the others. */
+const v3FiltersBody = filtersBody
+  .omit({ pluginFilters: true })
+  .extend({ tonearm: tonearmFiltersBody.nullable().optional() });
+
 /** PATCH /v3/sessions/{sessionId}/players/{guildId}. */
 export const v3PlayerBody = playerBody.omit({ track: true, voice: true }).extend({
+  filters: v3FiltersBody.optional(),
   voice: z
     .object({ token: textField.optional(), endpoint: textField.optional(), sessionId: textField.optional() })
     .optional(),
 });
 
-export function playerBodyOfV3({ voice, ...body }: z.output<typeof v3PlayerBody>): PlayerBody {
+export function playerBodyOfV3({ voice, filters, ...others }: z.output<typeof v3PlayerBody>): PlayerBody {
+  const body = { ...others, filters: filters && filtersBodyOfV3(filters) };
   if (voice === undefined) return body;
   const { token = "", endpoint = "", sessionId = "" } = voice;
   if (token === "" || endpoint === "" || sessionId === "") {
     throw new ApiError(400, "Partial voice state update: token, endpoint and sessionId must be provided");
   }
   return { ...body, voice: { token, endpoint, sessionId } };
+}
+
+function filtersBodyOfV3({ tonearm, ...filters }: z.output<typeof v3FiltersBody>): FiltersBody {
+  return { ...filters, pluginFilters: { tonearm } };
 }
 
 const guildId = int64Field;
@@ -55,7 +67,7 @@ export const v3Operation = z.discriminatedUnion("op", [
   z.object({ op: z.literal("seek"), guildId, position: int64Field }),
   z.object({ op: z.literal("volume"), guildId, volume: int32Field }),
   z.object({ op: z.literal("equalizer"), guildId, bands: filtersBody.shape.equalizer.unwrap() }),
-  filtersBody.extend({ op: z.literal("filters"), guildId }),
+  v3FiltersBody.extend({ op: z.literal("filters"), guildId }),
   z.object({
     op: z.literal("configureResuming"),
     key: textField.nullable().optional(),
@@ -88,6 +100,6 @@ export function playerBodyOf(operation: V3PlayerOperation, filters: PlayerBody["
     case "equalizer":
       return { filters: { ...filters, equalizer: operation.bands } };
     case "filters":
-      return { filters: operation };
+      return { filters: filtersBodyOfV3(operation) };
   }
 }

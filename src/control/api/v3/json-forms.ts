@@ -46,8 +46,13 @@ export function v3Player({ guildId, track, volume, paused, state, voice, filters
     volume,
     paused,
     voice: { token, endpoint, sessionId, connected, ping },
-    filters,
+    filters: v3Filters(filters),
   };
+}
+
+/** Plugin filters stand among the others. */
+function v3Filters({ pluginFilters, ...filters }: PlayerJson["filters"]): object {
+  return typeof pluginFilters === "object" ? { ...filters, ...pluginFilters } : filters;
 }
 
 export function v3LoadResult(result: LoadResultJson): V3LoadResult {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
 import { checkedFilterSettings, filtersBody } from "../../../../src/control/api/filter-settings.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 
@@ -33,6 +34,35 @@ describe("filters", () => {
 
   test("that are null or unknown are left out", () => {
     expect(settingsOf('{"karaoke":null,"echo":{"delay":1},"pluginFilters":{"echo":{}},"timescale":null}')).toEqual({});
+  });
+
+  test("of Tonearm's own are filled in from the table", () => {
+    const names = Object.keys(TONEARM_FILTERS);
+    const body = { pluginFilters: { tonearm: Object.fromEntries(names.map((name) => [name, {}])), other: { a: 1 } } };
+    const defaults = Object.entries(TONEARM_FILTERS).map(([name, members]) => [
+      name,
+      Object.fromEntries(Object.entries(members).map(([member, { defaultValue }]) => [member, defaultValue])),
+    ]);
+    expect(settingsOf(JSON.stringify(body))).toEqual({ pluginFilters: { tonearm: Object.fromEntries(defaults) } });
+    expect(names).toHaveLength(11);
+  });
+
+  test.each([
+    '{"pluginFilters":null}',
+    '{"pluginFilters":{"tonearm":null}}',
+    '{"pluginFilters":{"tonearm":{}}}',
+    '{"pluginFilters":{"tonearm":{"echo":null,"wobble":{"depth":1}}}}',
+  ])("of Tonearm's own are left out: %s", (body) => {
+    expect(settingsOf(body)).toEqual({});
+  });
+
+  test("of Tonearm's own keep what was sent, and nothing unknown", () => {
+    const body = '{"tonearm":{"echo":{"delay":"125.5","colour":3},"fadeIn":{"duration":0,"curve":"linear"}}}';
+    expect(settingsOf(`{"pluginFilters":${body}}`)).toEqual({
+      pluginFilters: {
+        tonearm: { echo: { delay: 125.5, decay: 0.4, mix: 0.35 }, fadeIn: { duration: 0, curve: "linear" } },
+      },
+    });
   });
 
   test("keep what 32 bits can hold, and doubles whole", () => {
@@ -81,6 +111,16 @@ describe("filters", () => {
     for (const value of [below, above]) expect(() => settingsOf(bodyFor(path, value))).toThrow(`but is ${value}`);
   });
 
+  test.each(numberMembers())("$path goes from $min to $max", ({ path, min, max, isMinExcluded = false }) => {
+    const full = `filters.pluginFilters.tonearm.${path}`;
+    const range = isMinExcluded ? `greater than ${min} and at most ${max}` : `from ${min} to ${max}`;
+    const setTo = (value: number) => () => settingsOf(`{"pluginFilters":{"tonearm":${bodyFor(path, String(value))}}}`);
+    for (const value of [isMinExcluded ? min + 0.001 : min, max]) expect(setTo(value)).not.toThrow();
+    for (const value of [isMinExcluded ? min : min - 0.01, max + 0.01]) {
+      expect(setTo(value)).toThrow(`${full} must be ${range}, but is ${value}`);
+    }
+  });
+
   test.each([
     '{"volume":null}',
     '{"equalizer":null}',
@@ -89,6 +129,10 @@ describe("filters", () => {
     '{"karaoke":"x"}',
     '{"karaoke":[]}',
     '{"pluginFilters":[]}',
+    '{"pluginFilters":{"tonearm":5}}',
+    '{"pluginFilters":{"tonearm":{"echo":true}}}',
+    '{"pluginFilters":{"tonearm":{"echo":{"delay":null}}}}',
+    '{"pluginFilters":{"tonearm":{"fadeOut":{"curve":"round"}}}}',
     '{"volume":"NaN"}',
     '{"volume":1e39}',
     '{"volume":true}',
@@ -97,6 +141,20 @@ describe("filters", () => {
     expect(filtersBody.safeParse(parseJson(body)).success).toBe(false);
   });
 });
+
+interface PlacedMember extends NumberMember {
+  readonly path: string;
+}
+
+function numberMembers(): readonly PlacedMember[] {
+  const filters: readonly (readonly [string, Readonly<Record<string, NumberMember | ChoiceMember>>])[] =
+    Object.entries(TONEARM_FILTERS);
+  return filters.flatMap(([filter, members]) =>
+    Object.entries(members).flatMap(([name, member]) =>
+      "choices" in member ? [] : [{ ...member, path: `${filter}.${name}` }],
+    ),
+  );
+}
 
 function bodyFor(path: string, value: string): string {
   const [filter, member] = path.split(".");
