@@ -44,6 +44,7 @@ export const ERROR_FAULTS = {
   "player-destroyed": "caller",
   "playlist-empty": "remote",
   "request-refused": "caller",
+  "routes-exhausted": "environment",
   "source-unavailable": "caller",
   "track-crashes-worker": "ourselves",
   "track-undecodable": "caller",

@@ -4,13 +4,15 @@
 
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import type { WorkerCommand } from "./commands.ts";
-import type { WorkerEvent } from "./events.ts";
+import type { RouteCommand, RouteId, WorkerCommand } from "./commands.ts";
+import type { AddressFamily, WorkerEvent } from "./events.ts";
 import type { ProbeResult } from "./playable-input.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
-/** Requests that may wait for a reply at once, per worker; one more is refused with `worker-busy`. */
+/** Requests that may wait for a reply at once, per worker and direction; one more is refused with `worker-busy`. */
 const PENDING_MAX = 4096;
+/** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
+const ROUTE_TIMEOUT_MS = 5000;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order. */
 export interface Endpoint {
@@ -36,11 +38,19 @@ export interface WorkerReplies {
   readonly connectVoice: { readonly isConnected: true };
 }
 
-interface Pending {
-  readonly resolve: (value: unknown) => void;
+/** Commands other than the answers to what the worker itself has asked. */
+export type PlainCommand = Exclude<WorkerCommand, RouteCommand>;
+
+/** Events other than answers and what `wantRoute` sends. */
+export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" }>;
+
+interface Pending<Value = unknown> {
+  readonly resolve: (value: Value) => void;
   readonly reject: (error: NodeError) => void;
   readonly timer: Timer;
 }
+
+type PendingRoute = Pending<string | undefined>;
 
 /** The main thread's end. */
 export class CommandChannel {
@@ -107,16 +117,48 @@ export class CommandChannel {
 /** The worker's end. */
 export class EventChannel {
   readonly #endpoint: Endpoint;
+  readonly #clock: Clock;
+  readonly #wantedRoutes = new Map<RouteId, PendingRoute>();
+  #routeCount = 0;
 
-  constructor(endpoint: Endpoint, onCommand: (command: WorkerCommand) => void) {
+  /** `onCommand` hears of all commands but the answers to `wantRoute`. */
+  constructor(endpoint: Endpoint, options: { clock: Clock; onCommand: (command: PlainCommand) => void }) {
     this.#endpoint = endpoint;
-    // The other end is our own main thread, compiled with the same contract.
-    endpoint.on("message", (message) => onCommand(message as WorkerCommand));
+    this.#clock = options.clock;
+    endpoint.on("message", (message) => {
+      // The other end is our own main thread, compiled with the same contract.
+      const command = message as WorkerCommand;
+      if (command.type === "route") this.#takeRoute(command.routeId)?.resolve(command.address);
+      else if (command.type === "routeError") this.#takeRoute(command.routeId)?.reject(new RemoteError(command.error));
+      else options.onCommand(command);
+    });
   }
 
-  send(event: Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>): void {
+  send(event: PlainEvent): void {
     if (event.type === "log") this.#sendLog(event);
     else this.#endpoint.postMessage(event);
+  }
+
+  /**
+   * Asks for an address to send one request from; `families` are those of the target's addresses. Undefined: from no
+   * address in particular. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after 5 s, or `worker-busy` with
+   * 4096 wishes already waiting.
+   */
+  wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
+    if (this.#wantedRoutes.size >= PENDING_MAX) {
+      return Promise.reject(
+        new NodeError("worker-busy", `${PENDING_MAX} requests wait for an address to be sent from`),
+      );
+    }
+    const routeId = ++this.#routeCount;
+    return new Promise<string | undefined>((resolve, reject) => {
+      const timer = this.#clock.after(ROUTE_TIMEOUT_MS, () => {
+        const message = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
+        this.#takeRoute(routeId)?.reject(new NodeError("worker-timeout", message));
+      });
+      this.#wantedRoutes.set(routeId, { resolve, reject, timer });
+      this.#endpoint.postMessage({ type: "routeWanted", routeId, families });
+    });
   }
 
   /** Answers `request` with what `work` comes to, an error included. Never rejects. */
@@ -126,6 +168,13 @@ export class EventChannel {
     } catch (error) {
       this.#endpoint.postMessage({ type: "replyError", requestId: request.requestId, error: toWireError(error) });
     }
+  }
+
+  #takeRoute(routeId: RouteId): PendingRoute | undefined {
+    const pending = this.#wantedRoutes.get(routeId);
+    this.#wantedRoutes.delete(routeId);
+    pending?.timer.cancel();
+    return pending;
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */

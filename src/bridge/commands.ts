@@ -2,6 +2,7 @@
 // network. Commands for one player are carried out in the order sent.
 
 import type { PlayableInput } from "./playable-input.ts";
+import type { WireError } from "./wire-error.ts";
 
 /** Names one player on one worker; unique for the life of the process. */
 export type PlayerId = number;
@@ -11,6 +12,8 @@ export type TrackId = number;
 export type SeekId = number;
 /** Names one voice connection of a player; unique per player and growing, for the same reason. */
 export type VoiceId = number;
+/** Names one wish for an address to send from; unique per worker and growing. */
+export type RouteId = number;
 
 /** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
 export interface VoiceCredentials {
@@ -44,7 +47,15 @@ export interface SeekCommand {
   readonly positionMs: number;
 }
 
+/** The answer to a `routeWanted`: where to send that one request from. */
+export type RouteCommand =
+  /** `address` undefined: from no address in particular, as no block has a family of the target. */
+  | { readonly type: "route"; readonly routeId: RouteId; readonly address: string | undefined }
+  /** Every address is barred: `routes-exhausted`. */
+  | { readonly type: "routeError"; readonly routeId: RouteId; readonly error: WireError };
+
 export type WorkerCommand =
+  | RouteCommand
   /** Look at an input; answered by a `reply` with a ProbeResult. */
   | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
   | {

@@ -1,7 +1,7 @@
 // Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log.ts";
-import type { PlayerId, SeekId, TrackId, VoiceId } from "./commands.ts";
+import type { PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
 import type { PositionBatch } from "./position-batch.ts";
 import type { WireError } from "./wire-error.ts";
 
@@ -55,6 +55,12 @@ export interface WorkerCounters {
 /** Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. */
 export type EndReason = "finished" | "loadFailed" | "cleanup";
 
+/** An IP version. */
+export type AddressFamily = 4 | 6;
+
+/** `banned`: the site refused it (HTTP 429). `unusable`: the system could not send from it. */
+export type RouteFailure = "banned" | "unusable";
+
 export type WorkerEvent =
   /** The worker can take commands. */
   | { readonly type: "ready" }
@@ -95,4 +101,19 @@ export type WorkerEvent =
     }
   | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: PositionBatch }
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
+  /** An address to send one request from is needed; answered by a RouteCommand. Never sent without WorkerSettings.routing. */
+  | {
+      readonly type: "routeWanted";
+      readonly routeId: RouteId;
+      /** Those of the target's addresses, at least one. */
+      readonly families: readonly AddressFamily[];
+    }
+  /** A request from this address failed because of the address. */
+  | {
+      readonly type: "routeFailed";
+      readonly address: string;
+      /** True for a search, which counts only where the operator says so. */
+      readonly isSearch: boolean;
+      readonly reason: RouteFailure;
+    }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

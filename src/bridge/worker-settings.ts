@@ -20,6 +20,8 @@ export interface WorkerSettings {
     /** Proxy of the http source, or undefined. Credentials inside: never log. */
     readonly proxyUrl: string | undefined;
   };
+  /** Sending from changing addresses; undefined: off, and the main thread is never asked for one. */
+  readonly routing: RoutingSettings | undefined;
   readonly voice: {
     readonly connectTimeoutMs: number;
     /** False forbids sending unencrypted sound when a DAVE group never comes to be (discord-voice.md section 3.8). */
@@ -27,4 +29,11 @@ export interface WorkerSettings {
     /** `wss` in production; `ws` for a fake Discord on loopback. */
     readonly gatewayScheme: "wss" | "ws";
   };
+}
+
+export interface RoutingSettings {
+  /** How often one request is sent again from another address; undefined: until it runs out of time. */
+  readonly retriesMax: number | undefined;
+  /** Names of the sources that do; inputs of kind `http` are those of the source `http`. */
+  readonly sources: readonly string[];
 }

@@ -21,6 +21,7 @@ export function toWorkerSettings(config: NodeConfig): WorkerSettings {
       userAgent: `Tonearm/${VERSION}`,
       proxyUrl: config.http.proxyUrl?.reveal(),
     },
+    routing: undefined,
     voice: config.voice,
   };
 }

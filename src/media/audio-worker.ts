@@ -1,9 +1,9 @@
 // One audio worker: carries out the main thread's commands, owns its players, and twice a second says how it is doing.
 // Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
 
-import type { WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
-import type { PlayerId, WorkerCommand } from "../bridge/commands.ts";
-import type { FrameMinute, PositionReport, WorkerEvent } from "../bridge/events.ts";
+import type { PlainCommand, PlainEvent, WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
+import type { PlayerId } from "../bridge/commands.ts";
+import type { FrameMinute, PositionReport } from "../bridge/events.ts";
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
 import { packPositions } from "../bridge/position-batch.ts";
 import { NodeError } from "../errors.ts";
@@ -14,8 +14,6 @@ import { TickLoop } from "./tick-loop.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
 
-type Notice = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>;
-
 export interface AudioWorkerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,7 +23,7 @@ export interface AudioWorkerOptions {
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
   /** Sends an event up. */
-  readonly send: (event: Notice) => void;
+  readonly send: (event: PlainEvent) => void;
   /** Answers a request with what the work comes to. */
   readonly answer: (request: WorkerRequest, work: Promise<WorkerReplies[WorkerRequest["type"]]>) => void;
   /** Called once everything is closed. */
@@ -50,7 +48,7 @@ export class AudioWorker {
   }
 
   /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
-  execute(command: WorkerCommand): void {
+  execute(command: PlainCommand): void {
     switch (command.type) {
       case "probe":
         this.#options.answer(command, this.#options.probe(command.input));
@@ -74,7 +72,7 @@ export class AudioWorker {
     this.#options.onClosed();
   }
 
-  #createPlayer(command: Extract<WorkerCommand, { readonly type: "createPlayer" }>): void {
+  #createPlayer(command: Extract<PlainCommand, { readonly type: "createPlayer" }>): void {
     if (this.#players.has(command.playerId)) return;
     const { guildId, userId } = command;
     const createVoice = (owner: AudioPlayer) => this.#options.createVoice(owner, { guildId, userId });
@@ -84,7 +82,7 @@ export class AudioWorker {
     this.#players.set(command.playerId, player);
   }
 
-  #executeForPlayer(command: Exclude<WorkerCommand, { readonly type: "probe" | "createPlayer" | "close" }>): void {
+  #executeForPlayer(command: Exclude<PlainCommand, { readonly type: "probe" | "createPlayer" | "close" }>): void {
     const player = this.#players.get(command.playerId);
     if (player === undefined) {
       if ("requestId" in command) this.#options.answer(command, this.#answerForGone(command));

@@ -16,7 +16,7 @@ import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSettings): void {
   const clock = systemClock;
-  const channel = new EventChannel(port, (command) => worker.execute(command));
+  const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = new OutboundGuard(settings.networkAllow);
   const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });

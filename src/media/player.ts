@@ -1,6 +1,7 @@
 // One player as the audio thread knows it: its track's pipeline, its voice connection, and what happens at each of its
 // deadlines. What was asked for lives on the main thread (control/players/); this is what is happening.
 
+import type { PlainEvent } from "../bridge/channel.ts";
 import type {
   FilterSettings,
   PlayCommand,
@@ -11,7 +12,7 @@ import type {
   VoiceCredentials,
   VoiceId,
 } from "../bridge/commands.ts";
-import type { PositionReport, WorkerEvent } from "../bridge/events.ts";
+import type { PositionReport } from "../bridge/events.ts";
 import { toWireError } from "../bridge/wire-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { FrameCounters } from "./frame-counters.ts";
@@ -58,7 +59,7 @@ export interface PlayerSurroundings {
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
   readonly trackStuckThresholdMs: number;
-  readonly send: (event: Exclude<WorkerEvent, { readonly type: "reply" | "replyError" }>) => void;
+  readonly send: (event: PlainEvent) => void;
 }
 
 interface PlayingTrack {

@@ -18,6 +18,7 @@ export const inputSettings: WorkerSettings = {
   readAheadMs: 10_000,
   readAheadBytesMax: 256 * 1024,
   http: { connectTimeoutMs: 5_000, socketTimeoutMs: 10_000, userAgent: "Tonearm/test", proxyUrl: undefined },
+  routing: undefined,
   voice: { connectTimeoutMs: 5_000, isPlainFallbackAllowed: true, gatewayScheme: "ws" },
 };
 

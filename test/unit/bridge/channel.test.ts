@@ -34,9 +34,12 @@ function connect(onRequest: (request: WorkerRequest, worker: EventChannel) => vo
   const commands: WorkerCommand[] = [];
   const [mainEnd, workerEnd] = textPipe();
   const main = new CommandChannel(mainEnd, { clock, onEvent: (event) => events.push(event) });
-  const worker = new EventChannel(workerEnd, (command) => {
-    commands.push(command);
-    if ("requestId" in command) onRequest(command, worker);
+  const worker = new EventChannel(workerEnd, {
+    clock,
+    onCommand: (command) => {
+      commands.push(command);
+      if ("requestId" in command) onRequest(command, worker);
+    },
   });
   return { clock, events, commands, main, worker };
 }
@@ -129,13 +132,64 @@ describe("the channel, over text", () => {
   });
 });
 
+describe("an address to send from", () => {
+  const WIRE = {
+    code: "routes-exhausted",
+    message: "m",
+    severity: "suspicious",
+    cause: "",
+    causeStackTrace: "",
+  } as const;
+
+  test("reaches the wish it answers, whichever comes first", async () => {
+    const { main, worker, events, commands } = connect();
+    const answers = [worker.wantRoute([4]), worker.wantRoute([6, 4]), worker.wantRoute([6])];
+    await turn();
+    expect(events).toEqual([
+      { type: "routeWanted", routeId: 1, families: [4] },
+      { type: "routeWanted", routeId: 2, families: [6, 4] },
+      { type: "routeWanted", routeId: 3, families: [6] },
+    ]);
+    main.send({ type: "routeError", routeId: 3, error: WIRE });
+    main.send({ type: "route", routeId: 2, address: "2001:db8::1" });
+    main.send({ type: "route", routeId: 1, address: undefined });
+    const [first, second, third] = await Promise.allSettled(answers);
+    expect(first).toEqual({ status: "fulfilled", value: undefined });
+    expect(second).toEqual({ status: "fulfilled", value: "2001:db8::1" });
+    expect(third).toMatchObject({ status: "rejected", reason: { wire: WIRE } });
+    expect(commands).toEqual([]);
+  });
+
+  test("is waited for no longer than 5 s, and a late answer dropped", async () => {
+    const { main, worker, clock } = connect();
+    const answer = worker.wantRoute([4]);
+    clock.advance(4999);
+    expect(clock.pendingCount).toBe(1);
+    clock.advance(1);
+    await expect(answer).rejects.toMatchObject({ code: "worker-timeout" });
+    main.send({ type: "route", routeId: 1, address: "192.0.2.1" });
+    await turn();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("is wished for by no more than 4096 at once", async () => {
+    const { worker, clock } = connect();
+    const waiting = Promise.allSettled(Array.from({ length: 4096 }, () => worker.wantRoute([4])));
+    await expect(worker.wantRoute([4])).rejects.toMatchObject({ code: "worker-busy" });
+    clock.advance(5000);
+    await waiting;
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
 test("over a MessagePort, a log line with fields that cannot be copied still arrives", async () => {
   const { port1, port2 } = new MessageChannel();
   const arrived = new Promise<WorkerEvent>((resolve) => {
     new CommandChannel(port1, { clock: new FakeClock(), onEvent: resolve });
   });
   const fields = { count: 1, callback: () => undefined };
-  new EventChannel(port2, () => undefined).send({ type: "log", level: "info", message: "hello", fields });
+  const worker = new EventChannel(port2, { clock: new FakeClock(), onCommand: () => undefined });
+  worker.send({ type: "log", level: "info", message: "hello", fields });
   expect(await arrived).toMatchObject({ message: "hello", fields: { count: "1" } });
   port1.close();
 });

@@ -16,6 +16,7 @@ const SETTINGS: WorkerSettings = {
   readAheadMs: 10_000,
   readAheadBytesMax: 1_000_000,
   http: { connectTimeoutMs: 3000, socketTimeoutMs: 3000, userAgent: "test", proxyUrl: undefined },
+  routing: undefined,
   voice: { connectTimeoutMs: 5000, isPlainFallbackAllowed: true, gatewayScheme: "wss" },
 };
 
