@@ -1,6 +1,7 @@
 // The undici dispatcher for outbound HTTP: every connection goes through the outbound guard, also literal addresses,
 // which undici would dial without asking a lookup. Used on both threads.
 
+import { isIP } from "node:net";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
 import type { OutboundGuard } from "./outbound-guard.ts";
 
@@ -14,7 +15,7 @@ export interface GuardedDispatcherOptions {
    * can be, because the proxy resolves names. Secret: may hold credentials.
    */
   readonly proxyUrl?: string | undefined;
-  /** Address to send from, for address rotation. */
+  /** Address to send from, for address rotation: names are dialled at an address of its family. */
   readonly localAddress?: string | undefined;
 }
 
@@ -30,7 +31,8 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       return dispatch(request, handler);
     });
   }
-  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup });
+  const family = localAddress === undefined ? {} : { family: isIP(localAddress) };
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup, ...family });
   return new Agent({
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),

@@ -12,6 +12,7 @@ import { createLogger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { Codecs } from "./codecs.ts";
 import type { HttpClient } from "./input/http-client.ts";
+import type { OutgoingRoutes } from "./input/outgoing-routes.ts";
 import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSettings): void {
@@ -22,10 +23,25 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {
-    whenClient ??= import("./input/http-client.ts").then(
-      ({ HttpClient }) => new HttpClient({ guard, settings: settings.http, clock }),
+    whenClient ??= Promise.all([import("./input/http-client.ts"), loadRoutes()]).then(
+      ([{ HttpClient }, routes]) => new HttpClient({ guard, settings: settings.http, clock, routes }),
     );
     return whenClient;
+  };
+  const loadRoutes = async (): Promise<OutgoingRoutes | undefined> => {
+    const { routing, http } = settings;
+    // Behind a proxy, sites see the proxy's address whatever ours is.
+    if (routing === undefined || !routing.sources.includes("http") || http.proxyUrl !== undefined) return undefined;
+    const { OutgoingRoutes } = await import("./input/outgoing-routes.ts");
+    return new OutgoingRoutes({
+      guard,
+      clock,
+      logger,
+      retriesMax: routing.retriesMax,
+      lookupTimeoutMs: http.connectTimeoutMs,
+      wantRoute: (families) => channel.wantRoute(families),
+      send: (event) => channel.send(event),
+    });
   };
   const openDemuxer: TrackOpenerOptions["openDemuxer"] = async (source, hints) =>
     (await import("./demux/open-demuxer.ts")).openDemuxer(source, hints);

@@ -1,15 +1,17 @@
 // One HTTP GET as the inputs need it: guarded connection, redirects followed by hand, every wait bounded, failures told
-// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Audio thread.
+// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Which address it is sent
+// from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
 
 import { type Dispatcher, errors } from "undici";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createGuardedDispatcher } from "../../lib/guarded-dispatcher.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import { DispatcherPool } from "./dispatcher-pool.ts";
 import { connectionError, describeUrl, interruptedError } from "./http-errors.ts";
 import { type HttpHeaders, headerOf } from "./http-headers.ts";
-import { requestShoutcast } from "./shoutcast-client.ts";
+import type { OutgoingRoutes } from "./outgoing-routes.ts";
+import { requestShoutcast, type ShoutcastRequest } from "./shoutcast-client.ts";
 
 export interface HttpRequest {
   readonly url: URL;
@@ -42,6 +44,8 @@ export interface HttpClientOptions {
   readonly guard: OutboundGuard;
   readonly settings: WorkerSettings["http"];
   readonly clock: Clock;
+  /** Undefined: every request leaves from the machine's own address. */
+  readonly routes?: OutgoingRoutes | undefined;
 }
 
 /** protocol-v4.md section 2.3. */
@@ -51,22 +55,22 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** Made once per worker; its idle connections are shared by all inputs. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatchers: DispatcherPool;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = options.settings;
-    this.#dispatcher = createGuardedDispatcher({ guard: options.guard, connectTimeoutMs, socketTimeoutMs, proxyUrl });
+    this.#dispatchers = new DispatcherPool({ guard: options.guard, connectTimeoutMs, socketTimeoutMs, proxyUrl });
   }
 
   /**
    * Sends a GET and follows up to five redirects.
-   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid"
+   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid", "routes-exhausted"
    */
   async get(request: HttpRequest): Promise<HttpAnswer> {
     let url = request.url;
     for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
-      const answer = await this.#getOnce(url, request);
+      const answer = await this.#getRouted(url, request);
       const location = REDIRECT_STATUSES.has(answer.status) ? headerOf(answer.headers, "location") : undefined;
       if (location === undefined) return answer;
       answer.body.cancel();
@@ -77,26 +81,33 @@ export class HttpClient {
   }
 
   close(): void {
-    // Rejects only when it was destroyed before, which is fine.
-    this.#dispatcher.destroy().catch(() => undefined);
+    this.#dispatchers.close();
   }
 
-  async #getOnce(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+  #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+    const { routes } = this.#options;
+    if (routes === undefined) return this.#getOnce(url, request, undefined);
+    return routes.request(url, (localAddress) => this.#getOnce(url, request, localAddress), request.signal);
+  }
+
+  async #getOnce(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
     const { settings, clock, guard } = this.#options;
     const waitMs = settings.connectTimeoutMs + settings.socketTimeoutMs;
     const silence = new AbortController();
     const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
     const signal = AbortSignal.any([request.signal, silence.signal]);
     const headers = { ...this.#baseHeaders(url), ...request.headers };
+    const dispatch = (): Promise<HttpAnswer> => this.#dispatch(url, { headers, signal, localAddress });
     try {
-      return await this.#dispatch(url, headers, signal).catch((error) => {
+      return await dispatch().catch((error) => {
         // An idle connection the server closed just as we used it: once more on a fresh one.
-        if (error instanceof errors.SocketError) return this.#dispatch(url, headers, signal);
+        if (error instanceof errors.SocketError) return dispatch();
         throw error;
       });
     } catch (error) {
       if (isShoutcastAnswer(error) && settings.proxyUrl === undefined) {
-        return await requestShoutcast({ url, headers, signal, guard, clock, settings }).catch((shoutcastError) => {
+        const retry = requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress });
+        return await retry.catch((shoutcastError) => {
           throw connectionError(url, shoutcastError);
         });
       }
@@ -107,9 +118,12 @@ export class HttpClient {
     }
   }
 
-  async #dispatch(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
+  async #dispatch(
+    url: URL,
+    { headers, signal, localAddress }: Pick<ShoutcastRequest, "headers" | "signal" | "localAddress">,
+  ): Promise<HttpAnswer> {
     const { clock, settings } = this.#options;
-    const response = await this.#dispatcher.request({
+    const response = await this.#dispatchers.get(localAddress).request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: "GET",

@@ -5,6 +5,8 @@ import { NodeError, rootCause } from "../../errors.ts";
 
 /** Request timeout, too early, too many requests. */
 const PASSING_STATUSES = new Set([408, 425, 429]);
+/** Connection trouble; and other addresses may be free again, or the main thread less busy. */
+const PASSING_CODES = new Set(["input-interrupted", "input-unreachable", "routes-exhausted", "worker-timeout"]);
 const SHOWN_PATH_LENGTH_MAX = 120;
 
 /** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */
@@ -76,7 +78,7 @@ export function answerError(url: URL, reason: string): NodeError {
 /** True when the same request may well succeed a little later: connection trouble, and statuses that pass. */
 export function isWorthRetrying(error: unknown): boolean {
   if (error instanceof HttpStatusError) return error.status >= 500 || PASSING_STATUSES.has(error.status);
-  return error instanceof NodeError && (error.code === "input-unreachable" || error.code === "input-interrupted");
+  return error instanceof NodeError && PASSING_CODES.has(error.code);
 }
 
 function findNodeError(error: unknown): NodeError | undefined {

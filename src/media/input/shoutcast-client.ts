@@ -1,7 +1,7 @@
 // A GET in HTTP/1.0 over a bare socket, for old Shoutcast servers: they answer with the status line "ICY 200 OK", which
 // HTTP parsers refuse. Comes into play only after one did. Same guard, same timeouts. Audio thread.
 
-import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -17,6 +17,8 @@ export interface ShoutcastRequest {
   readonly guard: OutboundGuard;
   readonly clock: Clock;
   readonly settings: WorkerSettings["http"];
+  /** Address to send from, or undefined for the machine's own. */
+  readonly localAddress: string | undefined;
 }
 
 const HEAD_BYTES_MAX = 32 * 1024;
@@ -42,11 +44,13 @@ export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpA
   }
 }
 
-function openSocket({ url, guard, settings, clock }: ShoutcastRequest): Socket {
+function openSocket({ url, guard, settings, clock, localAddress }: ShoutcastRequest): Socket {
   guard.checkHost(url.hostname);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const isTls = url.protocol === "https:";
-  const target = { host, port: Number(url.port) || (isTls ? 443 : 80), lookup: guard.lookup };
+  const port = Number(url.port) || (isTls ? 443 : 80);
+  const bound = localAddress === undefined ? {} : { localAddress, family: isIP(localAddress) };
+  const target = { host, port, lookup: guard.lookup, ...bound };
   const socket = isTls ? connectTls({ ...target, servername: host }) : connectTcp(target);
   const timer = clock.after(settings.connectTimeoutMs, () => socket.destroy(new Error("connecting took too long")));
   socket.once(isTls ? "secureConnect" : "connect", () => timer.cancel());

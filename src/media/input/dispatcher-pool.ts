@@ -1,0 +1,54 @@
+// The undici dispatchers of a worker, one per address to send from: connections are kept and used again only by requests
+// from the same address. Large blocks give nearly every request an address of its own, so few are kept. Audio thread.
+
+import type { Dispatcher } from "undici";
+import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../lib/guarded-dispatcher.ts";
+
+/** Dispatchers kept per worker; each holds what connections its requests left idle (undici: for 4 s). */
+const KEPT_MAX = 32;
+
+export class DispatcherPool {
+  readonly #options: Omit<GuardedDispatcherOptions, "localAddress">;
+  /** For requests from no address in particular. */
+  readonly #unbound: Dispatcher;
+  /** By address; the one used last is the last. */
+  readonly #bound = new Map<string, Dispatcher>();
+  /** No longer handed out, with requests still running. */
+  readonly #leaving = new Set<Dispatcher>();
+
+  constructor(options: Omit<GuardedDispatcherOptions, "localAddress">) {
+    this.#options = options;
+    this.#unbound = createGuardedDispatcher(options);
+  }
+
+  /** The dispatcher that sends from this address; to be used at once, not kept. */
+  get(localAddress: string | undefined): Dispatcher {
+    if (localAddress === undefined) return this.#unbound;
+    const dispatcher = this.#bound.get(localAddress) ?? createGuardedDispatcher({ ...this.#options, localAddress });
+    this.#bound.delete(localAddress);
+    this.#bound.set(localAddress, dispatcher);
+    for (const [address, oldest] of this.#bound) {
+      if (this.#bound.size <= KEPT_MAX) break;
+      this.#bound.delete(address);
+      this.#retire(oldest);
+    }
+    return dispatcher;
+  }
+
+  /** Drops all connections. */
+  close(): void {
+    for (const dispatcher of [this.#unbound, ...this.#bound.values(), ...this.#leaving]) {
+      // Rejects only when it was destroyed before, which is fine.
+      dispatcher.destroy().catch(() => undefined);
+    }
+    this.#bound.clear();
+    this.#leaving.clear();
+  }
+
+  /** Closes it once what is being received over it has ended. */
+  #retire(dispatcher: Dispatcher): void {
+    this.#leaving.add(dispatcher);
+    const forget = (): void => void this.#leaving.delete(dispatcher);
+    dispatcher.close().then(forget, forget);
+  }
+}
