@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,9 +10,11 @@ import { afterEach, expect, test } from "vitest";
 
 const BIN = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
 const children: ChildProcess[] = [];
+const folders: string[] = [];
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 interface Running {
@@ -25,6 +27,7 @@ interface Running {
 
 function run(args: readonly string[], config = ""): Running {
   const cwd = mkdtempSync(join(tmpdir(), "tonearm-"));
+  folders.push(cwd);
   writeFileSync(join(cwd, "tonearm.yml"), config);
   const child = spawn(process.execPath, [BIN, ...args], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
