@@ -7,6 +7,7 @@ import { ADTS_HEADER_BYTES, type AdtsHeader, isAdtsStart, parseAdtsHeader } from
 import { ByteCursor } from "./byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "./demuxer.ts";
 import { id3Size, type LeadingTags } from "./id3.ts";
+import { withTaggedLoudness } from "./loudness-tags.ts";
 import { seekPreRollMs } from "./packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "./packet-pump.ts";
 import type { Tags } from "./tags.ts";
@@ -73,6 +74,7 @@ class AdtsDemuxer implements Demuxer {
   readonly #firstFrame: number;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
+  readonly #tags: Tags;
   #stream: AudioStream;
   #timeMs = 0;
   #isLost = false;
@@ -81,7 +83,8 @@ class AdtsDemuxer implements Demuxer {
   constructor(source: ByteSource, opened: { tags: Tags; header: AdtsHeader; firstFrame: number }) {
     this.#source = source;
     this.#firstFrame = opened.firstFrame;
-    this.#stream = adtsStream(opened.header);
+    this.#tags = opened.tags;
+    this.#stream = withTaggedLoudness(adtsStream(opened.header), opened.tags);
     const { title, author, isrc } = opened.tags;
     this.info = { probeName: "adts", title, author, isrc, artworkUrl: undefined, lengthMs: undefined };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
@@ -154,6 +157,8 @@ class AdtsDemuxer implements Demuxer {
 
   #adopt(header: AdtsHeader): void {
     const { sampleRateHz, channelCount } = this.#stream;
-    if (header.sampleRateHz !== sampleRateHz || header.channelCount !== channelCount) this.#stream = adtsStream(header);
+    if (header.sampleRateHz !== sampleRateHz || header.channelCount !== channelCount) {
+      this.#stream = withTaggedLoudness(adtsStream(header), this.#tags);
+    }
   }
 }

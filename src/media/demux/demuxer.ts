@@ -25,6 +25,8 @@ export interface AudioStream {
   readonly description: Uint8Array | undefined;
   /** Only for codec "pcm". */
   readonly pcm: PcmLayout | undefined;
+  /** Loudness of the whole song, heard in stereo, in LUFS (EBU R128), where its tags tell. */
+  readonly loudnessLufs?: number | undefined;
 }
 
 /** One compressed packet (one codec frame; for PCM a block of whole sample frames of about 20 ms). */

@@ -2,7 +2,7 @@
 // rest: pictures are never loaded where the source can jump. Audio thread.
 
 import type { ByteCursor } from "./byte-cursor.ts";
-import { setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
+import { loudnessTagForName, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
 
 const HEADER_BYTES = 10;
 /** Tags in a row that are stepped over. */
@@ -21,6 +21,8 @@ const TAG_BY_FRAME: Readonly<Record<string, keyof Tags>> = {
   TP1: "author",
   TRC: "isrc",
 };
+/** Frames with a name of their own and a text. */
+const FREE_FRAMES: readonly string[] = ["TXXX", "TXX"];
 
 /** Size of the ID3v2 tag at the start of `head`, header and footer included; 0 when there is none. */
 export function id3Size(head: Uint8Array): number {
@@ -69,10 +71,9 @@ async function readFrames(cursor: ByteCursor, place: TagPlace): Promise<void> {
     const frame = parseFrameHeader(head, version);
     if (frame === undefined || cursor.position + frame.sizeBytes > place.end) return;
     const next = cursor.position + frame.sizeBytes;
-    const name = Object.hasOwn(TAG_BY_FRAME, frame.id) ? TAG_BY_FRAME[frame.id] : undefined;
-    if (name !== undefined) {
+    if (isWanted(frame)) {
       const body = await cursor.read(Math.min(frame.sizeBytes, TEXT_BYTES_MAX));
-      setTag(tags, name, decodeText(unwrapFrame(body, frame.formatFlags)));
+      readText(frame, unwrapFrame(body, frame.formatFlags), tags);
     }
     cursor.moveTo(next);
   }
@@ -89,9 +90,8 @@ async function readUnsynchronised(cursor: ByteCursor, place: TagPlace): Promise<
     const frame = parseFrameHeader(bytes.subarray(at, at + headerBytes), place.version);
     if (frame === undefined) return;
     const start = at + headerBytes;
-    const name = Object.hasOwn(TAG_BY_FRAME, frame.id) ? TAG_BY_FRAME[frame.id] : undefined;
     const textEnd = start + Math.min(frame.sizeBytes, TEXT_BYTES_MAX);
-    if (name !== undefined) setTag(place.tags, name, decodeText(bytes.subarray(start, textEnd)));
+    if (isWanted(frame)) readText(frame, bytes.subarray(start, textEnd), place.tags);
     at = start + frame.sizeBytes;
   }
 }
@@ -123,6 +123,23 @@ function parseFrameHeader(head: Uint8Array, version: number): FrameHeader | unde
     sizeBytes: isSyncSafe ? syncSafe(head, 4) : readBe(head, 4, 4),
     formatFlags: version === 4 ? head[9]! : 0,
   };
+}
+
+function isWanted({ id }: FrameHeader): boolean {
+  return FREE_FRAMES.includes(id) || Object.hasOwn(TAG_BY_FRAME, id);
+}
+
+function readText({ id }: FrameHeader, body: Uint8Array, tags: Tags): void {
+  const text = decodeText(body);
+  if (!FREE_FRAMES.includes(id)) {
+    const name = TAG_BY_FRAME[id];
+    if (name !== undefined) setTag(tags, name, text);
+    return;
+  }
+  const [freeName = "", value = ""] = text.split("\0", 2);
+  const name = loudnessTagForName(freeName);
+  // Each of the two may begin with a byte order mark.
+  if (name !== undefined) setTag(tags, name, value.replace(/^\ufeff/, ""));
 }
 
 function unwrapFrame(body: Uint8Array, formatFlags: number): Uint8Array {

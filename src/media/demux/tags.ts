@@ -1,10 +1,14 @@
-// The few tags the protocol shows, and how text in them is cleaned. Filled by each container's tag reader. Audio
-// thread.
+// The few tags the protocol shows and those that tell a song's loudness, and how text in them is cleaned. Filled by each
+// container's tag reader. Audio thread.
 
 export interface Tags {
   title?: string;
   author?: string;
   isrc?: string;
+  /** `REPLAYGAIN_TRACK_GAIN` as written: "-7.03 dB". */
+  replayGain?: string;
+  /** `R128_TRACK_GAIN` as written: "-1280". */
+  r128Gain?: string;
 }
 
 /** Longest tag text kept, in characters; the encoded track format ends at 65535 bytes. */
@@ -21,11 +25,23 @@ export function setTag(tags: Tags, name: keyof Tags, text: string): void {
 }
 
 const TAG_BY_COMMENT: Readonly<Record<string, keyof Tags>> = { TITLE: "title", ARTIST: "author", ISRC: "isrc" };
+const LOUDNESS_TAG_BY_NAME: Readonly<Record<string, keyof Tags>> = {
+  REPLAYGAIN_TRACK_GAIN: "replayGain",
+  R128_TRACK_GAIN: "r128Gain",
+};
+/** Longer than any name above. */
+const NAME_LENGTH_MAX = 32;
+
+/** The tag behind a name that is the same wherever names are free: comments, `TXXX` of ID3, `----` of MP4. */
+export function loudnessTagForName(name: string): keyof Tags | undefined {
+  const key = name.toUpperCase();
+  return Object.hasOwn(LOUDNESS_TAG_BY_NAME, key) ? LOUDNESS_TAG_BY_NAME[key] : undefined;
+}
 
 /** The tag behind a Vorbis comment or Matroska tag name, whatever its case. */
 export function tagForName(name: string): keyof Tags | undefined {
   const key = name.toUpperCase();
-  return Object.hasOwn(TAG_BY_COMMENT, key) ? TAG_BY_COMMENT[key] : undefined;
+  return Object.hasOwn(TAG_BY_COMMENT, key) ? TAG_BY_COMMENT[key] : loudnessTagForName(key);
 }
 
 const UTF8 = new TextDecoder("utf-8");
@@ -57,7 +73,7 @@ export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags
 }
 
 function readComment(comment: Uint8Array, tags: Tags): void {
-  const equals = comment.subarray(0, 16).indexOf(0x3d);
+  const equals = comment.subarray(0, NAME_LENGTH_MAX).indexOf(0x3d);
   if (equals < 0) return;
   const name = tagForName(String.fromCharCode(...comment.subarray(0, equals)));
   if (name !== undefined) setTag(tags, name, decodeUtf8(comment.subarray(equals + 1)));

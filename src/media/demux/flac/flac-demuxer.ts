@@ -7,6 +7,7 @@ import { ByteCursor } from "../byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, flacCrc16, parseFlacFrameHeader } from "../flac-frame-header.ts";
 import type { LeadingTags } from "../id3.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
 import { flacStream } from "../ogg/ogg-codec.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
@@ -56,7 +57,7 @@ class FlacDemuxer implements Demuxer {
     const { info, infoBody } = opened.header;
     this.#source = source;
     this.#opened = opened;
-    this.stream = flacStream(info, infoBody);
+    this.stream = withTaggedLoudness(flacStream(info, infoBody), opened.tags);
     const { title, author, isrc } = opened.tags;
     const lengthMs = info.totalSamples > 0 ? Math.floor((1000 * info.totalSamples) / info.sampleRateHz) : undefined;
     this.info = { probeName: "flac", title, author, isrc, artworkUrl: undefined, lengthMs };

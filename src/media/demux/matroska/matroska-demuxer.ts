@@ -5,6 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { splitBlock } from "./block.ts";
@@ -67,7 +68,7 @@ class MatroskaDemuxer implements Demuxer {
     const { tags, lengthMs, track } = header;
     this.#source = source;
     this.#header = header;
-    this.stream = track.stream;
+    this.stream = withTaggedLoudness(track.stream, tags);
     this.info = {
       probeName: "matroska/webm",
       title: tags.title,

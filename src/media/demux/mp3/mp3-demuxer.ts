@@ -7,6 +7,7 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { id3Size, type LeadingTags } from "../id3.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
@@ -114,7 +115,7 @@ class Mp3Demuxer implements Demuxer {
     const { header, summary, tags, sample } = layout;
     this.#source = source;
     this.#layout = layout;
-    this.#stream = streamOf(header);
+    this.#stream = withTaggedLoudness(streamOf(header), tags);
     this.#samplesPerFrame = header.frameSamples;
     this.#isConstant = summary?.kind !== "vbr" && sample.isConstant;
     this.#cursor = new ByteCursor(source, layout.firstFrame);
@@ -317,7 +318,7 @@ class Mp3Demuxer implements Demuxer {
     this.#frame = 0;
     this.#streamWord = word;
     this.#samplesPerFrame = header.frameSamples;
-    this.#stream = streamOf(header);
+    this.#stream = withTaggedLoudness(streamOf(header), this.#layout.tags);
   }
 }
 

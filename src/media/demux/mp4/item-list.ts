@@ -1,7 +1,7 @@
 // Tags of MP4 files: the item list that iTunes made (`moov/udta/meta/ilst`), with its note about encoder padding. Audio
 // thread.
 
-import { decodeUtf8, setTag, type Tags } from "../tags.ts";
+import { decodeUtf8, loudnessTagForName, setTag, type Tags } from "../tags.ts";
 import { findBox, readBoxes } from "./box.ts";
 
 /** Samples in front of and in the music, as iTunes writes them. */
@@ -25,7 +25,8 @@ export function readItemList(moov: Uint8Array): ItemList {
     else if (type === "\u00a9ART") setTag(tags, "author", readData(body));
     else if (type === "----") {
       const name = decodeUtf8(findBox(body, "name")?.subarray(4) ?? new Uint8Array(0));
-      if (name.toUpperCase() === "ISRC") setTag(tags, "isrc", readData(body));
+      const tag = name.toUpperCase() === "ISRC" ? "isrc" : loudnessTagForName(name);
+      if (tag !== undefined) setTag(tags, tag, readData(body));
       else if (name === "iTunSMPB") gapless = parseGapless(readData(body));
     }
   }

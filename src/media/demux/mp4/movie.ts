@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, ContainerInfo } from "../demuxer.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
 import type { Tags } from "../tags.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
 import { type Gapless, readItemList } from "./item-list.ts";
@@ -41,7 +42,10 @@ export function readMovie(moov: Uint8Array): Movie {
     if (type !== "trak" || !isAudio(body)) continue;
     const track = readTrack(body, { movieTimescale, gapless: list.gapless });
     if ("unsupported" in track) refused.push(track.unsupported);
-    else return { ...track, tags: list.tags, fragments: readFragmentDefaults(moov, { track, movieTimescale }) };
+    else {
+      const stream = withTaggedLoudness(track.stream, list.tags);
+      return { ...track, stream, tags: list.tags, fragments: readFragmentDefaults(moov, { track, movieTimescale }) };
+    }
   }
   if (refused.length === 0) throw new NodeError("media-no-audio", "the MP4 file holds no audio track");
   const names = refused.join(", ").slice(0, 200);

@@ -4,6 +4,7 @@
 import { parseOpusHead } from "../../decode/opus-head.ts";
 import type { AudioStream } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
 import { readVorbisComments, type Tags } from "../tags.ts";
 import { isVorbisHeader, joinXiphHeaders, parseVorbisIdentification } from "../vorbis-packet.ts";
 
@@ -54,7 +55,10 @@ function opusReader(): HeaderReader {
     const { channelCount, preSkipSamples } = head;
     const description = headPacket;
     return {
-      stream: { codec: "opus", sampleRateHz: 48_000, channelCount, description, pcm: undefined },
+      stream: withTaggedLoudness(
+        { codec: "opus", sampleRateHz: 48_000, channelCount, description, pcm: undefined },
+        tags,
+      ),
       preSkipSamples,
       tags,
     };
@@ -76,7 +80,7 @@ function vorbisReader(): HeaderReader {
     // The comments are not for the decoder, and may hold a big picture: an empty block stands in.
     const description = joinXiphHeaders(first, EMPTY_COMMENTS, setup);
     return {
-      stream: { codec: "vorbis", sampleRateHz, channelCount, description, pcm: undefined },
+      stream: withTaggedLoudness({ codec: "vorbis", sampleRateHz, channelCount, description, pcm: undefined }, tags),
       preSkipSamples: 0,
       tags,
     };
@@ -108,7 +112,8 @@ function flacReader(): HeaderReader {
 function flacHeaders(infoBlock: Uint8Array, tags: Tags): HeaderResult {
   const info = parseFlacStreamInfo(infoBlock.subarray(4));
   if (info === undefined) return "broken";
-  return { stream: flacStream(info, infoBlock.subarray(4, 38)), preSkipSamples: 0, tags };
+  const stream = withTaggedLoudness(flacStream(info, infoBlock.subarray(4, 38)), tags);
+  return { stream, preSkipSamples: 0, tags };
 }
 
 /** The stream for a STREAMINFO body; the description holds that block alone. */
