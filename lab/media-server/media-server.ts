@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { extname, join, normalize, sep } from "node:path";
 import { type Answer, plainPlan, sendAnswer, statusPlan } from "./answer-plan.ts";
 import { BEHAVIOURS } from "./behaviours.ts";
@@ -21,6 +21,8 @@ export interface LoggedRequest {
   /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Address it was sent from. */
+  readonly from: string;
   /** How often this very path was asked for before. */
   readonly earlierRequests: number;
   /** Turns true when the connection is gone or the answer sent. */
@@ -53,6 +55,8 @@ export class MediaServer {
   readonly requests: LoggedRequest[] = [];
   readonly #options: MediaServerOptions;
   readonly #server: Server;
+  readonly #connections = new Set<Socket>();
+  readonly #banned = new Set<string>();
   /** Ends the stalls that wait to be released. */
   #waitingStalls: (() => void)[] = [];
 
@@ -67,6 +71,10 @@ export class MediaServer {
   private constructor(server: Server, options: MediaServerOptions) {
     this.#options = options;
     this.#server = server;
+    server.on("connection", (socket) => {
+      this.#connections.add(socket);
+      socket.once("close", () => this.#connections.delete(socket));
+    });
     server.on("request", (request, response) => {
       this.#answer(request, response).catch((error) => response.destroy(error));
     });
@@ -82,6 +90,19 @@ export class MediaServer {
     for (const resume of this.#waitingStalls.splice(0)) resume();
   }
 
+  /** Takes against an address, as sites do: cuts its connections, and answers it 429 from now on. */
+  ban(address: string): void {
+    this.#banned.add(address);
+    for (const socket of this.#connections) {
+      if (socket.remoteAddress === address) socket.destroy();
+    }
+  }
+
+  /** Forgives an address. */
+  unban(address: string): void {
+    this.#banned.delete(address);
+  }
+
   async close(): Promise<void> {
     this.release();
     this.#server.closeAllConnections();
@@ -91,14 +112,18 @@ export class MediaServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "/";
     const earlierRequests = this.requests.filter((earlier) => earlier.path === path).length;
-    const logged: LoggedRequest = { path, headers: request.headers, earlierRequests, isOver: false };
+    const from = request.socket.remoteAddress ?? "";
+    const logged: LoggedRequest = { path, headers: request.headers, from, earlierRequests, isOver: false };
     this.requests.push(logged);
     response.once("close", () => {
       logged.isOver = true;
     });
     const url = new URL(path, this.url);
-    if (url.pathname.startsWith("/shoutcast/")) return this.#answerAsShoutcast(url.pathname, response);
-    const answer = this.#options.script?.(logged) ?? (await this.#answerFor(url, logged));
+    const isBanned = this.#banned.has(from);
+    if (!isBanned && url.pathname.startsWith("/shoutcast/")) return this.#answerAsShoutcast(url.pathname, response);
+    const answer = isBanned
+      ? statusPlan(429)
+      : (this.#options.script?.(logged) ?? (await this.#answerFor(url, logged)));
     const released = (): Promise<void> => new Promise((resolve) => this.#waitingStalls.push(resolve));
     await sendAnswer(request, response, { answer, released });
   }

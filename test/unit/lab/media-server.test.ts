@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { plainPlan } from "../../../lab/media-server/answer-plan.ts";
 import { MediaServer } from "../../../lab/media-server/media-server.ts";
-import { patternBytes } from "../../support/input-builders.ts";
+import { patternBytes, until } from "../../support/input-builders.ts";
 
 const FILE = patternBytes(100_000);
 let server: MediaServer;
@@ -77,4 +77,17 @@ it("logs what it was asked", async () => {
   await get("/404", { "x-test": "yes" });
   expect(server.requests[before]).toMatchObject({ path: "/404", isOver: true });
   expect(server.requests[before]?.headers["x-test"]).toBe("yes");
+});
+
+it("an address that is banned loses its connection and is answered 429 until it is forgiven", async () => {
+  const path = "/stall/a%20b.mp3";
+  const stalled = get(path);
+  await until(() => server.requests.some((request) => request.path === path));
+  expect(server.requests.at(-1)?.from).toBe("127.0.0.1");
+  server.ban("127.0.0.1");
+  await expect(stalled).rejects.toThrow();
+  expect((await get("/a%20b.mp3")).response.status).toBe(429);
+  server.ban("127.0.0.2");
+  server.unban("127.0.0.1");
+  expect((await get("/a%20b.mp3")).response.status).toBe(200);
 });
