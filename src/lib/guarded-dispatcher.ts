@@ -11,13 +11,23 @@ export interface GuardedDispatcherOptions {
   /** Longest silence of the server while it answers, headers and body alike. */
   readonly socketTimeoutMs: number;
   /**
-   * Proxy to go through. Its own address is the operator's choice and not judged; of the targets only literal addresses
-   * can be, because the proxy resolves names. Secret: may hold credentials.
+   * Proxy to go through. Its own address is the operator's choice and not judged. It resolves the names of targets itself,
+   * so every address that they have here must be allowed. Secret: may hold credentials.
    */
   readonly proxyUrl?: string | undefined;
   /** Address to send from, for address rotation: names are dialled at an address of its family. */
   readonly localAddress?: string | undefined;
 }
+
+/** undici asks for the request's controller when it is told of a failure; a request that was never sent has none. */
+const NOTHING_SENT: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};
 
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
@@ -27,8 +37,11 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
     const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, ...timeouts });
     return proxy.compose((dispatch) => (request, handler) => {
-      guard.checkHost(new URL(String(request.origin)).hostname);
-      return dispatch(request, handler);
+      guard
+        .checkEveryAddress(new URL(String(request.origin)).hostname)
+        .then(() => void dispatch(request, handler))
+        .catch((error) => handler.onResponseError?.(NOTHING_SENT, error));
+      return true;
     });
   }
   const family = localAddress === undefined ? {} : { family: isIP(localAddress) };

@@ -4,6 +4,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import ipaddr from "ipaddr.js";
 import { NodeError } from "../errors.ts";
+import { OwnNetwork } from "./own-network.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressBlock = [Address, number];
@@ -21,21 +22,30 @@ export type ResolveHost = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
+/** Beyond this many the addresses of a name are not looked at: judging takes time of the audio thread. Real hosts have few. */
+const ADDRESSES_MAX = 64;
+const NOT_PUBLIC = "not a public address";
+const OWN = "an address of this machine or its network";
 /** Azure's wire server: a public address that only ever answers from inside and hands out credentials. */
 const AZURE_WIRE_SERVER = "168.63.129.16";
 
-/** Judges addresses: globally routable unicast ones pass, all others only when the operator's list allows them. */
+/**
+ * Judges addresses: globally routable unicast ones pass unless they are our own (own-network.ts), all others only when the
+ * operator's list allows them.
+ */
 export class OutboundGuard {
   readonly #allowed: readonly AddressBlock[];
   readonly #resolve: ResolveHost;
+  readonly #ownNetwork: OwnNetwork;
 
   /**
    * @param allow CIDR blocks or single addresses that may be dialled although private (`tonearm.network.allow`)
    * @throws NodeError "network-allow-invalid" naming the entry that is none
    */
-  constructor(allow: readonly string[], options: { resolve?: ResolveHost } = {}) {
+  constructor(allow: readonly string[], options: { resolve?: ResolveHost; ownNetwork?: OwnNetwork } = {}) {
     this.#allowed = allow.map(parseBlock);
     this.#resolve = options.resolve ?? systemLookup;
+    this.#ownNetwork = options.ownNetwork ?? new OwnNetwork();
   }
 
   /**
@@ -53,9 +63,9 @@ export class OutboundGuard {
     const options = lookupOptions(optionsOrCallback);
     this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, options.all === true ? [] : "", 0);
-      const allowed = addresses.filter(({ address }) => this.#isAllowed(address));
+      const allowed = addresses.slice(0, ADDRESSES_MAX).filter(({ address }) => this.#isAllowed(address));
       const first = allowed[0];
-      if (first === undefined) return callback(refusalOrNoAddress(hostname, addresses), options.all ? [] : "", 0);
+      if (first === undefined) return callback(this.#failureOf(hostname, addresses), options.all ? [] : "", 0);
       if (options.all === true) callback(null, allowed);
       else callback(null, first.address, first.family);
     });
@@ -63,7 +73,8 @@ export class OutboundGuard {
 
   /** Throws NodeError "address-refused" unless this IP address may be dialled. `host` is named in the message. */
   check(ip: string, host: string = ip): void {
-    if (!this.#isAllowed(ip)) throw refusal(host, ip);
+    const reason = this.#reasonAgainst(ip);
+    if (reason !== undefined) throw refusal(host, reason);
   }
 
   /**
@@ -71,15 +82,55 @@ export class OutboundGuard {
    * short, in brackets, IPv4 within IPv6). Names pass here; they are judged when `lookup` has resolved them.
    */
   checkHost(host: string): void {
-    const bare = host.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+    const bare = bareHost(host);
     if (ipaddr.isValid(bare)) this.check(bare, host);
   }
 
-  #isAllowed(ip: string): boolean {
-    const address = parseAddress(ip);
-    if (address === undefined) return false;
-    return isPublic(address) || this.#allowed.some((block) => isWithin(address, block));
+  /**
+   * For a host that somebody else will dial, a proxy: which address it takes is not known here, so each that the name has
+   * here must be allowed. Where everything is allowed, nothing is resolved.
+   * @throws NodeError "address-refused", or the resolver's error
+   */
+  async checkEveryAddress(host: string): Promise<void> {
+    if (this.#allowsEverything()) return;
+    this.checkHost(host);
+    if (ipaddr.isValid(bareHost(host))) return;
+    const addresses = await new Promise<LookupAddress[]>((resolve, reject) => {
+      this.#resolve(host, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
+    });
+    if (addresses.length === 0) throw noAddress(host);
+    if (addresses.length > ADDRESSES_MAX) throw refusal(host, `it has more than ${ADDRESSES_MAX} addresses`);
+    for (const { address } of addresses) this.check(address, host);
   }
+
+  #isAllowed(ip: string): boolean {
+    return this.#reasonAgainst(ip) === undefined;
+  }
+
+  /** Undefined: it may be dialled. */
+  #reasonAgainst(ip: string): string | undefined {
+    const address = parseAddress(ip);
+    if (address === undefined) return NOT_PUBLIC;
+    if (this.#allowed.some((block) => isWithin(address, block))) return undefined;
+    if (!isPublic(address)) return NOT_PUBLIC;
+    return this.#ownNetwork.has(address) ? OWN : undefined;
+  }
+
+  #allowsEverything(): boolean {
+    return ["ipv4", "ipv6"].every((kind) => this.#allowed.some(([net, length]) => net.kind() === kind && length === 0));
+  }
+
+  #failureOf(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {
+    const first = addresses[0];
+    return first === undefined
+      ? noAddress(hostname)
+      : refusal(hostname, this.#reasonAgainst(first.address) ?? NOT_PUBLIC);
+  }
+}
+
+/** Without brackets and the dot that ends a full name. */
+function bareHost(host: string): string {
+  return host.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
 
 function lookupOptions(value: LookupOptions | number | LookupCallback): LookupOptions {
@@ -120,7 +171,7 @@ function isPublic(address: Address): boolean {
   switch (address.range()) {
     case "unicast":
       // Global unicast is 2000::/3 so far (RFC 4291 section 2.4); this also leaves out IPv4-compatible ::a.b.c.d.
-      return address.parts[0]! >> 13 === 1;
+      return address.parts[0]! >> 13 === 1 && (!isIsatap(address) || isPublicIpv4(ipv4FromParts(address, 6)));
     case "rfc6052":
       // NAT64 is how IPv6-only machines reach IPv4: fine when the target is. The local-use prefix 64:ff9b:1::/48 is not.
       return address.parts[2] === 0 && isPublicIpv4(ipv4FromParts(address, 6));
@@ -136,6 +187,11 @@ function isPublicIpv4(address: ipaddr.IPv4): boolean {
   return address.range() === "unicast" && address.toString() !== AZURE_WIRE_SERVER;
 }
 
+/** RFC 5214 section 6.1: a machine with such an interface wraps the packet in IPv4, to the address in its last half. */
+function isIsatap({ parts }: ipaddr.IPv6): boolean {
+  return (parts[4]! & 0xfdff) === 0 && parts[5] === 0x5efe;
+}
+
 /** The IPv4 address in two of the eight 16-bit parts, from `index` on. */
 function ipv4FromParts(address: ipaddr.IPv6, index: number): ipaddr.IPv4 {
   const high = address.parts[index]!;
@@ -143,16 +199,14 @@ function ipv4FromParts(address: ipaddr.IPv6, index: number): ipaddr.IPv4 {
   return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
 }
 
-function refusalOrNoAddress(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {
-  const first = addresses[0];
-  if (first !== undefined) return refusal(hostname, first.address);
+function noAddress(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`no address for ${hostname}`), { code: "ENOTFOUND" });
 }
 
-function refusal(host: string, ip: string): NodeError {
-  const name = host === ip ? ip : `${host} (${ip})`;
+/** Names the host as the client did and not what it resolved to: that would tell clients about the network we are in. */
+function refusal(host: string, reason: string): NodeError {
   return new NodeError(
     "address-refused",
-    `connecting to ${name} refused: not a public address; if it shall be reached, add its block to tonearm.network.allow`,
+    `connecting to ${host} refused: ${reason}; if it shall be reached, add its block to tonearm.network.allow`,
   );
 }

@@ -30,6 +30,8 @@ import type { VoiceGuard } from "./voice-guard.ts";
 const STEP_MS_MAX = 10_000;
 /** Unknown encryption mode: the server's own code for it, used when it offers none we know. */
 const CLOSE_UNKNOWN_MODE = 4016;
+const UDP_REFUSED =
+  "the voice server's UDP address is refused: not public; if it shall be reached, add its block to tonearm.network.allow";
 const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
 
 export interface SessionLoss extends GatewayClose {
@@ -271,7 +273,7 @@ export class VoiceSession {
     try {
       this.#options.guard.check(message.address);
     } catch (cause) {
-      this.#fail("the voice server's UDP address is refused", { cause, isFinal: true });
+      this.#fail(UDP_REFUSED, { cause, isFinal: true });
       return;
     }
     const udp = this.#createUdp(message);

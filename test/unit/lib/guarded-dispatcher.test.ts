@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { request } from "undici";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuardedDispatcher } from "../../../src/lib/guarded-dispatcher.ts";
-import { OutboundGuard } from "../../../src/lib/outbound-guard.ts";
+import { OutboundGuard, type ResolveHost } from "../../../src/lib/outbound-guard.ts";
 
 const timeouts = { connectTimeoutMs: 5_000, socketTimeoutMs: 5_000 };
 let server: Server;
@@ -23,8 +23,13 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function get(url: string, allow: string[], options: { localAddress?: string; proxyUrl?: string } = {}) {
-  const dispatcher = createGuardedDispatcher({ guard: new OutboundGuard(allow), ...timeouts, ...options });
+async function get(
+  url: string,
+  allow: string[],
+  { resolve, ...options }: { localAddress?: string; proxyUrl?: string; resolve?: ResolveHost } = {},
+) {
+  const guard = new OutboundGuard(allow, resolve === undefined ? {} : { resolve });
+  const dispatcher = createGuardedDispatcher({ guard, ...timeouts, ...options });
   try {
     const response = await request(url, { dispatcher });
     return await response.body.text();
@@ -59,12 +64,41 @@ it("plain HTTP goes through a proxy with its credentials", async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const proxyUrl = `http://user:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  expect(await get("http://radio.example/live?x=1", [], { proxyUrl })).toBe("from the proxy");
+  const resolve: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "1.1.1.1", family: 4 }]);
+  expect(await get("http://radio.example/live?x=1", [], { proxyUrl, resolve })).toBe("from the proxy");
   expect(seen).toEqual([["http://radio.example/live?x=1", "Basic dXNlcjpzZWNyZXQ="]]);
   await new Promise((resolve) => proxy.close(resolve));
 });
 
-it("refuses literal private targets behind a proxy as well", async () => {
-  const proxied = get("http://10.0.0.1/", [], { proxyUrl: `http://127.0.0.1:${port}` });
-  await expect(proxied).rejects.toMatchObject({ code: "address-refused" });
+describe("behind a proxy", () => {
+  const proxyUrl = () => `http://127.0.0.1:${port}`;
+
+  it.each(["http://10.0.0.1/", "https://10.0.0.1/", "http://[::1]/", "http://2130706433/"])(
+    "%s is refused",
+    async (url) => {
+      const before = hits;
+      await expect(get(url, [], { proxyUrl: proxyUrl() })).rejects.toMatchObject({ code: "address-refused" });
+      expect(hits).toBe(before);
+    },
+  );
+
+  it.each(["http:", "https:"])("a name is refused when one of its addresses is private: %s", async (scheme) => {
+    const before = hits;
+    const resolve: ResolveHost = (_host, _options, callback) =>
+      callback(null, [
+        { address: "1.1.1.1", family: 4 },
+        { address: "fd00::1", family: 6 },
+      ]);
+    const proxied = get(`${scheme}//evil.example/`, [], { proxyUrl: proxyUrl(), resolve });
+    await expect(proxied).rejects.toMatchObject({ code: "address-refused" });
+    expect(hits).toBe(before);
+  });
+
+  it("a name that does not resolve here is refused, unless everything is allowed", async () => {
+    const failure = Object.assign(new Error("no such host"), { code: "ENOTFOUND" });
+    const resolve: ResolveHost = (_host, _options, callback) => callback(failure, []);
+    const options = { proxyUrl: proxyUrl(), resolve };
+    await expect(get("http://intranet/", [], options)).rejects.toBe(failure);
+    expect(await get("http://intranet/a", ["0.0.0.0/0", "::/0"], options)).toContain("http://intranet/a");
+  });
 });

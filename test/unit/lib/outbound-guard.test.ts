@@ -1,8 +1,10 @@
 import type { LookupAddress } from "node:dns";
 import { createServer, connect as netConnect } from "node:net";
+import type { NetworkInterfaceInfo } from "node:os";
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../src/errors.ts";
 import { OutboundGuard, type ResolveHost } from "../../../src/lib/outbound-guard.ts";
+import { OwnNetwork } from "../../../src/lib/own-network.ts";
 
 const REFUSED = {
   "private 10/8": ["10.0.0.0", "10.255.255.255"],
@@ -24,6 +26,7 @@ const REFUSED = {
   "IPv4-translated": ["::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"],
   "NAT64 to private": ["64:ff9b::127.0.0.1", "64:ff9b::a00:1", "64:ff9b::169.254.169.254", "64:ff9b:1::8.8.8.8"],
   "6to4 of private": ["2002:7f00:1::", "2002:a00:1::1", "2002:c0a8:101::1"],
+  "ISATAP of private": ["2606:4700::5efe:10.0.0.1", "2a00:1450:1:2:200:5efe:7f00:1"],
   Teredo: ["2001:0:7f00:1::1", "2001::1"],
   "Azure wire server": ["168.63.129.16", "::ffff:168.63.129.16"],
   "no address at all": ["", "example.com", "127.0.0.1:80", "1.2.3.4.5", "[::1]"],
@@ -33,6 +36,7 @@ const PASSED = [
   ...["1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255"],
   ...["128.0.0.0", "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0"],
   ...["223.255.255.255", "2606:4700::1111", "2a00:1450::1", "64:ff9b::8.8.8.8", "2002:808:808::1", "::ffff:8.8.8.8"],
+  "2606:4700::5efe:8.8.8.8",
 ];
 
 /** Hosts as they stand in a URL, before the URL parser has tidied them up. */
@@ -46,6 +50,11 @@ const HOSTILE_HOSTS = [
 function fixedAnswer(...addresses: string[]): ResolveHost {
   const answer = addresses.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }));
   return (_hostname, _options, callback) => callback(null, answer);
+}
+
+function interfaceWith(address: string, cidr: string): NetworkInterfaceInfo {
+  const rest = { address, cidr, netmask: "", mac: "", internal: false };
+  return address.includes(":") ? { ...rest, family: "IPv6", scopeid: 0 } : { ...rest, family: "IPv4" };
 }
 
 function codeOf(action: () => unknown): string {
@@ -70,9 +79,9 @@ describe("addresses", () => {
     expect(codeOf(() => guard.check(address))).toBe("passed");
   });
 
-  it("the message names host, address and the setting", () => {
+  it("the message names the host as the client did, and the setting", () => {
     expect(() => guard.check("10.0.0.1", "evil.example")).toThrow(
-      /evil\.example \(10\.0\.0\.1\).*tonearm\.network\.allow/,
+      /^connecting to evil\.example refused: not a public address; .*tonearm\.network\.allow$/,
     );
   });
 });
@@ -110,6 +119,69 @@ describe("the allow list", () => {
   });
 });
 
+describe("the machine's own public addresses", () => {
+  const ownNetwork = new OwnNetwork({
+    readInterfaces: () => ({
+      eth0: [interfaceWith("45.0.0.7", "45.0.0.7/20"), interfaceWith("2a00:1450:1:2::7", "2a00:1450:1:2::7/64")],
+      wide: [interfaceWith("2a00:1450:9::1", "2a00:1450:9::1/48")],
+    }),
+  });
+
+  it("are refused, and neighbours on an IPv6 link too, strangers are not", () => {
+    const guard = new OutboundGuard([], { ownNetwork });
+    for (const ip of [
+      "45.0.0.7",
+      "::ffff:45.0.0.7",
+      "2a00:1450:1:2::7",
+      "2a00:1450:1:2:ffff::1",
+      "2a00:1450:9::beef",
+    ]) {
+      expect(
+        codeOf(() => guard.check(ip)),
+        ip,
+      ).toBe("address-refused");
+    }
+    for (const ip of ["45.0.0.8", "45.0.1.1", "2a00:1450:1:3::7", "2a00:1450:9:1::1"]) {
+      expect(
+        codeOf(() => guard.check(ip)),
+        ip,
+      ).toBe("passed");
+    }
+    expect(() => guard.check("45.0.0.7")).toThrow(/this machine or its network; .*tonearm\.network\.allow$/);
+  });
+
+  it("are opened by the allow list", () => {
+    const guard = new OutboundGuard(["45.0.0.7"], { ownNetwork });
+    expect(codeOf(() => guard.check("45.0.0.7"))).toBe("passed");
+  });
+});
+
+describe("a host that a proxy will dial", () => {
+  const decide = (allow: string[], ...addresses: string[]) =>
+    new OutboundGuard(allow, { resolve: fixedAnswer(...addresses) }).checkEveryAddress("radio.example");
+
+  it("passes only when none of its addresses is private", async () => {
+    await expect(decide([], "1.1.1.1", "2606:4700::1")).resolves.toBeUndefined();
+    await expect(decide([], "1.1.1.1", "10.0.0.1")).rejects.toMatchObject({ code: "address-refused" });
+    await expect(decide(["10.0.0.0/8"], "1.1.1.1", "10.0.0.1")).resolves.toBeUndefined();
+    await expect(new OutboundGuard([]).checkEveryAddress("127.1")).rejects.toMatchObject({ code: "address-refused" });
+    await expect(new OutboundGuard([]).checkEveryAddress("[2606:4700::1]")).resolves.toBeUndefined();
+  });
+
+  it("fails when it does not resolve here, or to too much to look at", async () => {
+    await expect(decide([])).rejects.toMatchObject({ code: "ENOTFOUND" });
+    const many = Array.from({ length: 65 }, (_, index) => `1.1.1.${index}`);
+    await expect(decide([], ...many)).rejects.toThrow("more than 64 addresses");
+    await expect(decide([], ...many.slice(1))).resolves.toBeUndefined();
+  });
+
+  it("is not resolved where everything is allowed", async () => {
+    const resolve: ResolveHost = () => expect.unreachable();
+    const guard = new OutboundGuard(["0.0.0.0/0", "::/0"], { resolve });
+    await expect(guard.checkEveryAddress("radio.example")).resolves.toBeUndefined();
+  });
+});
+
 describe("lookup", () => {
   it("leaves out forbidden addresses in every calling form", () => {
     const { lookup } = new OutboundGuard([], { resolve: fixedAnswer("10.0.0.1", "1.1.1.1", "::1", "2606:4700::1") });
@@ -128,6 +200,24 @@ describe("lookup", () => {
       [null, "1.1.1.1", 4],
       [null, all],
     ]);
+  });
+
+  it("looks at 64 addresses of a name and no more", () => {
+    const privates = Array.from({ length: 64 }, (_, index) => `10.0.0.${index}`);
+    const pick = (...addresses: string[]): unknown => {
+      let answer: unknown;
+      const { lookup } = new OutboundGuard([], { resolve: fixedAnswer(...addresses) });
+      lookup("many.example", (error, address) => {
+        answer = error ?? address;
+      });
+      return answer;
+    };
+    expect(pick(...privates.slice(1), "1.1.1.1")).toBe("1.1.1.1");
+    expect(pick(...privates, "1.1.1.1")).toMatchObject({ code: "address-refused" });
+    const publics = Array.from({ length: 5_000 }, (_, index) => `1.1.${index >> 8}.${index & 255}`);
+    const { lookup } = new OutboundGuard([], { resolve: fixedAnswer(...publics) });
+    lookup("many.example", { all: true }, (_error, addresses) => expect(addresses).toHaveLength(64));
+    expect.assertions(3);
   });
 
   it("fails with the refusal when no address is left", () => {
