@@ -84,6 +84,11 @@ export class Pipeline {
     this.#supply = this.#createSupply();
   }
 
+  /** What is done to this track's sound. */
+  get chain(): SoundChain {
+    return this.#options.chain;
+  }
+
   /** Song time at the end of the frame produced last. */
   get positionMs(): number {
     return this.#positionMs;

@@ -25,6 +25,8 @@ const SILENCE_FRAMES = 5;
 /** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
 const CLEANUP_MS = 60_000;
 
+/** Leaves sound as it is. */
+const VOLUME_DEFAULT = 100;
 /** The main thread's reckoning of the position may be this far off before it is told anew. */
 const DRIFT_MS_MAX = 15;
 
@@ -82,7 +84,9 @@ export class AudioPlayer implements Tickable {
   /** Made when voice is asked for first: a player without voice loads nothing of it. */
   #whenVoice: Promise<Voice> | undefined;
   #voice: Voice | undefined;
-  readonly #chain = new SoundChain();
+  /** What each track's sound chain is made with. */
+  #volume = VOLUME_DEFAULT;
+  #filters: FilterSettings = {};
   #voiceId: VoiceId = 0;
   #track: PlayingTrack | undefined;
   /** The track that was replaced: it sounds on until the new one can. */
@@ -141,7 +145,7 @@ export class AudioPlayer implements Tickable {
         endMs: command.endMs,
         open,
         codecs,
-        chain: this.#chain,
+        chain: this.#createChain(),
         clock,
         onProgress: () => this.#onProgress(track),
         onFailure: (error) => this.#onFailure(track, error),
@@ -190,11 +194,15 @@ export class AudioPlayer implements Tickable {
   }
 
   setVolume(volume: number): void {
-    this.#chain.setVolume(volume);
+    this.#volume = volume;
+    this.#leaving?.chain.setVolume(volume);
+    this.#track?.pipeline.chain.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
-    this.#chain.setFilters(filters);
+    this.#filters = filters;
+    this.#leaving?.chain.setFilters(filters);
+    this.#track?.pipeline.chain.setFilters(filters);
   }
 
   /** Resolves when the gateway's WebSocket is open. */
@@ -326,7 +334,7 @@ export class AudioPlayer implements Tickable {
     this.#sentUntilMs = this.#slotEndMs;
     this.#sentAtMs = this.#lastFrameMs;
     track.sentRun = this.#slotRun;
-    this.#report(this.#chain.rate);
+    this.#report(pipeline.chain.rate);
     this.#correctDrift();
   }
 
@@ -424,6 +432,14 @@ export class AudioPlayer implements Tickable {
     this.counters.onStopped(this.#surroundings.clock.epochMs());
     this.#surroundings.send({ type: "trackEnded", playerId: this.playerId, trackId: track.trackId, reason });
     this.#goSilent();
+  }
+
+  /** Each track has its own: what the last one left in delay lines and phases is none of the next one's. */
+  #createChain(): SoundChain {
+    const chain = new SoundChain();
+    chain.setVolume(this.#volume);
+    chain.setFilters(this.#filters);
+    return chain;
   }
 
   #dropLeaving(): void {

@@ -1,6 +1,6 @@
-// What one player does to decoded sound before it is encoded: its filters and its volume, in the protocol's order
+// What one player does to a track's decoded sound before it is encoded: its filters and its volume, in the protocol's order
 // (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as many or, where timescale
-// is on, more or fewer. Belongs to the player and so lasts across its tracks. Audio thread.
+// is on, more or fewer. Made anew for each track. Audio thread.
 
 import type { FilterSettings } from "../bridge/commands.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "./filters/builtin.ts";
