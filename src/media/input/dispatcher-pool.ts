@@ -13,8 +13,6 @@ export class DispatcherPool {
   readonly #unbound: Dispatcher;
   /** By address; the one used last is the last. */
   readonly #bound = new Map<string, Dispatcher>();
-  /** No longer handed out, with requests still running. */
-  readonly #leaving = new Set<Dispatcher>();
 
   constructor(options: Omit<GuardedDispatcherOptions, "localAddress">) {
     this.#options = options;
@@ -30,25 +28,18 @@ export class DispatcherPool {
     for (const [address, oldest] of this.#bound) {
       if (this.#bound.size <= KEPT_MAX) break;
       this.#bound.delete(address);
-      this.#retire(oldest);
+      // Idle connections go now; what is still being received goes on, and is its reader's to cancel.
+      oldest.close().catch(() => undefined);
     }
     return dispatcher;
   }
 
-  /** Drops all connections. */
+  /** Drops all connections, but for bodies of addresses that are no longer kept. */
   close(): void {
-    for (const dispatcher of [this.#unbound, ...this.#bound.values(), ...this.#leaving]) {
+    for (const dispatcher of [this.#unbound, ...this.#bound.values()]) {
       // Rejects only when it was destroyed before, which is fine.
       dispatcher.destroy().catch(() => undefined);
     }
     this.#bound.clear();
-    this.#leaving.clear();
-  }
-
-  /** Closes it once what is being received over it has ended. */
-  #retire(dispatcher: Dispatcher): void {
-    this.#leaving.add(dispatcher);
-    const forget = (): void => void this.#leaving.delete(dispatcher);
-    dispatcher.close().then(forget, forget);
   }
 }

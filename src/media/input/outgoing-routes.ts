@@ -34,8 +34,13 @@ const RETRYING_MS_MAX = 60_000;
 /** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
 const RETRIES_AT_ONCE = 10;
 const LATER_RETRY_DELAY_MS = 500;
-/** Hosts remembered so that each is warned of once. */
-const WARNED_HOSTS_MAX = 256;
+/**
+ * A site that refused all addresses tried for a request is taken to refuse everyone for so long, and what it says of
+ * addresses is not believed: one rude site must not use up the blocks for all others.
+ */
+const REFUSING_EVERYONE_MS = 60_000;
+/** Hosts remembered for that, and for being warned of once. */
+const HOSTS_MAX = 256;
 
 /** Why an address failed, for the planner and for people. */
 interface Failure {
@@ -46,6 +51,7 @@ interface Failure {
 export class OutgoingRoutes {
   readonly #options: OutgoingRoutesOptions;
   readonly #warnedHosts = new Set<string>();
+  readonly #refusingSinceMs = new Map<string, number>();
 
   constructor(options: OutgoingRoutesOptions) {
     this.#options = options;
@@ -58,9 +64,9 @@ export class OutgoingRoutes {
    * "address-refused", "input-unreachable" and what `sendFrom` rejects with
    */
   async request(url: URL, sendFrom: SendFrom, signal: AbortSignal): Promise<HttpAnswer> {
-    const { clock, retriesMax = Number.POSITIVE_INFINITY } = this.#options;
+    const { clock } = this.#options;
     const families = await this.#familiesOf(url, signal);
-    const untilMs = clock.now() + RETRYING_MS_MAX;
+    const startedMs = clock.now();
     let failure: Failure | undefined;
     for (let retries = 0; ; retries++) {
       const address = await this.#wantRoute(url, { families, failure, signal });
@@ -69,20 +75,44 @@ export class OutgoingRoutes {
         return sendFrom(undefined);
       }
       const outcome = await sendFrom(address).then(failureOfAnswer, failureOfError);
-      if (outcome.answer !== undefined) return outcome.answer;
+      if (outcome.answer !== undefined) {
+        this.#refusingSinceMs.delete(url.host);
+        return outcome.answer;
+      }
       failure = outcome.failure;
-      // The http source knows no searches; a source that does will have to say so with its request.
-      this.#options.send({ type: "routeFailed", address, isSearch: false, reason: failure.reason });
-      this.#options.logger.info("an address fails, trying another", {
-        address,
-        url: describeUrl(url),
-        why: failure.text,
-      });
+      this.#report(url, address, failure);
       const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
-      if (retries >= retriesMax || clock.now() + delayMs > untilMs) throw exhaustedError(url, retries + 1, failure);
+      const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;
+      if (retries >= this.#retriesMax(url, failure) || isOverdue) throw this.#exhaustedError(url, retries + 1, failure);
       if (delayMs > 0) await pause(clock, delayMs, signal);
       signal.throwIfAborted();
     }
+  }
+
+  #retriesMax(url: URL, { reason }: Failure): number {
+    if (reason === "banned" && this.#refusesEveryone(url)) return 0;
+    return this.#options.retriesMax ?? Number.POSITIVE_INFINITY;
+  }
+
+  #report(url: URL, address: string, { reason, text }: Failure): void {
+    if (reason === "banned" && this.#refusesEveryone(url)) return;
+    // The http source knows no searches; a source that does will have to say so with its request.
+    this.#options.send({ type: "routeFailed", address, isSearch: false, reason });
+    this.#options.logger.info("an address to send from fails", { address, url: describeUrl(url), why: text });
+  }
+
+  #refusesEveryone({ host }: URL): boolean {
+    const sinceMs = this.#refusingSinceMs.get(host);
+    return sinceMs !== undefined && this.#options.clock.now() - sinceMs < REFUSING_EVERYONE_MS;
+  }
+
+  #exhaustedError(url: URL, triedCount: number, { reason, text }: Failure): NodeError {
+    if (reason === "banned" && !this.#refusesEveryone(url)) {
+      if (this.#refusingSinceMs.size >= HOSTS_MAX) this.#refusingSinceMs.clear();
+      this.#refusingSinceMs.set(url.host, this.#options.clock.now());
+    }
+    const message = `loading ${describeUrl(url)}: no luck from ${triedCount} of the addresses to send from; the last: ${text}`;
+    return new NodeError("routes-exhausted", message);
   }
 
   async #wantRoute(
@@ -126,7 +156,7 @@ export class OutgoingRoutes {
 
   #warnOfUnbound(url: URL, families: readonly AddressFamily[]): void {
     if (this.#warnedHosts.has(url.host)) return;
-    if (this.#warnedHosts.size >= WARNED_HOSTS_MAX) this.#warnedHosts.clear();
+    if (this.#warnedHosts.size >= HOSTS_MAX) this.#warnedHosts.clear();
     this.#warnedHosts.add(url.host);
     this.#options.logger.warn("no address block of the family of this host, sending from the machine's own address", {
       host: url.host,
@@ -157,11 +187,6 @@ function failureOfError(error: unknown): Outcome {
     root.syscall === "bind";
   if (!isUnbindable) throw error;
   return { failure: { reason: "unusable", text: "this machine cannot send from it (EADDRNOTAVAIL)" } };
-}
-
-function exhaustedError(url: URL, triedCount: number, { text }: Failure): NodeError {
-  const message = `loading ${describeUrl(url)}: ${triedCount} addresses were tried to send from; the last one: ${text}`;
-  return new NodeError("routes-exhausted", message);
 }
 
 function familyOf(address: string): AddressFamily {

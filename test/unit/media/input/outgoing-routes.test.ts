@@ -1,0 +1,339 @@
+// Real requests over loopback: Linux lets every address of 127.0.0.0/8 be sent from, so the site sees who asks.
+
+import type { LookupAddress } from "node:dns";
+import { afterEach, describe, expect, it } from "vitest";
+import { plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
+import { MediaServer, type MediaServerOptions } from "../../../../lab/media-server/media-server.ts";
+import { type Endpoint, EventChannel } from "../../../../src/bridge/channel.ts";
+import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { HttpClient } from "../../../../src/media/input/http-client.ts";
+import { type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
+import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/media/input/outgoing-routes.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
+import { hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
+
+const FILE = patternBytes(700_000);
+
+let cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+
+interface BenchOptions extends MediaServerOptions {
+  readonly planner?: FakeRoutePlanner;
+  readonly retriesMax?: number | undefined;
+  /** What names stand for. */
+  readonly names?: Readonly<Record<string, readonly string[]>>;
+  readonly wantRoute?: OutgoingRoutesOptions["wantRoute"];
+}
+
+interface Bench {
+  readonly site: MediaServer;
+  readonly clock: FakeClock;
+  readonly planner: FakeRoutePlanner;
+  readonly client: HttpClient;
+  /** Log lines as `level message`. */
+  readonly lines: string[];
+  open(path: string): Promise<OpenedInput>;
+  /** Status of a GET, its body thrown away. */
+  get(path: string, signal?: AbortSignal): Promise<number>;
+  /** Source addresses of the site's requests so far. */
+  senders(): string[];
+}
+
+async function start(options: BenchOptions = {}): Promise<Bench> {
+  const { planner = FakeRoutePlanner.loopback(5), names = {} } = options;
+  const site = await MediaServer.start({ files: { "song.mp3": FILE }, ...options });
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const logger = createLogger((level, message) => lines.push(`${level} ${message}`));
+  const guard = new OutboundGuard(["127.0.0.0/8", "::1"], {
+    resolve: (host, { family }, callback) => callback(null, lookupAddresses(names[host] ?? [], Number(family ?? 0))),
+  });
+  const routes = new OutgoingRoutes({
+    guard,
+    clock,
+    logger,
+    retriesMax: "retriesMax" in options ? options.retriesMax : 3,
+    lookupTimeoutMs: 5_000,
+    wantRoute: options.wantRoute ?? planner.wantRoute,
+    send: planner.send,
+  });
+  const client = new HttpClient({ guard, settings: inputSettings.http, clock, routes });
+  cleanups.push(
+    () => site.close(),
+    () => client.close(),
+  );
+  const urlOf = (path: string): string => (path.includes("://") ? path : `${site.url}${path}`);
+  const never = new AbortController().signal;
+  return {
+    site,
+    clock,
+    planner,
+    client,
+    lines,
+    senders: () => site.requests.map(({ from }) => from),
+    async open(path) {
+      const deps = { client, settings: inputSettings, clock, logger, signal: never };
+      const input = await openInput({ kind: "http", url: urlOf(path), container: undefined }, deps);
+      cleanups.push(() => input.source.close());
+      return input;
+    },
+    async get(path, signal = never) {
+      const answer = await client.get({ url: new URL(urlOf(path)), signal });
+      answer.body.cancel();
+      return answer.status;
+    },
+  };
+}
+
+function lookupAddresses(addresses: readonly string[], family: number): LookupAddress[] {
+  return addresses
+    .map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
+    .filter((found) => family === 0 || found.family === family);
+}
+
+describe("where requests leave from", () => {
+  it("each from the address named for it, also after a redirect and at a seek", async () => {
+    const { open, senders, planner } = await start();
+    const { source } = await open("/redirect/song.mp3");
+    expect(Buffer.compare(await source.read(600_000, 1_000), FILE.subarray(600_000, 601_000))).toBe(0);
+    expect(senders()).toEqual(["127.16.0.1", "127.16.0.2", "127.16.0.3"]);
+    expect(planner.reports).toEqual([]);
+  });
+
+  it("old Shoutcast servers are asked from it as well", async () => {
+    const { get, senders } = await start({ planner: FakeRoutePlanner.loopback(1) });
+    expect(await get("/shoutcast/song.mp3")).toBe(200);
+    expect(senders()).toEqual(["127.16.0.1", "127.16.0.1"]);
+  });
+
+  it("a name is dialled at an address of the family of the one sent from", async () => {
+    const names = { "dual.example": ["::1", "127.0.0.1"] };
+    const { get, site, senders, planner } = await start({ names });
+    expect(await get(site.url.replace("127.0.0.1", "dual.example"))).toBe(404);
+    expect(planner.asked).toEqual([[6, 4]]);
+    expect(senders()).toEqual(["127.16.0.1"]);
+  });
+
+  it("of a family without a block: unbound, with one warning for each host", async () => {
+    const names = { "old.example": ["127.0.0.1"] };
+    const { get, site, senders, planner, lines } = await start({
+      names,
+      planner: new FakeRoutePlanner(["2001:db8::1"]),
+    });
+    const url = site.url.replace("127.0.0.1", "old.example");
+    for (const each of [url, url, site.url]) expect(await get(each)).toBe(404);
+    expect(planner.asked).toEqual([[4], [4], [4]]);
+    expect(senders()).toEqual(["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
+    expect(lines.filter((line) => line.startsWith("warn no address block"))).toHaveLength(2);
+  });
+
+  it.each(["http://192.168.0.1/", "http://inside.example/"])(
+    "no address is asked for %s, which the guard refuses",
+    async (url) => {
+      const { get, planner } = await start({ names: { "inside.example": ["192.168.0.1"] } });
+      await expect(get(url)).rejects.toMatchObject({ code: "address-refused" });
+      expect(planner.asked).toEqual([]);
+    },
+  );
+
+  it("a name that does not resolve is said to be unreachable", async () => {
+    const { get } = await start();
+    await expect(get("http://nowhere.example/")).rejects.toMatchObject({ code: "input-unreachable" });
+  });
+
+  it("looking a name up is bounded, and can be given up", async () => {
+    const { client, clock } = await start();
+    const silent = new OutboundGuard([], { resolve: () => undefined });
+    const planner = FakeRoutePlanner.loopback(1);
+    const { wantRoute, send } = planner;
+    const logger = createLogger(() => undefined);
+    const routes = new OutgoingRoutes({
+      guard: silent,
+      clock,
+      logger,
+      retriesMax: 1,
+      lookupTimeoutMs: 5_000,
+      wantRoute,
+      send,
+    });
+    client.close();
+    const abort = new AbortController();
+    const ask = (signal: AbortSignal) =>
+      routes.request(new URL("http://slow.example/"), () => Promise.reject(new Error("never")), signal);
+    await expect(hurry(clock, ask(abort.signal))).rejects.toMatchObject({ code: "input-unreachable" });
+    const given = ask(abort.signal);
+    abort.abort(new Error("given up"));
+    await expect(given).rejects.toThrow("given up");
+    expect([planner.asked, clock.pendingCount]).toEqual([[], 0]);
+  });
+});
+
+describe("an address that fails", () => {
+  it("is reported when the site answers 429, and another one is used", async () => {
+    const { site, open, senders, planner } = await start({ planner: FakeRoutePlanner.loopback(5, "first") });
+    site.ban("127.16.0.1");
+    site.ban("127.16.0.2");
+    const { source } = await open("/song.mp3");
+    expect(Buffer.compare(await source.read(0, 1_000), FILE.subarray(0, 1_000))).toBe(0);
+    expect(planner.reports).toEqual([
+      { type: "routeFailed", address: "127.16.0.1", isSearch: false, reason: "banned" },
+      { type: "routeFailed", address: "127.16.0.2", isSearch: false, reason: "banned" },
+    ]);
+    expect(senders()).toEqual(["127.16.0.1", "127.16.0.2", "127.16.0.3"]);
+  });
+
+  it("is reported when this machine cannot send from it", async () => {
+    // TEST-NET-1 (RFC 5737): no machine has it, binding fails before anything is sent.
+    const planner = new FakeRoutePlanner(["192.0.2.1", "127.16.0.9"]);
+    const { get, senders } = await start({ planner });
+    expect(await get("/song.mp3")).toBe(200);
+    expect(planner.reports).toMatchObject([{ address: "192.0.2.1", reason: "unusable" }]);
+    expect(senders()).toEqual(["127.16.0.9"]);
+  });
+
+  it.each([401, 403, 404, 500, 503])("is not seen in HTTP %i", async (status) => {
+    const { get, planner, site } = await start();
+    expect(await get(`/${status}`)).toBe(status);
+    expect([planner.reports, site.requests.length]).toEqual([[], 1]);
+  });
+
+  it.each(["drop", "refused"])("is not seen in a connection that is %s", async (how) => {
+    const { get, planner, site } = await start({ script: () => "drop" });
+    const { url } = site;
+    if (how === "refused") await site.close();
+    await expect(get(`${url}/song.mp3`)).rejects.toMatchObject({ code: "input-unreachable" });
+    expect(planner.reports).toEqual([]);
+  });
+
+  it("is nothing a request from no address can show", async () => {
+    const { get, planner } = await start({ planner: new FakeRoutePlanner([]) });
+    expect(await get("/429")).toBe(429);
+    expect(planner.reports).toEqual([]);
+  });
+});
+
+describe("bounds", () => {
+  it("a request is repeated retriesMax times, then told with the last status", async () => {
+    const { get, planner, senders } = await start({ retriesMax: 2 });
+    await expect(get("/429")).rejects.toMatchObject({
+      code: "routes-exhausted",
+      message: expect.stringMatching(/3 of the addresses.*HTTP 429/),
+    });
+    expect(senders()).toEqual(["127.16.0.1", "127.16.0.3", "127.16.0.5"]);
+    expect(planner.failed).toEqual(senders());
+  });
+
+  it("without a number it is repeated for a minute: ten times at once, then twice a second", async () => {
+    const { get, clock, senders } = await start({ retriesMax: undefined, planner: FakeRoutePlanner.loopback(500) });
+    const pending = get("/429");
+    await expect(hurry(clock, pending)).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect(senders().length).toBeGreaterThan(20);
+    expect(senders().length).toBeLessThanOrEqual(11 + 120);
+    expect(clock.now()).toBeLessThan(70_000);
+  });
+
+  it("when the planner has none left, its error carries the last status", async () => {
+    const { get, senders } = await start({ planner: FakeRoutePlanner.loopback(2), retriesMax: 10 });
+    await expect(get("/429")).rejects.toMatchObject({
+      code: "routes-exhausted",
+      message: expect.stringMatching(/every address is failing.*HTTP 429/),
+    });
+    await expect(get("/song.mp3")).rejects.toMatchObject({
+      code: "routes-exhausted",
+      message: "every address is failing",
+    });
+    expect(senders()).toHaveLength(2);
+  });
+
+  it("a silent main thread fails the request, and nothing is sent", async () => {
+    const endpoint: Endpoint = { postMessage: () => undefined, on: () => undefined };
+    const channelClock = new FakeClock();
+    const channel = new EventChannel(endpoint, { clock: channelClock, onCommand: () => undefined });
+    const { get, site } = await start({ wantRoute: (families) => channel.wantRoute(families) });
+    const pending = get("/song.mp3");
+    await expect(hurry(channelClock, pending)).rejects.toMatchObject({ code: "worker-timeout" });
+    expect(site.requests).toEqual([]);
+  });
+
+  it("who gives up does not wait for the main thread or the next try", async () => {
+    const abort = new AbortController();
+    const { get } = await start({ wantRoute: () => new Promise(() => undefined) });
+    const pending = get("/song.mp3", abort.signal);
+    abort.abort(new Error("given up"));
+    await expect(pending).rejects.toThrow("given up");
+  });
+});
+
+describe("a site that refuses everyone", () => {
+  it("costs one request's tries a minute, not every address", async () => {
+    const { get, planner, clock, senders } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 3 });
+    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect(planner.reports).toHaveLength(4);
+    for (let load = 0; load < 5; load++) await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect([planner.reports.length, senders().length]).toEqual([4, 9]);
+    clock.advance(60_000);
+    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect(planner.reports).toHaveLength(8);
+  });
+
+  it("is believed again after any other answer", async () => {
+    const { get, planner } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 1 });
+    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect(await get("/song.mp3")).toBe(200);
+    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+    expect(planner.reports).toHaveLength(4);
+  });
+});
+
+describe("a song", () => {
+  it("is read whole while its addresses are banned one after the other", async () => {
+    const { site, open, clock, planner } = await start({
+      planner: FakeRoutePlanner.loopback(40, "first"),
+      script: ({ path, headers }) => {
+        const at = Number(/^bytes=(\d+)-/.exec(String(headers.range))?.[1] ?? 0);
+        // Every connection breaks after a while.
+        const plan = { ...plainPlan(FILE, "audio/mpeg"), fault: { kind: "cut", afterBytes: 60_000 } } as const;
+        return path === "/song" && at + 60_000 < FILE.length ? plan : undefined;
+      },
+      files: { song: FILE },
+    });
+    const input = await open("/song");
+    const pieces: Uint8Array[] = [];
+    for (let at = 0; at < FILE.length; at += 10_000) {
+      if (at % 50_000 === 0) site.ban(site.requests.at(-1)?.from ?? "");
+      pieces.push(await hurry(clock, input.source.read(at, 10_000)));
+    }
+    expect(Buffer.concat(pieces).equals(FILE)).toBe(true);
+    expect(planner.reports.length).toBeGreaterThan(5);
+    expect(planner.reports.every(({ reason }) => reason === "banned")).toBe(true);
+  });
+
+  it("outlives a moment without any free address", async () => {
+    const planner = FakeRoutePlanner.loopback(1);
+    const { site, open, clock } = await start({
+      planner,
+      script: ({ earlierRequests }) =>
+        earlierRequests === 0
+          ? { ...plainPlan(FILE, "audio/mpeg"), fault: { kind: "cut", afterBytes: 100_000 } }
+          : undefined,
+    });
+    const { source } = await open("/song.mp3");
+    site.ban("127.16.0.1");
+    const pending = source.read(300_000, 1_000);
+    await until(() => planner.reports.length > 0);
+    site.unban("127.16.0.1");
+    planner.reports.length = 0;
+    expect(Buffer.compare(await hurry(clock, pending), FILE.subarray(300_000, 301_000))).toBe(0);
+  });
+});
+
+it("a status that is no ban comes through as it would without rotation", async () => {
+  const { open } = await start({ script: () => statusPlan(503) });
+  await expect(open("/song.mp3")).rejects.toMatchObject({ code: "input-http-status" });
+});
