@@ -9,6 +9,7 @@ import { createInfo } from "./control/api/info-json.ts";
 import { NodeStats } from "./control/api/node-stats.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
+import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Sessions } from "./control/sessions/sessions.ts";
 import { createBuiltinSources } from "./control/sources/builtin.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
@@ -83,7 +84,11 @@ async function buildParts(
   const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
-  const workers = new WorkerPool({ entry: mediaEntry, count: config.workers.count, settings, clock, logger });
+  const routePlanner = buildRoutePlanner(config.routePlanner, logger);
+  const workers = new WorkerPool({
+    ...{ entry: mediaEntry, count: config.workers.count, settings, clock, logger },
+    routes: routePlanner,
+  });
   const tracks = buildTrackLoader(config, workers);
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
@@ -103,12 +108,17 @@ async function buildParts(
     : undefined;
   const { endpoint: path, isPasswordNeeded } = config.metrics;
   const api = new Api({
-    ...{ sessions, tracks, clock, logger, disabledFilters, password },
+    ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
     readInfo: () => info,
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
   return { sessions, api, updateTimer, workers, metrics };
+}
+
+function buildRoutePlanner(settings: NodeConfig["routePlanner"], logger: Logger): RoutePlanner | undefined {
+  if (settings.ipBlocks.length === 0) return undefined;
+  return new RoutePlanner({ settings, clock: systemClock, random: systemRandom, logger });
 }
 
 function buildTrackLoader(config: NodeConfig, workers: WorkerPool): TrackLoader {

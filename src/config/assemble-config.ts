@@ -23,6 +23,8 @@ export interface AssembleContext {
   /** The path without symbolic links, or undefined when there is nothing. */
   readonly realPath: (path: string) => string | undefined;
   warn(message: string): void;
+  /** A mistake that stops the start: `key` cannot be so, together with others. */
+  reject(key: string, message: string): void;
 }
 
 /** Reads a section's checked values. */
@@ -51,7 +53,7 @@ export function assembleNodeConfig(read: ReadSection, context: AssembleContext):
     network: { allow: tonearm["network.allow"] },
     local: { roots: rootsOf(tonearm["local.roots"], { isSourceOn: sources.local, context }) },
     http: httpOf(read(httpConfigSection), read(timeoutsSection)),
-    routePlanner: routePlannerOf(read(rateLimitSection)),
+    routePlanner: routePlannerOf(read(rateLimitSection), { sources: tonearm["routePlanner.sources"], report: context }),
     metrics: metricsOf(read(metricsSection)),
     logging: {
       level: logLevelOf(read(loggingSection)),

@@ -67,7 +67,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     random: options.random ?? systemRandom,
     coreCount: options.coreCount ?? availableParallelism(),
     warn: (message) => table.warnings.push(message),
+    reject: (key, message) => table.problems.push({ place: key, message }),
   });
+  if (table.problems.length > 0) throw invalid(table);
   return { config: deepFreeze(config), fileName: file?.name, warnings: table.warnings, notes: table.notes };
 }
 

@@ -59,15 +59,17 @@ export interface NodeConfig {
     /** Proxy of the http source as a URL with its user and password, or undefined. */
     readonly proxyUrl: Secret | undefined;
   };
-  /** Address rotation; nothing uses it yet. */
+  /** Address rotation. Blocks and strategy fit each other. */
   readonly routePlanner: {
-    /** CIDR blocks to rotate through; empty: no route planner. */
+    /** CIDR blocks to rotate through, all of one IP version, none within another; empty: no route planner. */
     readonly ipBlocks: readonly string[];
     readonly excludedIps: readonly string[];
     readonly strategy: RoutePlannerStrategy;
     readonly isTriggeredBySearch: boolean;
     /** Tries per request; undefined: without end. */
     readonly retriesMax: number | undefined;
+    /** The sources whose requests are sent from these addresses. */
+    readonly sources: readonly string[];
   };
   readonly metrics: {
     readonly isEnabled: boolean;

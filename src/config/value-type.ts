@@ -1,7 +1,7 @@
 // How one configured text becomes a value: number, flag, name from a list, address block. File, environment and command
 // line all go through these, so a value means the same wherever it is written. Main thread, at start.
 
-import { isIP } from "node:net";
+import { parseIpAddress, parseIpBlock } from "../lib/ip-block.ts";
 import { Secret } from "./secret.ts";
 
 /** A value that was understood; with `warning` when it had to be bent. */
@@ -90,7 +90,7 @@ export function choiceType<T extends string>(names: readonly T[]): ValueType<T> 
 
 export const addressType: ValueType<string> = {
   expected: "an IP address such as 192.0.2.7 or 2001:db8::7",
-  parse: (text) => (isIP(text.trim()) === 0 ? undefined : { value: text.trim() }),
+  parse: (text) => (parseIpAddress(text.trim()) === undefined ? undefined : { value: text.trim() }),
   format: (value) => value,
 };
 
@@ -111,12 +111,6 @@ export const freePathType: ValueType<string> = {
 
 export const addressBlockType: ValueType<string> = {
   expected: "an address block such as 10.0.0.0/8 or 2001:db8::/48, or a single IP address",
-  parse(text) {
-    const [address = "", prefix, ...rest] = text.trim().split("/");
-    const bits = isIP(address) === 4 ? 32 : 128;
-    if (isIP(address) === 0 || rest.length > 0) return undefined;
-    if (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)) return undefined;
-    return { value: text.trim() };
-  },
+  parse: (text) => (parseIpBlock(text.trim()) === undefined ? undefined : { value: text.trim() }),
   format: (value) => value,
 };

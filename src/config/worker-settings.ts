@@ -1,6 +1,6 @@
 // The part of the configuration that an audio worker is told when it starts. Main thread.
 
-import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import type { RoutingSettings, WorkerSettings } from "../bridge/worker-settings.ts";
 import { VERSION } from "../version.ts";
 import type { NodeConfig } from "./node-config.ts";
 
@@ -21,7 +21,11 @@ export function toWorkerSettings(config: NodeConfig): WorkerSettings {
       userAgent: `Tonearm/${VERSION}`,
       proxyUrl: config.http.proxyUrl?.reveal(),
     },
-    routing: undefined,
+    routing: routingOf(config.routePlanner),
     voice: config.voice,
   };
+}
+
+function routingOf({ ipBlocks, retriesMax, sources }: NodeConfig["routePlanner"]): RoutingSettings | undefined {
+  return ipBlocks.length === 0 ? undefined : { retriesMax, sources };
 }

@@ -5,6 +5,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
 import { Api } from "../../src/control/api/api.ts";
+import type { PlannerControl } from "../../src/control/api/api-context.ts";
 import { createInfo } from "../../src/control/api/info-json.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { Player } from "../../src/control/players/player.ts";
@@ -30,6 +31,7 @@ export interface ApiServerOptions {
   readonly requestLogging?: RequestLogging;
   readonly metrics?: Metrics;
   readonly disabledFilters?: readonly string[];
+  readonly routePlanner?: PlannerControl;
   readonly createPlayer?: CreatePlayer;
   readonly load?: (identifier: string) => Promise<LoadResult>;
 }
@@ -85,6 +87,7 @@ export class ApiServer {
       requestLogging: options.requestLogging,
       metrics: options.metrics,
       disabledFilters,
+      routePlanner: options.routePlanner,
       readInfo: () =>
         createInfo({
           version: "0.1.0",

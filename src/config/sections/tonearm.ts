@@ -3,7 +3,7 @@
 import { delimiter } from "node:path";
 import { choiceKey, flagKey, integerKey, listKey } from "../key.ts";
 import { defineSection } from "../section.ts";
-import { addressBlockType, textType } from "../value-type.ts";
+import { addressBlockType, choiceType, textType } from "../value-type.ts";
 
 export const tonearmSection = defineSection("tonearm", {
   "network.allow": listKey({
@@ -18,6 +18,11 @@ export const tonearmSection = defineSection("tonearm", {
     defaultValue: ["."],
     type: textType,
     separator: delimiter,
+  }),
+  "routePlanner.sources": listKey({
+    meaning: "Sources whose requests are sent from the addresses of lavalink.server.ratelimit.",
+    defaultValue: ["http"],
+    type: choiceType(["http"]),
   }),
   "workers.count": integerKey({
     meaning: "Audio threads. 0: one less than the processor has cores, at least one.",

@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import type { JsonInteger, JsonObject } from "../../lib/json.ts";
+import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
 import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../sources/load-result.ts";
 import type { TrackJson } from "../sources/track.ts";
 import type { TrackInfo } from "../sources/track-info.ts";
@@ -157,6 +158,37 @@ export const statsSchema: z.ZodType<StatsJson> = z
     cpu: z.strictObject({ cores: count, systemLoad: share, lavalinkLoad: share }),
   })
   .meta({ id: "Stats" });
+
+const numberText = z.string().regex(/^\d+$/);
+
+export const routePlannerSchema: z.ZodType<RoutePlannerJson> = z
+  .strictObject({
+    class: z.enum([
+      "RotatingIpRoutePlanner",
+      "NanoIpRoutePlanner",
+      "RotatingNanoIpRoutePlanner",
+      "BalancingIpRoutePlanner",
+    ]),
+    details: z.strictObject({
+      ipBlock: z.strictObject({
+        type: z.enum(["Inet4Address", "Inet6Address"]),
+        size: numberText.describe("Addresses of all blocks"),
+      }),
+      failingAddresses: z.array(
+        z.strictObject({
+          failingAddress: text.describe("With a slash in front"),
+          failingTimestamp: z.int().describe("Epoch milliseconds"),
+          failingTime: text.describe("The same as text, in UTC"),
+        }),
+      ),
+      rotateIndex: numberText.optional().describe("RotatingIpRoutePlanner: addresses that have failed so far"),
+      ipIndex: numberText.optional().describe("RotatingIpRoutePlanner: the current address, from 1; 0 for none yet"),
+      currentAddress: text.optional().describe("RotatingIpRoutePlanner: with a slash in front; empty for none yet"),
+      blockIndex: numberText.optional().describe("RotatingNanoIpRoutePlanner: the current /64, from 0"),
+      currentAddressIndex: numberText.optional().describe("Both with Nano in their names: nanoseconds so far"),
+    }),
+  })
+  .meta({ id: "RoutePlanner" });
 
 /** Members that may be left out of a request are all there in the answer. */
 function allMembersOf(filter: z.ZodOptional<z.ZodNullable<z.ZodObject>>) {

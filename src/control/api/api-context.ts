@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { InfoJson } from "./info-json.ts";
@@ -12,6 +13,16 @@ export interface TrackLookup {
   load(identifier: string): Promise<LoadResult>;
 }
 
+/** What clients see and free of the route planner; control/route-planner/route-planner.ts is the real one. */
+export interface PlannerControl {
+  /** The configured blocks. */
+  readonly blocks: readonly string[];
+  status(): RoutePlannerJson;
+  /** False when `address` is none, or in none of the blocks. */
+  free(address: string): boolean;
+  freeAll(): void;
+}
+
 export interface ApiContext {
   readonly sessions: Sessions;
   readonly tracks: TrackLookup;
@@ -19,5 +30,7 @@ export interface ApiContext {
   readonly logger: Logger;
   /** Names of filters that the configuration has switched off. */
   readonly disabledFilters: ReadonlySet<string>;
+  /** Undefined while no addresses to rotate through are configured. */
+  readonly routePlanner: PlannerControl | undefined;
   readInfo(): InfoJson;
 }

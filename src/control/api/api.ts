@@ -36,7 +36,7 @@ export class Api {
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
     const { requestLogging, logger } = options;
-    const v4Routes = [...generalRoutes(options), ...sessionRoutes(options), ...routePlannerRoutes()];
+    const v4Routes = [...generalRoutes(options), ...sessionRoutes(options), ...routePlannerRoutes(options)];
     this.#app = createRestServer({
       context: options,
       checkPassword,

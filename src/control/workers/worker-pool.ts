@@ -2,7 +2,7 @@
 // to another at once and create themselves again there. Main thread. No other file starts workers.
 
 import type { UnnumberedRequest, WorkerReplies } from "../../bridge/channel.ts";
-import type { PlayerId } from "../../bridge/commands.ts";
+import type { PlayerId, RouteCommand } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
@@ -28,11 +28,19 @@ const LOAD_STEP = 0.05;
 /** What a player is taken to cost until the worker's next counters, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
 
+/** Chooses the addresses that workers send requests from; control/route-planner/route-planner.ts is the real one. */
+export interface RouteSource {
+  answer(wanted: Extract<WorkerEvent, { readonly type: "routeWanted" }>): RouteCommand;
+  onFailure(failed: Extract<WorkerEvent, { readonly type: "routeFailed" }>): void;
+}
+
 export interface WorkerPoolOptions {
   /** The module that runs in each worker. */
   readonly entry: URL;
   readonly count: number;
   readonly settings: WorkerSettings;
+  /** Undefined where the settings have no routing: workers ask for no address then. */
+  readonly routes?: RouteSource | undefined;
   /** JavaScript heap of each worker, default 512. */
   readonly heapMegabytesMax?: number;
   readonly clock: Clock;
@@ -159,6 +167,11 @@ export class WorkerPool {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
       this.#toTenant(slot, event.report.playerId, event);
+    } else if (event.type === "routeWanted") {
+      const answer = this.#options.routes?.answer(event);
+      if (answer !== undefined) slot.thread?.channel.send(answer);
+    } else if (event.type === "routeFailed") {
+      this.#options.routes?.onFailure(event);
     } else if ("playerId" in event) {
       this.#toTenant(slot, event.playerId, event);
     }

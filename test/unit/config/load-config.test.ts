@@ -113,11 +113,11 @@ describe("relaxed names", () => {
   );
 
   test.each([
-    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "10.0.0.0/8, 10.1.0.0/16" }],
-    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS_0: "10.0.0.0/8", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "10.1.0.0/16" }],
-    [{ LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "10.1.0.0/16", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_0: "10.0.0.0/8" }],
+    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "10.0.0.0/8, 172.16.0.0/16" }],
+    [{ LAVALINK_SERVER_RATELIMIT_IP_BLOCKS_0: "10.0.0.0/8", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "172.16.0.0/16" }],
+    [{ LAVALINK_SERVER_RATELIMIT_IPBLOCKS_1: "172.16.0.0/16", LAVALINK_SERVER_RATELIMIT_IPBLOCKS_0: "10.0.0.0/8" }],
   ])("a list by commas or by index: %j", (env) => {
-    expect(load({ env }).config.routePlanner.ipBlocks).toEqual(["10.0.0.0/8", "10.1.0.0/16"]);
+    expect(load({ env }).config.routePlanner.ipBlocks).toEqual(["10.0.0.0/8", "172.16.0.0/16"]);
   });
 
   test.each(["LAVALINK_SERVER_FILTERS_CHANNEL_MIX", "LAVALINK_SERVER_FILTERS_CHANNELMIX"])(

@@ -16,7 +16,7 @@ const PLAYERS_PATH = `${SESSION_PATH}/players`;
 const PLAYER_PATH = `${PLAYERS_PATH}/:guildId`;
 
 export function v3Routes(context: ApiContext): readonly RestRoute[] {
-  const twins = [...trackRoutes(context), ...plannerRoutes()];
+  const twins = [...trackRoutes(context), ...plannerRoutes(context)];
   return [
     ...[...aboutNode(context), ...sessionRoutes(context), ...twins].map((route) => under("/v3", route)),
     ...[...twins, pluginsRoute(context)].map((route) => under("", route)),
@@ -74,8 +74,8 @@ async function patchPlayer(context: ApiContext, request: RestRequest): Promise<R
 }
 
 /** Those of v4, but that the status is an object of nulls where there is no planner. */
-function plannerRoutes(): RestRoute[] {
-  return routePlannerRoutes().map((route) => ({
+function plannerRoutes(context: ApiContext): RestRoute[] {
+  return routePlannerRoutes(context).map((route) => ({
     ...route,
     path: route.path.replace("/v4", ""),
     handle: async (request) => {

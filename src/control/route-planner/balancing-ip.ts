@@ -1,0 +1,25 @@
+// BalancingIpRoutePlanner (`LoadBalance`): any free address for each request, each as likely as the others. Main thread.
+
+import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
+import type { AddressPool } from "./address-pool.ts";
+
+export class BalancingIp implements AddressChooser {
+  readonly className = "BalancingIpRoutePlanner";
+  readonly #pool: AddressPool;
+
+  constructor({ pool }: ChooserOptions) {
+    this.#pool = pool;
+  }
+
+  choose(): bigint | undefined {
+    return this.#pool.pick();
+  }
+
+  onFailure(): void {
+    // The pool no longer offers it; there is nothing else to move.
+  }
+
+  details(): Readonly<Record<string, string>> {
+    return {};
+  }
+}

@@ -1,0 +1,91 @@
+// Which numbers below a size are free, where the size may be 2^128: taking, giving back and picking one at random all cost
+// the same however many there are or are taken. Main thread.
+//
+// The numbers stand in an imagined row, the free ones in front. Only those that are not at their own place are remembered:
+// free ones whose place is among the taken, and taken ones. So there are at most two for each taken one.
+
+import type { Random } from "../../lib/random.ts";
+
+const BITS_OF_BYTE = 8;
+
+export class FreeIndexes {
+  readonly size: bigint;
+  #freeCount: bigint;
+  readonly #indexAt = new Map<bigint, bigint>();
+  readonly #placeOf = new Map<bigint, bigint>();
+
+  constructor(size: bigint) {
+    this.size = size;
+    this.#freeCount = size;
+  }
+
+  get freeCount(): bigint {
+    return this.#freeCount;
+  }
+
+  isFree(index: bigint): boolean {
+    return this.#place(index) < this.#freeCount;
+  }
+
+  /** Without effect when it is taken. */
+  take(index: bigint): void {
+    if (!this.isFree(index)) return;
+    this.#freeCount--;
+    this.#swap(index, this.#freeCount);
+  }
+
+  /** Without effect when it is free. */
+  giveBack(index: bigint): void {
+    if (this.isFree(index)) return;
+    const joined = this.#freeCount++;
+    this.#swap(index, joined);
+    // Home with what may now be at its own place, so that nothing is remembered of what was taken once.
+    if (index < joined) this.#swap(index, index);
+    if (this.isFree(joined)) this.#swap(joined, joined);
+  }
+
+  /** How many numbers are remembered: for a test of what this costs. */
+  get displacedCount(): number {
+    return this.#indexAt.size;
+  }
+
+  /** Any free one, each as likely as the others; undefined when there is none. */
+  pick(random: Random): bigint | undefined {
+    if (this.#freeCount === 0n) return undefined;
+    const place = randomBelow(this.#freeCount, random);
+    return this.#indexAt.get(place) ?? place;
+  }
+
+  /** Puts `index` at `place`, and what stood there where `index` was. */
+  #swap(index: bigint, place: bigint): void {
+    const other = this.#indexAt.get(place) ?? place;
+    const oldPlace = this.#place(index);
+    this.#put(other, oldPlace);
+    this.#put(index, place);
+  }
+
+  #put(index: bigint, place: bigint): void {
+    if (index === place) {
+      this.#indexAt.delete(place);
+      this.#placeOf.delete(index);
+    } else {
+      this.#indexAt.set(place, index);
+      this.#placeOf.set(index, place);
+    }
+  }
+
+  #place(index: bigint): bigint {
+    return this.#placeOf.get(index) ?? index;
+  }
+}
+
+/** A whole number from 0 to `limit` - 1, each as likely: numbers beyond are drawn again, less than once on average. */
+function randomBelow(limit: bigint, random: Random): bigint {
+  const bits = (limit - 1n).toString(2).length;
+  const mask = (1n << BigInt(bits)) - 1n;
+  const bytes = Math.ceil(bits / BITS_OF_BYTE);
+  for (;;) {
+    const drawn = BigInt(`0x${Buffer.from(random.bytes(bytes)).toString("hex")}`) & mask;
+    if (drawn < limit) return drawn;
+  }
+}

@@ -1,0 +1,44 @@
+// The route planner's status as the protocol writes it: all numbers but timestamps are texts (protocol-v4.md section 3.8).
+// Main thread.
+
+export type PlannerClassName =
+  | "RotatingIpRoutePlanner"
+  | "NanoIpRoutePlanner"
+  | "RotatingNanoIpRoutePlanner"
+  | "BalancingIpRoutePlanner";
+
+export interface RoutePlannerJson {
+  readonly class: PlannerClassName;
+  readonly details: RoutePlannerDetailsJson;
+}
+
+export interface RoutePlannerDetailsJson {
+  readonly ipBlock: { readonly type: "Inet4Address" | "Inet6Address"; readonly size: string };
+  readonly failingAddresses: readonly FailingAddressJson[];
+  /** RotatingIpRoutePlanner. */
+  readonly rotateIndex?: string | undefined;
+  readonly ipIndex?: string | undefined;
+  readonly currentAddress?: string | undefined;
+  /** RotatingNanoIpRoutePlanner. */
+  readonly blockIndex?: string | undefined;
+  /** NanoIpRoutePlanner and RotatingNanoIpRoutePlanner. */
+  readonly currentAddressIndex?: string | undefined;
+}
+
+export interface FailingAddressJson {
+  /** With a slash in front. */
+  readonly failingAddress: string;
+  /** Unix epoch milliseconds. */
+  readonly failingTimestamp: number;
+  readonly failingTime: string;
+}
+
+export function failingAddressJson(address: string, epochMs: number): FailingAddressJson {
+  return { failingAddress: `/${address}`, failingTimestamp: epochMs, failingTime: timeText(epochMs) };
+}
+
+/** `Mon Nov 11 20:05:07 UTC 2019`. */
+function timeText(epochMs: number): string {
+  const [weekday = "", day, month, year, time] = new Date(epochMs).toUTCString().split(" ");
+  return `${weekday.replace(",", "")} ${month} ${day} ${time} UTC ${year}`;
+}

@@ -1,0 +1,136 @@
+// Decides for each request of a worker which address it is sent from, and remembers the addresses that sites refuse. One
+// per node, and none where no blocks are configured. Main thread; docs/reference/route-planner.md.
+
+import type { RouteCommand } from "../../bridge/commands.ts";
+import type { WorkerEvent } from "../../bridge/events.ts";
+import { toWireError } from "../../bridge/wire-error.ts";
+import type { NodeConfig, RoutePlannerStrategy } from "../../config/node-config.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { type IpBlock, parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../log.ts";
+import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
+import { AddressPool } from "./address-pool.ts";
+import { AddressSpace } from "./address-space.ts";
+import { BalancingIp } from "./balancing-ip.ts";
+import { NanoIp } from "./nano-ip.ts";
+import { OccasionalLog } from "./occasional-log.ts";
+import { failingAddressJson, type RoutePlannerJson } from "./planner-status.ts";
+import { RotatingIp } from "./rotating-ip.ts";
+import { RotatingNanoIp } from "./rotating-nano-ip.ts";
+
+const CHOOSERS: Readonly<Record<RoutePlannerStrategy, new (options: ChooserOptions) => AddressChooser>> = {
+  RotateOnBan: RotatingIp,
+  NanoSwitch: NanoIp,
+  RotatingNanoSwitch: RotatingNanoIp,
+  LoadBalance: BalancingIp,
+};
+
+export interface RoutePlannerOptions {
+  /** Checked, with at least one block. */
+  readonly settings: NodeConfig["routePlanner"];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+type RouteWanted = Extract<WorkerEvent, { readonly type: "routeWanted" }>;
+type RouteFailed = Extract<WorkerEvent, { readonly type: "routeFailed" }>;
+
+export class RoutePlanner {
+  readonly #settings: NodeConfig["routePlanner"];
+  readonly #space: AddressSpace;
+  readonly #pool: AddressPool;
+  readonly #chooser: AddressChooser;
+  readonly #logger: Logger;
+  readonly #unboundLog: OccasionalLog;
+  readonly #failureLog: OccasionalLog;
+
+  constructor({ settings, clock, random, logger }: RoutePlannerOptions) {
+    this.#settings = settings;
+    const space = new AddressSpace(settings.ipBlocks.map(toBlock));
+    this.#space = space;
+    this.#logger = logger;
+    const excluded = settings.excludedIps.flatMap((text) => this.#indexOf(text) ?? []);
+    this.#pool = new AddressPool({ size: space.size, excluded, clock, random });
+    const addressAt = (index: bigint) => space.addressAt(index);
+    this.#chooser = new CHOOSERS[settings.strategy]({ pool: this.#pool, clock, random, addressAt });
+    this.#unboundLog = new OccasionalLog(clock, (requests) => {
+      const family = `IPv${space.family}`;
+      logger.warn(`a host has no ${family} address, so it is not asked from the ${family} blocks`, { requests });
+    });
+    this.#failureLog = new OccasionalLog(clock, (failures) => {
+      logger.warn("an address to send from was refused and is not used for seven days", { failures });
+    });
+  }
+
+  /** Answers a worker's wish for an address; with an error when all are barred. */
+  answer({ routeId, families }: RouteWanted): RouteCommand {
+    if (!families.includes(this.#space.family)) {
+      this.#unboundLog.note();
+      return { type: "route", routeId, address: undefined };
+    }
+    const index = this.#chooser.choose();
+    if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted()) };
+    return { type: "route", routeId, address: this.#space.addressAt(index) };
+  }
+
+  /** Bars the address for seven days. What a site refuses to a search counts only where the operator says so. */
+  onFailure({ address, isSearch, reason }: RouteFailed): void {
+    if (isSearch && reason === "banned" && !this.#settings.isTriggeredBySearch) return;
+    const index = this.#indexOf(address);
+    if (index === undefined) return;
+    this.#pool.markFailing(index);
+    this.#chooser.onFailure(index);
+    this.#logger.debug("an address to send from failed", { address, reason });
+    this.#failureLog.note();
+  }
+
+  /** Never fails, also before the first request. */
+  status(): RoutePlannerJson {
+    const { family, size } = this.#space;
+    const failingAddresses = this.#pool
+      .failing()
+      .map(({ index, epochMs }) => failingAddressJson(this.#space.addressAt(index), epochMs));
+    const ipBlock = { type: family === 4 ? "Inet4Address" : "Inet6Address", size: String(size) } as const;
+    return { class: this.#chooser.className, details: { ipBlock, failingAddresses, ...this.#chooser.details() } };
+  }
+
+  /** Takes the address out of those that fail. False when it is none, or not one of the blocks. */
+  free(address: string): boolean {
+    const index = this.#indexOf(address);
+    if (index === undefined) return false;
+    this.#pool.free(index);
+    return true;
+  }
+
+  freeAll(): void {
+    this.#pool.freeAll();
+  }
+
+  /** The blocks, as they were configured. */
+  get blocks(): readonly string[] {
+    return this.#settings.ipBlocks;
+  }
+
+  #indexOf(text: string): bigint | undefined {
+    const address = parseIpAddress(text);
+    return address && this.#space.indexOf(address);
+  }
+
+  #exhausted(): NodeError {
+    const failing = this.#pool.failingCount;
+    return new NodeError(
+      "routes-exhausted",
+      `finding an address to send a request from: none of ${this.#space.size} is free, ${failing} are failing; free ` +
+        "them by POST /v4/routeplanner/free/all, or configure more (lavalink.server.ratelimit.ipBlocks)",
+    );
+  }
+}
+
+function toBlock(text: string): IpBlock {
+  const block = parseIpBlock(text);
+  if (block === undefined) throw new NodeError("internal", `${text} is no address block`);
+  return block;
+}
