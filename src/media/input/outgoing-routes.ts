@@ -13,6 +13,7 @@ import type { Logger } from "../../log.ts";
 import type { HttpAnswer } from "./http-client.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
 import { pause } from "./retry-budget.ts";
+import { SiteRefusals } from "./site-refusals.ts";
 
 export interface OutgoingRoutesOptions {
   readonly guard: OutboundGuard;
@@ -34,13 +35,8 @@ const RETRYING_MS_MAX = 60_000;
 /** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
 const RETRIES_AT_ONCE = 10;
 const LATER_RETRY_DELAY_MS = 500;
-/**
- * A site that refused all addresses tried for a request is taken to refuse everyone for so long, and what it says of
- * addresses is not believed: one rude site must not use up the blocks for all others.
- */
-const REFUSING_EVERYONE_MS = 60_000;
-/** Hosts remembered for that, and for being warned of once. */
-const HOSTS_MAX = 256;
+/** Hosts remembered so that each is warned of once. */
+const WARNED_HOSTS_MAX = 256;
 
 /** Why an address failed, for the planner and for people. */
 interface Failure {
@@ -51,10 +47,11 @@ interface Failure {
 export class OutgoingRoutes {
   readonly #options: OutgoingRoutesOptions;
   readonly #warnedHosts = new Set<string>();
-  readonly #refusingSinceMs = new Map<string, number>();
+  readonly #refusals: SiteRefusals;
 
   constructor(options: OutgoingRoutesOptions) {
     this.#options = options;
+    this.#refusals = new SiteRefusals(options);
   }
 
   /**
@@ -64,7 +61,7 @@ export class OutgoingRoutes {
    * "address-refused", "input-unreachable" and what `sendFrom` rejects with
    */
   async request(url: URL, sendFrom: SendFrom, signal: AbortSignal): Promise<HttpAnswer> {
-    const { clock } = this.#options;
+    const { clock, retriesMax = Number.POSITIVE_INFINITY } = this.#options;
     const families = await this.#familiesOf(url, signal);
     const startedMs = clock.now();
     let failure: Failure | undefined;
@@ -76,43 +73,25 @@ export class OutgoingRoutes {
       }
       const outcome = await sendFrom(address).then(failureOfAnswer, failureOfError);
       if (outcome.answer !== undefined) {
-        this.#refusingSinceMs.delete(url.host);
+        this.#refusals.forget(url.host);
         return outcome.answer;
       }
       failure = outcome.failure;
+      const isAddressToBlame = failure.reason === "unusable" || this.#refusals.note(url.host, address);
+      if (!isAddressToBlame) throw exhaustedError(url, retries + 1, failure);
       this.#report(url, address, failure);
       const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
       const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;
-      if (retries >= this.#retriesMax(url, failure) || isOverdue) throw this.#exhaustedError(url, retries + 1, failure);
+      if (retries >= retriesMax || isOverdue) throw exhaustedError(url, retries + 1, failure);
       if (delayMs > 0) await pause(clock, delayMs, signal);
       signal.throwIfAborted();
     }
   }
 
-  #retriesMax(url: URL, { reason }: Failure): number {
-    if (reason === "banned" && this.#refusesEveryone(url)) return 0;
-    return this.#options.retriesMax ?? Number.POSITIVE_INFINITY;
-  }
-
   #report(url: URL, address: string, { reason, text }: Failure): void {
-    if (reason === "banned" && this.#refusesEveryone(url)) return;
     // The http source knows no searches; a source that does will have to say so with its request.
     this.#options.send({ type: "routeFailed", address, isSearch: false, reason });
-    this.#options.logger.info("an address to send from fails", { address, url: describeUrl(url), why: text });
-  }
-
-  #refusesEveryone({ host }: URL): boolean {
-    const sinceMs = this.#refusingSinceMs.get(host);
-    return sinceMs !== undefined && this.#options.clock.now() - sinceMs < REFUSING_EVERYONE_MS;
-  }
-
-  #exhaustedError(url: URL, triedCount: number, { reason, text }: Failure): NodeError {
-    if (reason === "banned" && !this.#refusesEveryone(url)) {
-      if (this.#refusingSinceMs.size >= HOSTS_MAX) this.#refusingSinceMs.clear();
-      this.#refusingSinceMs.set(url.host, this.#options.clock.now());
-    }
-    const message = `loading ${describeUrl(url)}: no luck from ${triedCount} of the addresses to send from; the last: ${text}`;
-    return new NodeError("routes-exhausted", message);
+    this.#options.logger.debug("an address to send from fails", { address, url: describeUrl(url), why: text });
   }
 
   async #wantRoute(
@@ -128,7 +107,7 @@ export class OutgoingRoutes {
     } catch (error) {
       const { failure } = context;
       if (failure === undefined || !(error instanceof NodeError) || error.code !== "routes-exhausted") throw error;
-      const message = `loading ${describeUrl(url)}: ${error.message}; the last one tried: ${failure.text}`;
+      const message = `${error.message}; the last one tried for ${describeUrl(url)}: ${failure.text}`;
       throw new NodeError("routes-exhausted", message, { cause: error });
     }
   }
@@ -156,7 +135,7 @@ export class OutgoingRoutes {
 
   #warnOfUnbound(url: URL, families: readonly AddressFamily[]): void {
     if (this.#warnedHosts.has(url.host)) return;
-    if (this.#warnedHosts.size >= HOSTS_MAX) this.#warnedHosts.clear();
+    if (this.#warnedHosts.size >= WARNED_HOSTS_MAX) this.#warnedHosts.clear();
     this.#warnedHosts.add(url.host);
     this.#options.logger.warn("no address block of the family of this host, sending from the machine's own address", {
       host: url.host,
@@ -187,6 +166,14 @@ function failureOfError(error: unknown): Outcome {
     root.syscall === "bind";
   if (!isUnbindable) throw error;
   return { failure: { reason: "unusable", text: "this machine cannot send from it (EADDRNOTAVAIL)" } };
+}
+
+function exhaustedError(url: URL, triedCount: number, { text }: Failure): NodeError {
+  const tried = triedCount === 1 ? "an address" : `${triedCount} addresses`;
+  return new NodeError(
+    "routes-exhausted",
+    `loading ${describeUrl(url)}: tried from ${tried}; the last answer: ${text}`,
+  );
 }
 
 function familyOf(address: string): AddressFamily {

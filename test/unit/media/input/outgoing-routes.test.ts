@@ -69,7 +69,6 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     () => client.close(),
   );
   const urlOf = (path: string): string => (path.includes("://") ? path : `${site.url}${path}`);
-  const never = new AbortController().signal;
   return {
     site,
     clock,
@@ -78,12 +77,12 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     lines,
     senders: () => site.requests.map(({ from }) => from),
     async open(path) {
-      const deps = { client, settings: inputSettings, clock, logger, signal: never };
+      const deps = { client, settings: inputSettings, clock, logger, signal: new AbortController().signal };
       const input = await openInput({ kind: "http", url: urlOf(path), container: undefined }, deps);
       cleanups.push(() => input.source.close());
       return input;
     },
-    async get(path, signal = never) {
+    async get(path, signal = new AbortController().signal) {
       const answer = await client.get({ url: new URL(urlOf(path)), signal });
       answer.body.cancel();
       return answer.status;
@@ -223,7 +222,7 @@ describe("bounds", () => {
     const { get, planner, senders } = await start({ retriesMax: 2 });
     await expect(get("/429")).rejects.toMatchObject({
       code: "routes-exhausted",
-      message: expect.stringMatching(/3 of the addresses.*HTTP 429/),
+      message: expect.stringMatching(/tried from 3 addresses.*HTTP 429/),
     });
     expect(senders()).toEqual(["127.16.0.1", "127.16.0.3", "127.16.0.5"]);
     expect(planner.failed).toEqual(senders());
@@ -271,23 +270,54 @@ describe("bounds", () => {
 });
 
 describe("a site that refuses everyone", () => {
-  it("costs one request's tries a minute, not every address", async () => {
+  const exhausted = { code: "routes-exhausted" };
+
+  it("costs eleven addresses a minute, not all of them", async () => {
     const { get, planner, clock, senders } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 3 });
-    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
-    expect(planner.reports).toHaveLength(4);
-    for (let load = 0; load < 5; load++) await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
-    expect([planner.reports.length, senders().length]).toEqual([4, 9]);
+    for (let load = 0; load < 2; load++) await expect(get("/429")).rejects.toMatchObject(exhausted);
+    expect([planner.reports.length, senders().length]).toEqual([8, 8]);
+    await expect(get("/429")).rejects.toMatchObject(exhausted);
+    // The twelfth is not believed any more, and from then on each request is sent once.
+    expect([planner.reports.length, senders().length]).toEqual([11, 12]);
+    for (let load = 0; load < 5; load++) await expect(get("/429")).rejects.toMatchObject(exhausted);
+    expect([planner.reports.length, senders().length]).toEqual([11, 17]);
     clock.advance(60_000);
-    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
-    expect(planner.reports).toHaveLength(8);
+    await expect(get("/429")).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(15);
   });
 
-  it("is believed again after any other answer", async () => {
-    const { get, planner } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 1 });
-    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
+  it("is believed again after any other answer, and does not speak for other sites", async () => {
+    const { get, planner, site } = await start({
+      planner: FakeRoutePlanner.loopback(50),
+      retriesMax: 10,
+      names: { "other.example": ["127.0.0.1"] },
+    });
+    await expect(get("/429")).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(11);
+    const other = `${site.url.replace("127.0.0.1", "other.example")}/429`;
+    await expect(get(other)).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(22);
     expect(await get("/song.mp3")).toBe(200);
-    await expect(get("/429")).rejects.toMatchObject({ code: "routes-exhausted" });
-    expect(planner.reports).toHaveLength(4);
+    await expect(get("/429")).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(33);
+  });
+
+  it("is not one that refuses an address of which many requests make use", async () => {
+    const { get, planner, site, senders } = await start({
+      planner: FakeRoutePlanner.loopback(5, "first"),
+      retriesMax: 3,
+    });
+    site.ban("127.16.0.1");
+    const statuses = await Promise.all(Array.from({ length: 30 }, () => get("/song.mp3")));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(new Set(planner.failed)).toEqual(new Set(["127.16.0.1"]));
+    expect(senders().filter((from) => from === "127.16.0.2")).toHaveLength(30);
+  });
+
+  it("is believed as often as one request may be repeated", async () => {
+    const { get, planner, clock } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 20 });
+    await expect(hurry(clock, get("/429"))).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(21);
   });
 });
 

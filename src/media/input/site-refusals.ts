@@ -1,0 +1,54 @@
+// Tells a site that bans addresses from one that refuses everyone: a rude site must not use up the blocks for all others.
+// Audio thread.
+
+import type { Clock } from "../../lib/clock.ts";
+
+/** In this time … */
+const PERIOD_MS = 60_000;
+/** … so many addresses are believed to be refused by a site that answers none; more when more retries are wished. */
+const BELIEVED_MIN = 11;
+/** Sites remembered. */
+const HOSTS_MAX = 256;
+
+interface Refusals {
+  readonly sinceMs: number;
+  readonly addresses: Set<string>;
+}
+
+export class SiteRefusals {
+  readonly #clock: Clock;
+  readonly #believedMax: number;
+  readonly #byHost = new Map<string, Refusals>();
+
+  /** @param retriesMax of one request; undefined, endless: whatever a site says is believed */
+  constructor(options: { readonly clock: Clock; readonly retriesMax: number | undefined }) {
+    this.#clock = options.clock;
+    this.#believedMax = Math.max(BELIEVED_MIN, (options.retriesMax ?? Number.POSITIVE_INFINITY) + 1);
+  }
+
+  /** Notes that the site has refused this address; true when the address is likely to be what is wrong. */
+  note(host: string, address: string): boolean {
+    if (this.#believedMax === Number.POSITIVE_INFINITY) return true;
+    const { addresses } = this.#refusalsOf(host);
+    // Many inputs at once may be refused from one.
+    if (addresses.has(address)) return true;
+    if (addresses.size >= this.#believedMax) return false;
+    addresses.add(address);
+    return true;
+  }
+
+  /** The site has answered somebody. */
+  forget(host: string): void {
+    this.#byHost.delete(host);
+  }
+
+  #refusalsOf(host: string): Refusals {
+    const nowMs = this.#clock.now();
+    const known = this.#byHost.get(host);
+    if (known !== undefined && nowMs - known.sinceMs < PERIOD_MS) return known;
+    if (this.#byHost.size >= HOSTS_MAX) this.#byHost.clear();
+    const fresh: Refusals = { sinceMs: nowMs, addresses: new Set() };
+    this.#byHost.set(host, fresh);
+    return fresh;
+  }
+}
