@@ -58,18 +58,22 @@
       (local.set $count (i32.sub (local.get $count) (i32.const 1)))
       (br $next))))
 
-  ;; The same with fewer rows than phases (rowsPerPhase < 1): taps are interpolated between the two nearest rows.
+  ;; The same with fewer rows than phases (rowsPerPhase < 1): taps are interpolated between the two nearest rows. Row numbers
+  ;; are fixed-point with 32 bits behind the point: whole numbers and floats turned into each other cost more than the taps.
   (func (export "resampleInterpolated")
     (param $table i32) (param $rowBytes i32) (param $left i32) (param $right i32)
     (param $outLeft i32) (param $outRight i32) (param $count i32)
     (param $phase i32) (param $phaseCount i32) (param $stepBytes i32) (param $stepPhase i32) (param $rowsPerPhase f64)
     (local $tap i32) (local $end i32) (local $upper i32) (local $l i32) (local $r i32) (local $k v128)
-    (local $l0 v128) (local $r0 v128) (local $row f64) (local $mix v128)
+    (local $l0 v128) (local $r0 v128) (local $row i64) (local $rowStep i64) (local $mix v128)
+    (local.set $rowStep (i64.trunc_f64_u (f64.mul (local.get $rowsPerPhase) (f64.const 4294967296))))
     (block $done (loop $next
       (br_if $done (i32.eqz (local.get $count)))
-      (local.set $row (f64.mul (f64.convert_i32_u (local.get $phase)) (local.get $rowsPerPhase)))
-      (local.set $mix (f32x4.splat (f32.demote_f64 (f64.sub (local.get $row) (f64.floor (local.get $row))))))
-      (local.set $tap (i32.add (local.get $table) (i32.mul (i32.trunc_f64_u (local.get $row)) (local.get $rowBytes))))
+      (local.set $row (i64.mul (i64.extend_i32_u (local.get $phase)) (local.get $rowStep)))
+      (local.set $mix (f32x4.splat (f32.mul (f32.const 0x1p-24)
+        (f32.convert_i32_s (i32.and (i32.wrap_i64 (i64.shr_u (local.get $row) (i64.const 8))) (i32.const 0xffffff))))))
+      (local.set $tap (i32.add (local.get $table)
+        (i32.mul (i32.wrap_i64 (i64.shr_u (local.get $row) (i64.const 32))) (local.get $rowBytes))))
       (local.set $end (i32.add (local.get $tap) (local.get $rowBytes)))
       (local.set $upper (local.get $end))
       (local.set $l (local.get $left))

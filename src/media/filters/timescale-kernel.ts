@@ -24,6 +24,8 @@ const STEPS_PER_OCTAVE = 24;
 /** Largest factor, and so most taps. */
 export const FACTOR_MAX = 16;
 export const TAP_COUNT_MAX = tapCountFor(FACTOR_MAX);
+/** What a player keeps of its input: both halves of the longest filter, a block, and once the silence behind the end. */
+export const INPUT_SAMPLES = TAP_COUNT_MAX + SCRATCH_SAMPLES + TAP_COUNT_MAX / 2;
 /** Tables kept (60 kB for usual factors, up to 70 kB). */
 const CACHED_KERNELS_MAX = 8;
 
@@ -42,26 +44,28 @@ export class TimescaleKernel {
     const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
     this.#rowsPerPhase = rowCount / PHASE_COUNT;
     const tableSamples = (rowCount + 1) * this.tapCount;
-    const inputSamples = this.tapCount + SCRATCH_SAMPLES;
-    const sampleCount = tableSamples + 2 * inputSamples + 2 * SCRATCH_SAMPLES;
+    const sampleCount = tableSamples + 2 * INPUT_SAMPLES + 2 * SCRATCH_SAMPLES;
     this.#loop = createResampleLoop(sampleCount, { isInterpolated: true });
     const { floats } = this.#loop;
     fillTable(floats, rowCount, { tapCount: this.tapCount, cutoff: STOP / factor - TRANSITION / this.tapCount / 2 });
     const view = (start: number, length: number) => floats.subarray(start, start + length);
-    this.inputLeft = view(tableSamples, inputSamples);
-    this.inputRight = view(tableSamples + inputSamples, inputSamples);
-    this.outputLeft = view(tableSamples + 2 * inputSamples, SCRATCH_SAMPLES);
-    this.outputRight = view(tableSamples + 2 * inputSamples + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
+    this.inputLeft = view(tableSamples, INPUT_SAMPLES);
+    this.inputRight = view(tableSamples + INPUT_SAMPLES, INPUT_SAMPLES);
+    this.outputLeft = view(tableSamples + 2 * INPUT_SAMPLES, SCRATCH_SAMPLES);
+    this.outputRight = view(tableSamples + 2 * INPUT_SAMPLES + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
   }
 
-  /** Writes `count` samples to the outputs, the first at `phase`, each `step` (both of PHASE_COUNT) after the last. */
-  run(phase: number, step: number, count: number): void {
+  /**
+   * Writes `count` samples to the outputs, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both
+   * of PHASE_COUNT) after the last.
+   */
+  run(from: number, { phase, step, count }: { phase: number; step: number; count: number }): void {
     const stepSamples = Math.floor(step / PHASE_COUNT);
     this.#loop.run(
       0,
       this.tapCount * 4,
-      this.inputLeft.byteOffset,
-      this.inputRight.byteOffset,
+      this.inputLeft.byteOffset + from * 4,
+      this.inputRight.byteOffset + from * 4,
       this.outputLeft.byteOffset,
       this.outputRight.byteOffset,
       count,

@@ -3,6 +3,7 @@
 // filter.
 
 import {
+  INPUT_SAMPLES,
   PHASE_COUNT,
   SCRATCH_SAMPLES,
   TAP_COUNT_MAX,
@@ -12,8 +13,6 @@ import {
 
 /** What lies behind the sample that is played next, for the left half of the longest filter. */
 export const HISTORY_SAMPLES = TAP_COUNT_MAX / 2;
-/** History, the right half of the longest filter, a block, and once the silence behind the end. */
-const BUFFER_SAMPLES = HISTORY_SAMPLES + TAP_COUNT_MAX / 2 + SCRATCH_SAMPLES + TAP_COUNT_MAX / 2;
 /** A change of factor is made in so many steps of so many samples: 20 ms. */
 const GLIDE_STEPS = 20;
 const GLIDE_STEP_SAMPLES = 48;
@@ -30,7 +29,7 @@ interface SampleSink {
 
 export class TimescaleResampler {
   /** Input: what has been played of late, then what comes. Sample HISTORY_SAMPLES is played next, `#phase` behind it. */
-  readonly #input = { left: new Float32Array(BUFFER_SAMPLES), right: new Float32Array(BUFFER_SAMPLES) };
+  readonly #input = { left: new Float32Array(INPUT_SAMPLES), right: new Float32Array(INPUT_SAMPLES) };
   #inputLength = HISTORY_SAMPLES;
   #phase = 0;
   #step = PHASE_COUNT;
@@ -118,14 +117,10 @@ export class TimescaleResampler {
   }
 
   #run(kernel: TimescaleKernel, count: number): void {
-    const { left, right } = this.#input;
-    const from = HISTORY_SAMPLES - kernel.tapCount / 2 + 1;
-    const reach = Math.floor((this.#phase + (count - 1) * this.#step) / PHASE_COUNT);
-    for (let index = 0, end = reach + kernel.tapCount; index < end; index++) {
-      kernel.inputLeft[index] = left[from + index]!;
-      kernel.inputRight[index] = right[from + index]!;
-    }
-    kernel.run(this.#phase, this.#step, count);
+    // Whole arrays are copied fast and without a view being made.
+    kernel.inputLeft.set(this.#input.left);
+    kernel.inputRight.set(this.#input.right);
+    kernel.run(HISTORY_SAMPLES - kernel.tapCount / 2 + 1, { phase: this.#phase, step: this.#step, count });
   }
 
   #advance(count: number): void {

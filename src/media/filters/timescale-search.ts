@@ -1,21 +1,20 @@
 // Finds the place in a song that goes on most like another one does: where the time stretcher can jump to without it being
-// heard. Both channels count alike and are judged together, so stereo stays whole. Audio thread; no allocation.
+// heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
+// timescale-search-kernel.ts. Audio thread.
 
+import { type Stereo, sharedSearchKernel } from "./timescale-search-kernel.ts";
 import { COARSE_STEP, type TimescaleWindow } from "./timescale-window.ts";
 
 /** How much sound is compared: 16 ms, the period of a 62 Hz tone. */
 export const COMPARED_SAMPLES = 768;
 const COMPARED_STEPS = COMPARED_SAMPLES / COARSE_STEP;
-/** The searches look at every second and fourth sample only: a part of the work, and the same place. */
-const COARSE_STRIDE = 2;
-const FINE_STRIDE = 4;
 /** A jump as far from the wanted one as the search reaches must be this much better (likeness goes from -1 to 1). */
 const DISTANCE_COST = 0.02;
 /** Silence is like silence. */
 const ENERGY_MIN = 1e-6;
 
 export interface JumpRange {
-  /** Shortest and longest jump, song samples, forward positive. */
+  /** Shortest and longest jump, whole song samples, forward positive; at most 1200 apart. */
   low: number;
   high: number;
   /** The best one as far as time is concerned. */
@@ -30,73 +29,74 @@ export interface Jump {
 
 /** Writes into `best` the jump from `at` within the range (not empty) whose sound is most like what follows `at`. */
 export function findJump(window: TimescaleWindow, at: number, range: JumpRange, best: Jump): void {
-  const coarse = findCoarse(window, at, range);
-  best.samples = coarse;
+  const coarse = findCoarse(window, at, range, best);
+  search(
+    window,
+    {
+      here: at - window.start,
+      length: COMPARED_SAMPLES,
+      low: Math.max(range.low, coarse - COARSE_STEP),
+      high: Math.min(range.high, coarse + COARSE_STEP),
+      wanted: coarse,
+      costPerStep: 0,
+    },
+    best,
+  );
+}
+
+/** The best jump in steps of the coarse copy; uses `best`. */
+function findCoarse(window: TimescaleWindow, at: number, range: JumpRange, best: Jump): number {
+  best.samples = range.wanted / COARSE_STEP;
+  search(
+    { left: window.coarseLeft, right: window.coarseRight },
+    {
+      here: Math.floor((at - window.start) / COARSE_STEP),
+      length: COMPARED_STEPS,
+      low: Math.ceil(range.low / COARSE_STEP),
+      high: Math.floor(range.high / COARSE_STEP),
+      wanted: range.wanted / COARSE_STEP,
+      costPerStep: (DISTANCE_COST * COARSE_STEP) / Math.max(COARSE_STEP, range.high - range.low),
+    },
+    best,
+  );
+  return Math.min(Math.max(best.samples * COARSE_STEP, range.low), range.high);
+}
+
+interface Search {
+  /** Index of what is compared, and how much. */
+  readonly here: number;
+  readonly length: number;
+  readonly low: number;
+  readonly high: number;
+  /** What each step away from the wanted jump costs. */
+  readonly wanted: number;
+  readonly costPerStep: number;
+}
+
+/** Leaves `best.samples` alone when there is nowhere to jump to. */
+function search(sound: Stereo, { here, length, low, high, wanted, costPerStep }: Search, best: Jump): void {
   best.likeness = Number.NEGATIVE_INFINITY;
-  const low = Math.max(range.low, coarse - COARSE_STEP);
-  const high = Math.min(range.high, coarse + COARSE_STEP);
-  const energy = energyAt(window, at);
+  if (low > high) return;
+  const { left, right } = sound;
+  const kernel = sharedSearchKernel();
+  const hereEnergy = energyAt(sound, here, length);
+  let thereEnergy = energyAt(sound, here + low, length);
+  kernel.compare(sound, { here, there: here + low, length, count: high - low + 1 });
   for (let jump = low; jump <= high; jump++) {
-    const likeness = likenessOf(window, at, jump, energy);
+    const product = kernel.products[jump - low]! + ENERGY_MIN;
+    const likeness = (2 * product) / (hereEnergy + thereEnergy) - costPerStep * Math.abs(jump - wanted);
     if (likeness > best.likeness) {
       best.likeness = likeness;
       best.samples = jump;
     }
-  }
-}
-
-/** The best jump in steps of the coarse copy. */
-function findCoarse(window: TimescaleWindow, at: number, range: JumpRange): number {
-  const { coarseLeft, coarseRight } = window;
-  const here = Math.floor((at - window.start) / COARSE_STEP);
-  const low = Math.ceil(range.low / COARSE_STEP);
-  const high = Math.floor(range.high / COARSE_STEP);
-  const costPerStep = (DISTANCE_COST * COARSE_STEP) / Math.max(COARSE_STEP, range.high - range.low);
-  let hereEnergy = ENERGY_MIN;
-  let thereEnergy = ENERGY_MIN;
-  for (let step = 0, there = here + low; step < COMPARED_STEPS; step++) {
-    hereEnergy += coarseLeft[here + step]! ** 2 + coarseRight[here + step]! ** 2;
-    thereEnergy += coarseLeft[there + step]! ** 2 + coarseRight[there + step]! ** 2;
-  }
-  let best = Number.NEGATIVE_INFINITY;
-  let bestJump = range.wanted;
-  for (let jump = low; jump <= high; jump++) {
     const there = here + jump;
-    let product = ENERGY_MIN / COARSE_STRIDE;
-    for (let step = 0; step < COMPARED_STEPS; step += COARSE_STRIDE) {
-      product += coarseLeft[here + step]! * coarseLeft[there + step]!;
-      product += coarseRight[here + step]! * coarseRight[there + step]!;
-    }
-    const cost = costPerStep * Math.abs(jump - range.wanted / COARSE_STEP);
-    const likeness = (2 * COARSE_STRIDE * product) / (hereEnergy + thereEnergy) - cost;
-    if (likeness > best) {
-      best = likeness;
-      bestJump = jump * COARSE_STEP;
-    }
-    const next = there + COMPARED_STEPS;
-    thereEnergy +=
-      coarseLeft[next]! ** 2 + coarseRight[next]! ** 2 - coarseLeft[there]! ** 2 - coarseRight[there]! ** 2;
+    const next = there + length;
+    thereEnergy += left[next]! ** 2 + right[next]! ** 2 - left[there]! ** 2 - right[there]! ** 2;
   }
-  return Math.min(Math.max(bestJump, range.low), range.high);
 }
 
-function energyAt({ left, right, start }: TimescaleWindow, at: number): number {
-  let energy = ENERGY_MIN / 2;
-  for (let index = at - start, end = index + COMPARED_SAMPLES; index < end; index += FINE_STRIDE) {
-    energy += left[index]! ** 2 + right[index]! ** 2;
-  }
+function energyAt({ left, right }: Stereo, at: number, length: number): number {
+  let energy = ENERGY_MIN;
+  for (let index = at, end = at + length; index < end; index++) energy += left[index]! ** 2 + right[index]! ** 2;
   return energy;
-}
-
-function likenessOf(window: TimescaleWindow, at: number, jump: number, hereEnergy: number): number {
-  const { left, right, start } = window;
-  let energy = hereEnergy;
-  let product = ENERGY_MIN / 2;
-  for (let here = at - start, end = here + COMPARED_SAMPLES; here < end; here += FINE_STRIDE) {
-    const l = left[here + jump]!;
-    const r = right[here + jump]!;
-    product += left[here]! * l + right[here]! * r;
-    energy += l * l + r * r;
-  }
-  return (2 * product) / (energy + ENERGY_MIN / 2);
 }

@@ -134,7 +134,7 @@ export class TimescaleStretcher {
   #considerJump(songEnd: number | undefined): boolean {
     const drift = this.#ideal - this.#at;
     const stretch = Math.max(1, Math.abs(this.#tempo - 1));
-    const usual = Math.max(JUMP_SAMPLES, Math.abs(this.#tempo - 1) * RUN_SAMPLES);
+    const usual = Math.max(JUMP_SAMPLES, Math.round(Math.abs(this.#tempo - 1) * RUN_SAMPLES));
     if (songEnd !== undefined && this.#considerLastJump(songEnd, usual)) return true;
     // What is off to the other side mends itself with time.
     const late = drift * Math.sign(this.#tempo - 1) - usual / 2;

@@ -38,9 +38,15 @@ export class TimescaleWindow {
   append(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     if (this.end - this.start + lengthSamples > this.left.length) this.#makeRoom(lengthSamples);
     let at = this.end - this.start;
-    for (let sample = 0; sample < lengthSamples; sample++, at++) {
-      this.left[at] = left[sample]!;
-      this.right[at] = right[sample]!;
+    if (lengthSamples === left.length && lengthSamples === right.length) {
+      // Whole arrays are copied fast and without a view being made.
+      this.left.set(left, at);
+      this.right.set(right, at);
+    } else {
+      for (let sample = 0; sample < lengthSamples; sample++, at++) {
+        this.left[at] = left[sample]!;
+        this.right[at] = right[sample]!;
+      }
     }
     this.end += lengthSamples;
     while (this.analysedUntil + BLOCK_SAMPLES <= this.end) this.#analyseBlock();
