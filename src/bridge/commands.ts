@@ -35,6 +35,8 @@ export interface PlayCommand {
   readonly startMs: number;
   /** Position at which the track ends, or undefined for its own end. Ignored when not after `startMs`. */
   readonly endMs: number | undefined;
+  /** Of the whole track, undefined for streams: fades need it where the container does not tell. */
+  readonly lengthMs: number | undefined;
   readonly isPaused: boolean;
 }
 

@@ -20,6 +20,8 @@ export type OpenDemuxer = (input: PlayableInput, signal: AbortSignal) => Promise
 export interface PacketReaderOptions {
   readonly input: PlayableInput;
   readonly startMs: number;
+  /** Of the song as the client was told, for containers that do not say it themselves. */
+  readonly lengthMs: number | undefined;
   readonly open: OpenDemuxer;
   readonly clock: Clock;
   /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
@@ -41,6 +43,8 @@ export class PacketReader {
   #runNumber = 0;
   #isReading = false;
   #isAtEnd = false;
+  /** End of the packet read last; undefined right after a seek. */
+  #readUntilMs: number | undefined;
   #hasFailed = false;
 
   constructor(options: PacketReaderOptions) {
@@ -63,6 +67,12 @@ export class PacketReader {
   /** The target of a seek that has not landed yet. */
   get seekTargetMs(): number | undefined {
     return this.#seekTargetMs;
+  }
+
+  /** Where the song ends: what its container says, and once all has been read what there was; undefined without an end. */
+  get lengthMs(): number | undefined {
+    const toldMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
+    return toldMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? toldMs) : toldMs;
   }
 
   /** No more packets will come (end of track or failure). */
@@ -142,6 +152,7 @@ export class PacketReader {
           this.#isAtEnd = true;
           break;
         }
+        this.#readUntilMs = packet.timestampMs + packet.durationMs;
         this.#push(packet, demuxer.stream);
         // The first packets start the music: tell the pipeline at once, later ones in bursts.
         if (this.queue.length <= 2) this.#options.onProgress();
@@ -177,6 +188,7 @@ export class PacketReader {
     this.queue.clear();
     this.#repacketizer.reset();
     this.#isAtEnd = false;
+    this.#readUntilMs = undefined;
     this.#landedMs = positionMs;
     this.#runNumber += 1;
     this.#seekTargetMs = undefined;

@@ -12,9 +12,10 @@ import { isPassthroughPacket } from "./encode/opus-packet.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
 import type { SoundChain } from "./sound-chain.ts";
-import { type PacketSupply, Transcoder } from "./transcoder.ts";
+import { type PacketSupply, type SoundFrame, Transcoder } from "./transcoder.ts";
 
 const FRAME_MS = 20;
+const SAMPLES_PER_MS = 48;
 /** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
 const HISTORY_PACKETS = 4;
 /** Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming. */
@@ -35,6 +36,8 @@ export interface PipelineOptions {
   readonly input: PlayableInput;
   readonly startMs: number;
   readonly endMs: number | undefined;
+  /** As the client was told; undefined for streams. What the container says comes first. */
+  readonly lengthMs: number | undefined;
   readonly open: OpenDemuxer;
   readonly codecs: CodecSupply;
   readonly chain: SoundChain;
@@ -53,7 +56,6 @@ export class Pipeline {
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
   #transcoder: Transcoder | undefined;
-  #encoder: OpusFrameEncoder | undefined;
   #isStartingTranscoder = false;
   /** Oldest first; while passing through: what was sent, while transcoding: what was decoded. */
   readonly #recent: QueuedPacket[] = [];
@@ -76,6 +78,7 @@ export class Pipeline {
     this.#reader = new PacketReader({
       input: options.input,
       startMs: options.startMs,
+      lengthMs: options.lengthMs,
       open: options.open,
       clock: options.clock,
       onProgress: () => this.#options.onProgress(),
@@ -144,9 +147,49 @@ export class Pipeline {
     return frame;
   }
 
+  /** The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next call. */
+  render(): SoundFrame | undefined {
+    if (!this.canRender() || this.#transcoder === undefined) return undefined;
+    const frame = this.#transcoder.render(this.#supply);
+    if (frame !== undefined) this.#onFrame(this.#transcoder);
+    this.#reader.wake();
+    return frame;
+  }
+
+  /** True when `render` will probably give sound. Otherwise sees that it soon can. */
+  canRender(): boolean {
+    if (this.#isClosed) return false;
+    if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+    if (this.isEnded) return false;
+    const head = this.#reader.queue.peek();
+    if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
+    return this.#transcoder?.canBegin(this.#supply) ?? false;
+  }
+
+  /** True while it is decoded and heard: what `render` gives follows on what `produce` gave. */
+  get isTranscoding(): boolean {
+    return this.#transcoder?.isRunning ?? false;
+  }
+
+  /** False when what `render` gave is all there is, at the end or because the input is dry. */
+  get hasMore(): boolean {
+    return this.#transcoder?.hasMore(this.#supply) ?? false;
+  }
+
+  /** Encodes a mix in place of this track's own next frame. */
+  encode({ left, right }: SoundFrame): Uint8Array | undefined {
+    return this.#transcoder?.encoder.encode(left, right);
+  }
+
+  /** What was heard of the other track so far is followed by this one's, and the other way round. Both are decoded. */
+  exchangeEncoders(other: Pipeline): void {
+    const [mine, theirs] = [this.#transcoder, other.#transcoder];
+    if (mine !== undefined && theirs !== undefined) [mine.encoder, theirs.encoder] = [theirs.encoder, mine.encoder];
+  }
+
   /** Listeners got silence frames in between: what is encoded next must not lean on the sound before them. */
   onSilenceSent(): void {
-    this.#encoder?.makeNextIndependent();
+    this.#transcoder?.encoder.makeNextIndependent();
   }
 
   close(): void {
@@ -181,6 +224,7 @@ export class Pipeline {
     const head = queue.peek();
     if (head === undefined) return undefined;
     const canPass = this.#isPassable(head);
+    this.#placeFades(this.#positionMs);
     if (!canPass || !this.#options.chain.isNeutral) {
       this.#startTranscoder(head.stream);
       // Until the decoder is there, music that can go on as it is goes on.
@@ -208,10 +252,21 @@ export class Pipeline {
   #transcode(transcoder: Transcoder): Uint8Array | undefined {
     if (this.#options.chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
     const frame = transcoder.encode(this.#supply);
-    if (frame === undefined) return undefined;
+    if (frame !== undefined) this.#onFrame(transcoder);
+    return frame;
+  }
+
+  #onFrame(transcoder: Transcoder): void {
     this.#isRunFresh = false;
     this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
-    return frame;
+  }
+
+  /** Tells the fades how far the end is from a song time, in samples as they are heard. */
+  #placeFades(songMs: number): void {
+    const { chain, startMs } = this.#options;
+    const endMs = Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    const samplesPerMs = SAMPLES_PER_MS / chain.rate;
+    chain.fades.place((endMs - songMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
   }
 
   /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
@@ -253,10 +308,10 @@ export class Pipeline {
           codecs.releaseEncoder(encoder);
           return;
         }
-        this.#encoder = encoder;
         const onFailure = (error: unknown) => this.#break(error);
         const createDecoder = (next: AudioStream) => codecs.createDecoder(next);
-        this.#transcoder = new Transcoder({ chain, encoder, decoder, stream, createDecoder, onFailure });
+        const onRender = (songMs: number) => this.#placeFades(songMs);
+        this.#transcoder = new Transcoder({ chain, encoder, decoder, stream, createDecoder, onFailure, onRender });
         if (this.#recent.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
         else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent);
         else this.#startTranscoderAtHead(this.#transcoder);
@@ -284,10 +339,10 @@ export class Pipeline {
   }
 
   #stopTranscoder(): void {
-    this.#transcoder?.close();
+    if (this.#transcoder === undefined) return;
+    this.#transcoder.close();
+    this.#options.codecs.releaseEncoder(this.#transcoder.encoder);
     this.#transcoder = undefined;
-    if (this.#encoder !== undefined) this.#options.codecs.releaseEncoder(this.#encoder);
-    this.#encoder = undefined;
   }
 
   #createSupply(): PacketSupply {

@@ -12,10 +12,13 @@ import type {
   VoiceCredentials,
   VoiceId,
 } from "../bridge/commands.ts";
-import type { PositionReport } from "../bridge/events.ts";
+import type { EndReason, PositionReport } from "../bridge/events.ts";
 import { toWireError } from "../bridge/wire-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type Fade, fadeOf } from "./fade-curve.ts";
+import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
+import { LeavingSong } from "./leaving-song.ts";
 import { Pipeline, type PipelineOptions } from "./pipeline.ts";
 import { SoundChain } from "./sound-chain.ts";
 import { FRAME_MS, type Tickable, type TickLoop } from "./tick-loop.ts";
@@ -89,8 +92,8 @@ export class AudioPlayer implements Tickable {
   #filters: FilterSettings = {};
   #voiceId: VoiceId = 0;
   #track: PlayingTrack | undefined;
-  /** The track that was replaced: it sounds on until the new one can. */
-  #leaving: Pipeline | undefined;
+  /** What sounds on of the tracks before, alone or while the new one comes in. */
+  #leaving: LeavingSong | undefined;
   #isPaused = false;
   /** The frame for the next deadline and where in the song it ends. */
   #slot: Uint8Array | undefined;
@@ -125,11 +128,15 @@ export class AudioPlayer implements Tickable {
     return this.#track !== undefined && !this.#isPaused;
   }
 
+  /** Also true while only the rest of a track is heard that has ended for the client. */
+  get #isSounding(): boolean {
+    return !this.#isPaused && (this.#track ?? this.#leaving ?? this.#slot) !== undefined;
+  }
+
   // Commands
 
   play(command: PlayCommand): void {
-    this.#leaving ??= this.#track?.pipeline;
-    if (this.#leaving !== this.#track?.pipeline) this.#track?.pipeline.close();
+    this.#letTrackLeave();
     this.#isPaused = command.isPaused;
     const { open, codecs, clock } = this.#surroundings;
     const track: PlayingTrack = {
@@ -143,6 +150,7 @@ export class AudioPlayer implements Tickable {
         input: command.input,
         startMs: command.startMs,
         endMs: command.endMs,
+        lengthMs: command.lengthMs,
         open,
         codecs,
         chain: this.#createChain(),
@@ -159,6 +167,7 @@ export class AudioPlayer implements Tickable {
     this.#attend();
   }
 
+  /** At once, whatever fades. */
   stop(): void {
     this.#dropLeaving();
     this.#track?.pipeline.close();
@@ -172,7 +181,7 @@ export class AudioPlayer implements Tickable {
     this.#isPaused = isPaused;
     this.#lastFrameMs = this.#surroundings.clock.now();
     if (isPaused) {
-      this.#dropLeaving();
+      if (this.#leaving?.canFade !== true) this.#dropLeaving();
       this.#goSilent();
     } else {
       this.#attend();
@@ -195,13 +204,13 @@ export class AudioPlayer implements Tickable {
 
   setVolume(volume: number): void {
     this.#volume = volume;
-    this.#leaving?.chain.setVolume(volume);
+    this.#leaving?.setVolume(volume);
     this.#track?.pipeline.chain.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
     this.#filters = filters;
-    this.#leaving?.chain.setFilters(filters);
+    this.#leaving?.setFilters(filters);
     this.#track?.pipeline.chain.setFilters(filters);
   }
 
@@ -241,36 +250,39 @@ export class AudioPlayer implements Tickable {
   // The tick
 
   send(deadlineMs: number): void {
-    if (this.isPlaying) this.#sendSound(deadlineMs);
+    if (this.#isSounding) this.#sendSound(deadlineMs);
     else this.#sendSilence(deadlineMs);
   }
 
   prepare(): void {
     if (this.#isClosed || this.#slot !== undefined) return;
-    if (this.#track !== undefined && this.#fillSlot(this.#track.pipeline, this.#track)) {
-      this.#dropLeaving();
-      return;
-    }
-    if (this.#leaving !== undefined && !this.#fillSlot(this.#leaving, undefined) && this.#leaving.isEnded) {
-      this.#dropLeaving();
-    }
-    this.#endIfOver();
+    const track = this.#track;
+    const leaving = this.#leaving;
+    const frame = leaving === undefined ? track?.pipeline.produce() : leaving.produce(track?.pipeline);
+    const isOfTrack = leaving === undefined || leaving.isNextHeard;
+    this.#fillSlot(frame, isOfTrack ? track : undefined);
+    if (leaving?.isOver) this.#leaving = undefined;
+    if (track === undefined) {
+      if (!this.#isSounding) this.#goSilent();
+    } else if (this.#slotTrack !== track) this.#endIfOver(track);
+    else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.chain.fades.isEnding) this.#endEarly(track);
   }
 
   onDeadlinesDropped(frames: number): void {
-    if (this.isPlaying) this.counters.addLost("loopLate", frames);
+    if (this.#isSounding) this.counters.addLost("loopLate", frames);
   }
 
   /** Called twice a second: stuck and abandoned tracks. */
   checkHealth(): void {
     const track = this.#track;
-    if (track === undefined || this.#isClosed) return;
+    if (this.#isClosed) return;
     const idleMs = this.#surroundings.clock.now() - this.#lastFrameMs;
     if (this.#gate === "down") {
-      if (idleMs >= CLEANUP_MS) this.#end("cleanup");
+      if (idleMs >= CLEANUP_MS) this.#giveUp();
       return;
     }
-    if (this.#isPaused || this.#slot !== undefined) this.#lastFrameMs = this.#surroundings.clock.now();
+    if (track === undefined) return;
+    if (this.#isPaused || this.#slotTrack === track) this.#lastFrameMs = this.#surroundings.clock.now();
     else if (idleMs >= this.#surroundings.trackStuckThresholdMs && !track.isStuckReported) {
       track.isStuckReported = true;
       const thresholdMs = this.#surroundings.trackStuckThresholdMs;
@@ -319,7 +331,10 @@ export class AudioPlayer implements Tickable {
     if (gate === "send") this.#skipGapBefore(deadlineMs);
     if (gate === "send" && this.#voice?.sendFrame(slot)) this.counters.addSent();
     else this.counters.addLost("voiceNotReady", 1);
-    this.#lastFrameMs = this.#surroundings.clock.now();
+    // What is heard of the track before does not make up for one that is stuck.
+    if (this.#track === undefined || this.#slotTrack === this.#track) {
+      this.#lastFrameMs = this.#surroundings.clock.now();
+    }
     this.#advance();
     this.#clearSlot();
   }
@@ -327,7 +342,10 @@ export class AudioPlayer implements Tickable {
   /** Song time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
   #advance(): void {
     const track = this.#slotTrack;
-    if (track === undefined || track !== this.#track) return;
+    if (track === undefined || track !== this.#track) {
+      this.#report(0);
+      return;
+    }
     track.hasSounded = true;
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== this.#slotRun) return;
@@ -364,6 +382,7 @@ export class AudioPlayer implements Tickable {
     if (this.#silenceFramesLeft === 0) return;
     this.#silenceFramesLeft -= 1;
     this.#track?.pipeline.onSilenceSent();
+    this.#leaving?.onSilenceSent();
     if (this.#gate === "send") {
       this.#skipGapBefore(deadlineMs);
       this.#voice?.sendSilence();
@@ -371,14 +390,12 @@ export class AudioPlayer implements Tickable {
     if (this.#silenceFramesLeft === 0) this.#voice?.stopSpeaking();
   }
 
-  #fillSlot(pipeline: Pipeline, track: PlayingTrack | undefined): boolean {
-    const frame = pipeline.produce();
-    if (frame === undefined) return false;
+  #fillSlot(frame: Uint8Array | undefined, track: PlayingTrack | undefined): void {
     this.#slot = frame;
-    this.#slotEndMs = pipeline.positionMs;
+    if (frame === undefined || track === undefined) return;
     this.#slotTrack = track;
-    this.#slotRun = pipeline.runNumber;
-    return true;
+    this.#slotEndMs = track.pipeline.positionMs;
+    this.#slotRun = track.pipeline.runNumber;
   }
 
   #clearSlot(): void {
@@ -409,29 +426,59 @@ export class AudioPlayer implements Tickable {
   #onFailure(track: PlayingTrack, error: unknown): void {
     if (this.#isClosed || this.#track !== track) return;
     track.hasFailed = true;
-    this.#dropLeaving();
+    if (this.#leaving?.canFade) this.#leaving.fall();
+    else this.#dropLeaving();
     const { playerId } = this;
     this.#surroundings.send({ type: "trackException", playerId, trackId: track.trackId, error: toWireError(error) });
   }
 
-  /** Everything has been sent: the track is over. */
-  #endIfOver(): void {
-    const track = this.#track;
-    if (track === undefined || this.#slot !== undefined || !track.pipeline.isEnded) return;
-    if (this.#isPaused && !track.hasFailed) return;
-    this.#end(track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
+  /** Everything has been sent: the track is over. What is heard of the one before goes on. */
+  #endIfOver(track: PlayingTrack): void {
+    if (!track.pipeline.isEnded || (this.#isPaused && !track.hasFailed)) return;
+    track.pipeline.close();
+    if (this.#leaving?.canFade) this.#leaving.fall();
+    else this.#dropLeaving();
+    this.#end(track, track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
   }
 
-  #end(reason: "finished" | "loadFailed" | "cleanup"): void {
+  /** With crossfade a track is over for the client while its last part is heard, so that the next one can come in over it. */
+  #endEarly(track: PlayingTrack): void {
+    this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
+    this.#leaving.fall();
+    this.#end(track, "finished");
+  }
+
+  /** Nobody has listened for long. */
+  #giveUp(): void {
     const track = this.#track;
-    if (track === undefined) return;
-    this.#track = undefined;
-    track.pipeline.close();
     this.#dropLeaving();
     this.#clearSlot();
-    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    track?.pipeline.close();
+    if (track === undefined) this.#goSilent();
+    else this.#end(track, "cleanup");
+  }
+
+  #end(track: PlayingTrack, reason: EndReason): void {
+    this.#track = undefined;
+    if (!this.#isSounding) this.counters.onStopped(this.#surroundings.clock.epochMs());
     this.#surroundings.send({ type: "trackEnded", playerId: this.playerId, trackId: track.trackId, reason });
-    this.#goSilent();
+  }
+
+  /** The track is replaced. */
+  #letTrackLeave(): void {
+    const track = this.#track;
+    const leaving = this.#leaving;
+    if (track === undefined || leaving?.dropNext()) return;
+    if (leaving !== undefined && !leaving.isMixing) {
+      track.pipeline.close();
+      return;
+    }
+    const crossfade = track.hasSounded && this.#gate !== "down" ? this.#crossfade : undefined;
+    this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade, before: leaving });
+  }
+
+  get #crossfade(): Fade | undefined {
+    return fadeOf(tonearmSettingsIn(this.#filters, "crossfade"));
   }
 
   /** Each track has its own: what the last one left in delay lines and phases is none of the next one's. */
@@ -449,7 +496,7 @@ export class AudioPlayer implements Tickable {
 
   /** Sound is wanted: be there at the next deadline. */
   #attend(): void {
-    if (this.#isClosed || !this.isPlaying) return;
+    if (this.#isClosed || !this.#isSounding) return;
     if (this.#gate === "down") {
       this.prepare();
       return;

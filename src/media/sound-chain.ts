@@ -8,6 +8,7 @@ import { FilterStage } from "./filters/filter-stage.ts";
 import type { RateFilter } from "./filters/rate-filter.ts";
 import { timescale } from "./filters/timescale.ts";
 import { VolumeFilter } from "./filters/volume.ts";
+import { SongFades } from "./song-fades.ts";
 
 /** Song samples given to timescale at a time. */
 const BLOCK_SAMPLES = 960;
@@ -21,6 +22,7 @@ export interface SongQueue {
 }
 
 export class SoundChain {
+  readonly fades = new SongFades();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
   readonly #volume = new VolumeFilter();
@@ -37,6 +39,7 @@ export class SoundChain {
   setFilters(filters: FilterSettings): void {
     this.#before.set(filters);
     this.#after.set(filters);
+    this.fades.set(filters);
     const settings = filters[timescale.name];
     const isEnabled = timescale.isEnabled(settings);
     if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
@@ -46,7 +49,8 @@ export class SoundChain {
 
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
-    return this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral && this.#volume.isNeutral;
+    const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
+    return areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
   }
 
   /** Song samples per sample that is heard. */
@@ -79,6 +83,7 @@ export class SoundChain {
     else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { song, left, right, lengthSamples });
     else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#after.process(left, right, lengthSamples);
+    this.fades.process(left, right, lengthSamples);
     this.#volume.process(left, right, lengthSamples);
   }
 
@@ -98,6 +103,7 @@ export class SoundChain {
     this.jump();
     this.#before.settle();
     this.#after.settle();
+    this.fades.begin();
     this.#volume.reset();
   }
 

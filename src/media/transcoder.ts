@@ -16,7 +16,7 @@ const SAMPLES_PER_MS = 48;
 /** libopus' look-ahead at 48 kHz with the AUDIO application (OPUS_GET_LOOKAHEAD). */
 const ENCODER_DELAY_SAMPLES = 312;
 /** The part of the priming frame that lies before the first sample to be heard. */
-const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
+export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
 const SEEK_FADE_SAMPLES = 240;
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
@@ -31,6 +31,12 @@ export interface PacketSupply {
   readonly isFinished: boolean;
 }
 
+/** 20 ms of sound. */
+export interface SoundFrame {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+}
+
 /** Decoders are made elsewhere, asynchronously; see `TranscoderOptions.createDecoder`. */
 export interface TranscoderOptions {
   readonly chain: SoundChain;
@@ -39,13 +45,18 @@ export interface TranscoderOptions {
   readonly stream: AudioStream;
   readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
   readonly onFailure: (error: unknown) => void;
+  /** Told the song time of what is heard next, before it goes through the chain's last stages. */
+  readonly onRender: (songMs: number) => void;
 }
 
 export class Transcoder {
+  /** Its packets follow on each other: it changes hands when another song goes on where this one was heard. */
+  encoder: OpusFrameEncoder;
   readonly #options: TranscoderOptions;
   readonly #fifo = new StereoFifo();
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
+  readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
   #converter: StereoConverter;
   #decoder: Decoder;
   #stream: AudioStream;
@@ -72,6 +83,7 @@ export class Transcoder {
 
   constructor(options: TranscoderOptions) {
     this.#options = options;
+    this.encoder = options.encoder;
     this.#decoder = options.decoder;
     this.#stream = options.stream;
     this.#converter = new StereoConverter({ codec: options.stream.codec });
@@ -146,11 +158,38 @@ export class Transcoder {
 
   /** The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all. */
   encode(supply: PacketSupply): Uint8Array | undefined {
-    if (this.#primed !== "yes" && !this.#prime(supply)) return undefined;
-    const readySamples = this.#gather(supply, FRAME_SAMPLES);
-    if (readySamples < FRAME_SAMPLES && !(this.#isFinished && readySamples > 0)) return undefined;
-    this.#render(this.#left, this.#right, FRAME_SAMPLES);
-    return this.#options.encoder.encode(this.#left, this.#right);
+    if (this.#primed !== "yes") {
+      // A frame that nobody hears, so that the encoder knows what came before the first one that is sent.
+      if (!this.#renderPriming(supply)) return undefined;
+      this.encoder.encode(this.#left, this.#right);
+      this.encoder.makeNextIndependent();
+    }
+    return this.#renderFrame(supply) ? this.encoder.encode(this.#left, this.#right) : undefined;
+  }
+
+  /**
+   * The next frame as sound, to be encoded by another's encoder: it may be written to, and holds until the next call. The
+   * first one of a song begins with silence, as an encoder that is under way gives sound later by as much as it is behind.
+   */
+  render(supply: PacketSupply): SoundFrame | undefined {
+    const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
+    return isThere ? this.#frame : undefined;
+  }
+
+  /** True when its sound follows on something: a listener has heard it, or is about to. */
+  get isRunning(): boolean {
+    return this.#primed === "yes";
+  }
+
+  /** True when there is sound to begin with. */
+  canBegin(supply: PacketSupply): boolean {
+    this.#fill(supply);
+    return this.#primed !== "no" || this.#fifo.lengthSamples >= FRAME_SAMPLES || this.#isFlushed;
+  }
+
+  /** True when more sound is there than what has been rendered. */
+  hasMore(supply: PacketSupply): boolean {
+    return this.#gather(supply, 1) > 0;
   }
 
   /** True when every packet has been decoded and every sample encoded. */
@@ -185,8 +224,10 @@ export class Transcoder {
 
   /** What the chain makes of the next song samples, with the end of what was before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const { chain } = this.#options;
     const before = this.#fifo.lengthSamples;
-    this.#options.chain.render(this.#fifo, left, right, lengthSamples);
+    this.#options.onRender(this.#headMs - chain.heldSamples / SAMPLES_PER_MS);
+    chain.render(this.#fifo, left, right, lengthSamples);
     this.#headMs += (before - this.#fifo.lengthSamples) / SAMPLES_PER_MS;
     const fade = this.#fade;
     if (fade === undefined) return;
@@ -315,9 +356,16 @@ export class Transcoder {
     this.#converter.push(isWhole ? block : slice(block, skipSamples, lengthSamples), this.#fifo);
   }
 
-  /** Encodes one frame that nobody hears, so that the encoder knows what came before the first one that is sent. */
-  #prime(supply: PacketSupply): boolean {
-    const { chain, encoder } = this.#options;
+  #renderFrame(supply: PacketSupply): boolean {
+    const readySamples = this.#gather(supply, FRAME_SAMPLES);
+    if (readySamples < FRAME_SAMPLES && !(this.#isFinished && readySamples > 0)) return false;
+    this.#render(this.#left, this.#right, FRAME_SAMPLES);
+    return true;
+  }
+
+  /** What lies before the first frame, and as much of that as the encoder is behind. */
+  #renderPriming(supply: PacketSupply): boolean {
+    const { chain } = this.#options;
     if (this.#primed === "no") {
       this.#fill(supply);
       if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return false;
@@ -330,8 +378,6 @@ export class Transcoder {
     const newLeft = this.#left.subarray(PRIMING_SAMPLES);
     const newRight = this.#right.subarray(PRIMING_SAMPLES);
     this.#render(newLeft, newRight, ENCODER_DELAY_SAMPLES);
-    encoder.encode(this.#left, this.#right);
-    encoder.makeNextIndependent();
     this.#primed = "yes";
     return true;
   }

@@ -98,8 +98,16 @@ export class PlayingTrack {
     this.#seekId = 0;
     this.#startedEpochMs = options.epochMs;
     this.#offsetMs = this.#track.info.isStream ? positionMs : 0;
-    const startMs = positionMs - this.#offsetMs;
-    return { type: "play", trackId: this.trackId, input, startMs, endMs: this.workerEndMs, isPaused: options.isPaused };
+    const { isStream, length } = this.#track.info;
+    return {
+      type: "play",
+      trackId: this.trackId,
+      input,
+      startMs: positionMs - this.#offsetMs,
+      endMs: this.workerEndMs,
+      lengthMs: isStream ? undefined : Number(length),
+      isPaused: options.isPaused,
+    };
   }
 
   /** Its worker is gone. Returns false when this happened so often that the track must be what stops the workers. */

@@ -66,6 +66,7 @@ function start(stream: AudioStream, filters: object, options: Partial<PipelineOp
     input: { kind: "local", path: "/song", container: undefined },
     startMs: 0,
     endMs: undefined,
+    lengthMs: undefined,
     open: async () => demuxer,
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
     clock: systemClock,

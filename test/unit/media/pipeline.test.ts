@@ -90,6 +90,7 @@ function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): O
     input: { kind: "local", path: "/song", container: undefined },
     startMs: 0,
     endMs: undefined,
+    lengthMs: undefined,
     open: async () => demuxer,
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
     clock: systemClock,

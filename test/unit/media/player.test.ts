@@ -95,7 +95,7 @@ afterEach(() => player.close());
 
 function play(changes: Partial<PlayCommand> = {}): void {
   const input = { kind: "local", path: "/song", container: undefined } as const;
-  const command = { trackId: 1, startMs: 0, endMs: undefined, isPaused: false, ...changes };
+  const command = { trackId: 1, startMs: 0, endMs: undefined, lengthMs: undefined, isPaused: false, ...changes };
   player.play({ type: "play", playerId: 1, input, ...command });
 }
 
