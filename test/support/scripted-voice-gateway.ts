@@ -14,8 +14,9 @@ export interface ScriptedGatewayOptions {
   readonly silentOn?: readonly number[];
   /** Discovery requests that get no answer. */
   readonly lostDiscoveries?: number;
-  /** The address Ready names. */
+  /** The address and port Ready names. */
   readonly udpAddress?: string;
+  readonly udpPort?: number;
 }
 
 export const SECRET_KEY: readonly number[] = Array.from({ length: 32 }, (_, index) => index);
@@ -75,8 +76,8 @@ export class ScriptedVoiceGateway {
   /** The payload of the next Ready. */
   ready(): unknown {
     const { modes = ["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1305_rtpsize"] } = this.options;
-    const { udpAddress: ip = "127.0.0.1" } = this.options;
-    return { ssrc: this.#nextSsrc++, ip, port: this.#udpPort, modes, experiments: [], streams: [] };
+    const { udpAddress: ip = "127.0.0.1", udpPort: port = this.#udpPort } = this.options;
+    return { ssrc: this.#nextSsrc++, ip, port, modes, experiments: [], streams: [] };
   }
 
   /** From now on what is sent to the UDP port comes back as "port unreachable". */

@@ -3,7 +3,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { VoiceCredentials } from "../../src/bridge/commands.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import { OutboundGuard } from "../../src/lib/outbound-guard.ts";
+import { OutboundGuard, type ResolveHost } from "../../src/lib/outbound-guard.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
 import { VoiceConnection, type VoiceState } from "../../src/media/voice/voice-connection.ts";
@@ -35,6 +35,7 @@ export interface VoiceFixtureOptions {
   readonly connectTimeoutMs?: number;
   readonly isPlainFallbackAllowed?: boolean;
   readonly networkAllow?: readonly string[];
+  readonly resolve?: ResolveHost;
 }
 
 export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
@@ -50,7 +51,10 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
       isPlainFallbackAllowed: options.isPlainFallbackAllowed ?? true,
       gatewayScheme: "ws",
     },
-    guard: new OutboundGuard(options.networkAllow ?? ["127.0.0.0/8"]),
+    guard: new OutboundGuard(
+      options.networkAllow ?? ["127.0.0.0/8"],
+      options.resolve === undefined ? {} : { resolve: options.resolve },
+    ),
     clock: options.clock ?? systemClock,
     random: fixedRandom,
     logger: createLogger((level, message, fields) => lines.push({ level, message, fields })),

@@ -1,0 +1,53 @@
+// Watches the last place in this thread before the system: every TCP connection and every datagram is told with the
+// address really dialled, and only those to this very machine get any further. All others fail as refused, so no test can
+// send a packet elsewhere, whatever it tries. Plain JavaScript: workers load it without a compiler.
+
+import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
+import { constants } from "node:os";
+
+const REFUSED = -constants.errno.ECONNREFUSED;
+const THIS_MACHINE = /^(127\.|0\.0\.0\.0$|::1?$|::ffff:(127\.|7f))/;
+
+/** Call it once per thread, before anything is dialled. */
+export async function recordDials(onDial) {
+  const tell = (protocol, address, port) => {
+    const isHere = THIS_MACHINE.test(address);
+    onDial({ protocol, address, port, isHere });
+    return isHere;
+  };
+  // Handles are hidden from programs; their prototypes are the only way to see the addresses after names were resolved.
+  const tcp = Object.getPrototypeOf(await handleOfServer());
+  replace(tcp, ["connect", "connect6"], (_request, address, port) => tell("tcp", address, port));
+  const udp = Object.getPrototypeOf(handleOfSocket());
+  replace(udp, ["connect", "connect6"], (address, port) => tell("udp", address, port));
+  // A connected socket sends without an address.
+  replace(udp, ["send", "send6"], (_request, _list, _count, port, address) =>
+    typeof address === "string" ? tell("udp", address, port) : true,
+  );
+}
+
+function replace(prototype, names, mayGo) {
+  for (const name of names) {
+    const original = prototype[name];
+    prototype[name] = function (...values) {
+      return mayGo(...values) ? original.apply(this, values) : REFUSED;
+    };
+  }
+}
+
+async function handleOfServer() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const handle = server._handle;
+  server.close();
+  return handle;
+}
+
+function handleOfSocket() {
+  const socket = createSocket("udp4");
+  const state = Object.getOwnPropertySymbols(socket).map((symbol) => socket[symbol]);
+  const { handle } = state.find((value) => value?.handle !== undefined);
+  socket.close();
+  return handle;
+}
