@@ -10,10 +10,14 @@ const BARRED_MS = 7 * 24 * 60 * 60 * 1000;
  */
 const COUNT_MAX = 10_000;
 
+/** One of a chain in the order of their times. A Map alone is slow at finding its oldest entry when many came and went. */
 interface Failure {
+  readonly index: bigint;
   /** On the monotonic clock: a clock that is set must not free them. */
   readonly atMs: number;
   readonly epochMs: number;
+  earlier: Failure | undefined;
+  later: Failure | undefined;
 }
 
 export interface FailingAddressesOptions {
@@ -25,8 +29,9 @@ export interface FailingAddressesOptions {
 export class FailingAddresses {
   readonly #clock: Clock;
   readonly #onFreed: (index: bigint) => void;
-  /** In the order of their times. */
   readonly #failures = new Map<bigint, Failure>();
+  #oldest: Failure | undefined;
+  #newest: Failure | undefined;
 
   constructor({ clock, onFreed }: FailingAddressesOptions) {
     this.#clock = clock;
@@ -35,26 +40,28 @@ export class FailingAddresses {
 
   /** Counts from now, also when it is failing already. */
   add(index: bigint): void {
-    this.#failures.delete(index);
-    this.#failures.set(index, { atMs: this.#clock.now(), epochMs: this.#clock.epochMs() });
-    if (this.#failures.size > COUNT_MAX) this.free(this.#oldest()?.[0] ?? index);
+    this.#remove(index);
+    const [atMs, epochMs] = [this.#clock.now(), this.#clock.epochMs()];
+    const failure: Failure = { index, atMs, epochMs, earlier: this.#newest, later: undefined };
+    if (this.#newest === undefined) this.#oldest = failure;
+    else this.#newest.later = failure;
+    this.#newest = failure;
+    this.#failures.set(index, failure);
+    if (this.#failures.size > COUNT_MAX && this.#oldest !== undefined) this.free(this.#oldest.index);
   }
 
   free(index: bigint): void {
-    if (this.#failures.delete(index)) this.#onFreed(index);
+    if (this.#remove(index)) this.#onFreed(index);
   }
 
   freeAll(): void {
-    for (const index of [...this.#failures.keys()]) this.free(index);
+    for (const { index } of this.list()) this.free(index);
   }
 
   /** Frees those whose time is over. Costs as much as there are of them: it may be called before every choice. */
   expire(): void {
-    for (;;) {
-      const oldest = this.#oldest();
-      if (oldest === undefined || this.#clock.now() - oldest[1].atMs < BARRED_MS) return;
-      this.free(oldest[0]);
-    }
+    const nowMs = this.#clock.now();
+    while (this.#oldest !== undefined && nowMs - this.#oldest.atMs >= BARRED_MS) this.free(this.#oldest.index);
   }
 
   get count(): number {
@@ -63,11 +70,19 @@ export class FailingAddresses {
 
   /** Oldest first: the number of each and when it failed, Unix epoch milliseconds. */
   list(): { readonly index: bigint; readonly epochMs: number }[] {
-    return [...this.#failures].map(([index, { epochMs }]) => ({ index, epochMs }));
+    const list: Failure[] = [];
+    for (let failure = this.#oldest; failure !== undefined; failure = failure.later) list.push(failure);
+    return list.map(({ index, epochMs }) => ({ index, epochMs }));
   }
 
-  #oldest(): [bigint, Failure] | undefined {
-    const { value } = this.#failures.entries().next();
-    return value;
+  #remove(index: bigint): boolean {
+    const failure = this.#failures.get(index);
+    if (failure === undefined) return false;
+    this.#failures.delete(index);
+    if (failure.earlier === undefined) this.#oldest = failure.later;
+    else failure.earlier.later = failure.later;
+    if (failure.later === undefined) this.#newest = failure.earlier;
+    else failure.later.earlier = failure.earlier;
+    return true;
   }
 }
