@@ -1,0 +1,113 @@
+// Decides by how much a song is made louder or quieter, and moves there without being noticed. With a tag the gain is right
+// from the first sample on; otherwise it starts from a guess and follows the measurement (docs/decisions/filters.md). Audio
+// thread; no allocation.
+
+import type { LoudnessMeter } from "./loudness-meter.ts";
+
+/** What music mostly is mastered to: the gain starts from there. */
+const GUESS_LUFS = -12;
+/** A measured song is not raised by more: what comes may be louder than what was. */
+const MEASURED_GAIN_DB_MAX = 12;
+/** A tag speaks for the whole song. */
+const TAGGED_GAIN_DB_MAX = 20;
+/** Below this nothing is learned: noise before the music, not music. */
+const LEARN_LUFS_MIN = -50;
+/** The gain does not rise while the last 400 ms are this far below the song: a pause or its end. */
+const PAUSE_LU = -10;
+/** The last 400 ms are not made louder than the target by more. */
+const SURPRISE_LU = 8;
+const RISE_DB_PER_S = 3;
+const FALL_DB_PER_S = 10;
+/** What was asked for is heard at once: 12 dB in 20 ms. */
+const RUSH_DB_PER_S = 600;
+
+export class GainRider {
+  readonly #chunksPerSecond: number;
+  #targetLufs: number;
+  #taggedLufs: number | undefined;
+  /** What the measurement has come to, or the guess. */
+  #measuredLufs = GUESS_LUFS;
+  #wantedDb = 0;
+  #gainDb = 0;
+  #gain = 1;
+  #isRushing = false;
+
+  /** `advance` will be called so many times per second of sound. */
+  constructor(targetLufs: number, chunksPerSecond: number) {
+    this.#targetLufs = targetLufs;
+    this.#chunksPerSecond = chunksPerSecond;
+    this.begin(undefined);
+  }
+
+  /** True as long as the measurement decides. */
+  get isMeasuring(): boolean {
+    return this.#taggedLufs === undefined;
+  }
+
+  /** The highest factor that `advance` can give until something else is called. */
+  get gainMax(): number {
+    return this.#wantedDb > this.#gainDb ? factorOf(this.#wantedDb) : this.#gain;
+  }
+
+  /** Another song, of which nothing has been heard: the gain is there at once. */
+  begin(taggedLufs: number | undefined): void {
+    this.#taggedLufs = taggedLufs;
+    this.#measuredLufs = GUESS_LUFS;
+    this.#aim();
+    this.#gainDb = this.#wantedDb;
+    this.#gain = factorOf(this.#gainDb);
+    this.#isRushing = false;
+  }
+
+  /** What sounds has, or from here on has not, a tag. */
+  setTagged(taggedLufs: number | undefined): void {
+    // The next measurement starts where the gain is.
+    if (taggedLufs === undefined) this.#measuredLufs = this.#targetLufs - this.#wantedDb;
+    this.#taggedLufs = taggedLufs;
+    this.#aim();
+  }
+
+  setTarget(targetLufs: number): void {
+    if (targetLufs === this.#targetLufs) return;
+    this.#targetLufs = targetLufs;
+    this.#isRushing = true;
+    this.#aim();
+  }
+
+  /** The meter has new results. */
+  follow(meter: LoudnessMeter): void {
+    const { integratedLufs, momentaryLufs } = meter;
+    if (integratedLufs === undefined || integratedLufs < LEARN_LUFS_MIN) return;
+    this.#measuredLufs = integratedLufs;
+    this.#aim();
+    this.#wantedDb = Math.min(this.#wantedDb, this.#targetLufs + SURPRISE_LU - momentaryLufs);
+    // Where a rise under way has come to is where it waits.
+    if (momentaryLufs < integratedLufs + PAUSE_LU) this.#wantedDb = Math.min(this.#wantedDb, this.#gainDb);
+  }
+
+  /** The factor for the next chunk of sound. */
+  advance(): number {
+    if (this.#gainDb === this.#wantedDb) return this.#gain;
+    const differenceDb = this.#wantedDb - this.#gainDb;
+    const slowDbPerS = differenceDb > 0 ? RISE_DB_PER_S : FALL_DB_PER_S;
+    const stepDb = (this.#isRushing ? RUSH_DB_PER_S : slowDbPerS) / this.#chunksPerSecond;
+    if (Math.abs(differenceDb) > stepDb) this.#gainDb += Math.sign(differenceDb) * stepDb;
+    else {
+      this.#gainDb = this.#wantedDb;
+      this.#isRushing = false;
+    }
+    this.#gain = factorOf(this.#gainDb);
+    return this.#gain;
+  }
+
+  #aim(): void {
+    this.#wantedDb =
+      this.#taggedLufs === undefined
+        ? Math.min(this.#targetLufs - this.#measuredLufs, MEASURED_GAIN_DB_MAX)
+        : Math.min(this.#targetLufs - this.#taggedLufs, TAGGED_GAIN_DB_MAX);
+  }
+}
+
+function factorOf(gainDb: number): number {
+  return 10 ** (gainDb / 20);
+}

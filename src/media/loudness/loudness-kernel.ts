@@ -1,0 +1,191 @@
+// The two loops over samples that loudness takes, and the memory they work in, one for all players of the thread: the K
+// weighting of ITU-R BS.1770-4 annex 1, and its annex 2, the peaks between samples, at eight times the rate. WebAssembly
+// where the processor has SIMD, else the same in plain JavaScript, some four times slower. Audio thread.
+
+import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { LOUDNESS_KERNEL_BASE64 } from "./loudness-kernel-binary.ts";
+
+/** Samples per channel that fit. */
+export const KERNEL_SAMPLES = 1280;
+/** Peaks are told for so many samples at a time. */
+export const CHUNK_SAMPLES = 16;
+/** What is looked at before and behind a chunk: the interpolation takes 5 and 6, but the loop takes pairs of samples. */
+const REACH_BEFORE_SAMPLES = 6;
+export const REACH_BEHIND_SAMPLES = 6;
+/** Two filters of order two, each with two numbers for left and right. */
+export const WEIGHTING_NUMBERS = 8;
+/** No sound between samples is louder than the samples around it by more: the sum of the longest row of taps (6.2 dB). */
+export const BETWEEN_SAMPLES_MAX = 2.05;
+
+/** Byte positions, as loudness-kernel.wat knows them. */
+const STATE = 0;
+const TAPS = 64;
+const PEAKS = 1024;
+const LEFT = 2048;
+const RIGHT = 7168;
+
+/** BS.1770-4 tables 1 and 2, at 48 kHz: a shelf for the head, and a high-pass whose b are 1, -2, 1. */
+const SHELF = { b0: 1.53512485958697, b1: -2.69169618940638, b2: 1.19839281085285 };
+const SHELF_POLES = { a1: -1.69065929318241, a2: 0.73248077421585 };
+const HIGH_PASS_POLES = { a1: -1.99004745483398, a2: 0.99007225036621 };
+
+/** Taps on either side of the place between two samples. */
+const PAIRS = 6;
+/** Of the Kaiser window: within 0.2 dB up to 18 kHz; half a decibel too low at 20 kHz, where Opus ends. */
+const WINDOW_SHAPE = 3.5;
+/** Places on the way to the next sample: half of it, and those that stand for two each. */
+const HALF_WAY = 0.5;
+const EARLY_PLACES = [1 / 8, 2 / 8, 3 / 8];
+const TAPS_PER_PAIR = 1 + 2 * EARLY_PLACES.length;
+
+interface LoudnessExports {
+  /** Weighs `count` samples from index `start` on; returns the sum of their squares, both sides together. */
+  weigh(start: number, count: number): number;
+  /** See `LoudnessKernel.findPeaks`. */
+  peaks(start: number, count: number, quiet: number): void;
+}
+
+export class LoudnessKernel {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  /** What the weighting remembers; set before `weigh`, read back after it. */
+  readonly state: Float64Array;
+  /** What `findPeaks` found. */
+  readonly peaks: Float32Array;
+  readonly #taps: Float32Array;
+  readonly #exports: LoudnessExports;
+
+  /** `isSimd` false forces the plain loops (for tests). */
+  constructor({ isSimd = true }: { readonly isSimd?: boolean } = {}) {
+    const { memory, exports } = createWasmLoop<LoudnessExports>(LOUDNESS_KERNEL_BASE64, { isSimd });
+    this.state = new Float64Array(memory, STATE, WEIGHTING_NUMBERS);
+    this.peaks = new Float32Array(memory, PEAKS, KERNEL_SAMPLES / CHUNK_SAMPLES);
+    this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
+    this.#taps = new Float32Array(memory, TAPS, PAIRS * TAPS_PER_PAIR * 4);
+    this.#taps.set(interpolationTaps());
+    this.#exports = exports ?? {
+      weigh: (start, count) => this.#weighPlainly(start, count),
+      peaks: (start, count, quiet) => this.#findPeaksPlainly(start, count, quiet),
+    };
+  }
+
+  /** Weighs `count` samples from index `start` on; returns the sum of their squares, both sides together. */
+  weigh(start: number, count: number): number {
+    return count === 0 ? 0 : this.#exports.weigh(start, count);
+  }
+
+  /**
+   * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too. Where
+   * no sample around is above `quiet` it is that sample's, and may be too low: nobody needs to know.
+   */
+  findPeaks(start: number, count: number, quiet: number): void {
+    if (count > 0) this.#exports.peaks(start, count, quiet);
+  }
+
+  #weighPlainly(start: number, count: number): number {
+    const { b0, b1, b2 } = SHELF;
+    let sum = 0;
+    for (const [side, sound] of [this.left, this.right].entries()) {
+      let [w1, w2] = [this.state[side]!, this.state[2 + side]!];
+      let [v1, v2] = [this.state[4 + side]!, this.state[6 + side]!];
+      for (let at = start; at < start + count; at++) {
+        const w = sound[at]! - SHELF_POLES.a2 * w2 - SHELF_POLES.a1 * w1;
+        const shelved = b0 * w + b1 * w1 + b2 * w2;
+        w2 = w1;
+        w1 = w;
+        const v = shelved - HIGH_PASS_POLES.a2 * v2 - HIGH_PASS_POLES.a1 * v1;
+        const weighted = v - 2 * v1 + v2;
+        v2 = v1;
+        v1 = v;
+        sum += weighted * weighted;
+      }
+      this.state[side] = w1;
+      this.state[2 + side] = w2;
+      this.state[4 + side] = v1;
+      this.state[6 + side] = v2;
+    }
+    return sum;
+  }
+
+  #findPeaksPlainly(start: number, count: number, quiet: number): void {
+    for (let chunk = 0; chunk < count; chunk++) {
+      const from = start + chunk * CHUNK_SAMPLES;
+      let highest = 0;
+      for (const sound of [this.left, this.right]) {
+        for (let at = from - REACH_BEFORE_SAMPLES; at < from + CHUNK_SAMPLES + REACH_BEHIND_SAMPLES; at++) {
+          highest = Math.max(highest, Math.abs(sound[at]!));
+        }
+      }
+      if (highest > quiet) highest = Math.max(this.#peakIn(this.left, from), this.#peakIn(this.right, from));
+      this.peaks[chunk] = highest;
+    }
+  }
+
+  #peakIn(sound: Float32Array, from: number): number {
+    const taps = this.#taps;
+    let highest = 0;
+    for (let at = from; at < from + CHUNK_SAMPLES; at++) {
+      highest = Math.max(highest, Math.abs(sound[at]!));
+      for (let row = 0; row < TAPS_PER_PAIR; row += row === 0 ? 1 : 2) {
+        let even = 0;
+        let odd = 0;
+        for (let pair = 0; pair < PAIRS; pair++) {
+          const tap = (pair * TAPS_PER_PAIR + row) * 4;
+          const before = sound[at - pair]!;
+          const behind = sound[at + 1 + pair]!;
+          even += taps[tap]! * (before + behind);
+          if (row > 0) odd += taps[tap + 4]! * (before - behind);
+        }
+        // Of the two places, early and late, one is even plus odd and the other even minus odd.
+        highest = Math.max(highest, Math.abs(even) + Math.abs(odd));
+      }
+    }
+    return highest;
+  }
+}
+
+/**
+ * A windowed sinc at each place on the way to the next sample, as factors for the six pairs of samples around the middle:
+ * even ones for their sums, odd ones for their differences, so that each early place serves for the late one opposite.
+ * Each tap stands there four times, as a vector.
+ */
+function interpolationTaps(): number[] {
+  const half = rowAt(HALF_WAY);
+  const early = EARLY_PLACES.map(rowAt);
+  const taps = Array.from({ length: PAIRS }, (_, pair) => {
+    const [before, behind] = [PAIRS - 1 - pair, PAIRS + pair];
+    const parts = early.map((row) => [(row[before]! + row[behind]!) / 2, (row[before]! - row[behind]!) / 2]);
+    return [half[before]!, ...parts.flat()];
+  });
+  return taps.flat().flatMap((tap) => [tap, tap, tap, tap]);
+}
+
+function rowAt(fraction: number): number[] {
+  const row = Array.from({ length: 2 * PAIRS }, (_, tap) => {
+    const distance = tap - (PAIRS - 1) - fraction;
+    const window = bessel(WINDOW_SHAPE * Math.sqrt(1 - (distance / PAIRS) ** 2)) / bessel(WINDOW_SHAPE);
+    return (window * Math.sin(Math.PI * distance)) / (Math.PI * distance);
+  });
+  const sum = row.reduce((total, tap) => total + tap, 0);
+  return row.map((tap) => tap / sum);
+}
+
+/** The modified Bessel function of order 0. */
+function bessel(value: number): number {
+  let sum = 1;
+  let term = 1;
+  for (let step = 1; step < 24; step++) {
+    term *= (value / (2 * step)) ** 2;
+    sum += term;
+  }
+  return sum;
+}
+
+let shared: LoudnessKernel | undefined;
+
+/** The thread's kernel, made when it is first needed. It keeps nothing between calls but the taps. */
+export function sharedLoudnessKernel(): LoudnessKernel {
+  shared ??= new LoudnessKernel();
+  return shared;
+}

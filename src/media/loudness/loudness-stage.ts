@@ -1,0 +1,254 @@
+// Brings every song to one loudness: the first thing that happens to song samples, in front of all filters. Stands between
+// the queue of song samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the limiter can look
+// ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
+
+import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { sanitize } from "../sane-samples.ts";
+import { GainRider } from "./gain-rider.ts";
+import {
+  BETWEEN_SAMPLES_MAX,
+  CHUNK_SAMPLES,
+  type LoudnessKernel,
+  REACH_BEHIND_SAMPLES,
+  sharedLoudnessKernel,
+} from "./loudness-kernel.ts";
+import { LoudnessMeter } from "./loudness-meter.ts";
+import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
+
+/** Song samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
+const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;
+const CHUNKS_PER_SECOND = 48_000 / CHUNK_SAMPLES;
+/** Switched on and off over 20 ms: this much of the gain per chunk. */
+const SHARE_STEP = 1 / (CHUNKS_PER_SECOND * 0.02);
+
+/** Where song samples wait: a StereoFifo, or this stage. */
+export interface SongQueue {
+  readonly lengthSamples: number;
+  /** Moves up to `lengthSamples` (960 at most) to the start of both arrays; returns how many there were. */
+  readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
+}
+
+export type LoudnessSettings = TonearmSettings<"loudness">;
+
+/** What is there while it is on. "leaving": the gain goes back to 1. "draining": it is 1, what is held is given out. */
+interface Running {
+  state: "on" | "leaving" | "draining";
+  readonly rider: GainRider;
+  readonly limiter: PeakLimiter;
+  readonly meter: LoudnessMeter;
+  settings: LoudnessSettings;
+  /** How much of the gain is applied, 0 to 1, at the end of the chunk at work, and the factors at both its ends. */
+  share: number;
+  fromGain: number;
+  toGain: number;
+}
+
+export class LoudnessStage implements SongQueue {
+  readonly #kernel: LoudnessKernel;
+  readonly #newLeft: Float32Array;
+  readonly #newRight: Float32Array;
+  readonly #heldLeft = new Float32Array(HELD_SAMPLES);
+  readonly #heldRight = new Float32Array(HELD_SAMPLES);
+  #running: Running | undefined;
+  #song: SongQueue | undefined;
+  #taggedLufs: number | undefined;
+  /** Samples at the end of the held arrays that are taken and not given… */
+  #heldSamples = 0;
+  /** …and how many of them, the last ones, are silence behind the end of the song. */
+  #paddingSamples = 0;
+  /** Given since the last jump, and the chunks whose peaks are known. */
+  #givenSamples = 0;
+  #judgedChunks = 0;
+  #isFinished = false;
+
+  constructor(kernel = sharedLoudnessKernel()) {
+    this.#kernel = kernel;
+    this.#newLeft = kernel.left.subarray(HELD_SAMPLES);
+    this.#newRight = kernel.right.subarray(HELD_SAMPLES);
+  }
+
+  /** True when song samples come out as they are in the queue. */
+  get isNeutral(): boolean {
+    return this.#running === undefined;
+  }
+
+  /** Song samples taken from the queue that have not been given. */
+  get heldSamples(): number {
+    return this.#heldSamples - this.#paddingSamples;
+  }
+
+  /** Undefined switches it off. Either is heard within 20 ms, without a click. */
+  set(settings: LoudnessSettings | undefined): void {
+    const running = this.#running;
+    if (settings === undefined) {
+      if (running?.state === "on") running.state = "leaving";
+      return;
+    }
+    if (running === undefined || running.state === "draining") {
+      this.#running = this.#create(settings);
+      return;
+    }
+    running.state = "on";
+    running.settings = settings;
+    running.rider.setTarget(settings.target);
+    running.limiter.setCeiling(settings.peak);
+  }
+
+  /** Another song, of which nothing has been heard yet, and its loudness by its tags. */
+  begin(taggedLufs: number | undefined): void {
+    this.#taggedLufs = taggedLufs;
+    this.jump();
+    const running = this.#running;
+    if (running === undefined) return;
+    running.share = 1;
+    running.meter.reset();
+    running.rider.begin(taggedLufs);
+  }
+
+  /** The same player's sound goes on, perhaps as another song: a chained stream, or one that was passed through. */
+  continueWith(taggedLufs: number | undefined): void {
+    this.#isFinished = false;
+    if (taggedLufs === this.#taggedLufs) return;
+    this.#taggedLufs = taggedLufs;
+    this.#running?.meter.reset();
+    this.#running?.rider.setTagged(taggedLufs);
+  }
+
+  /** Forgets song samples that were taken but not given: a seek. What was measured stays. */
+  jump(): void {
+    this.#restart(0);
+    this.#isFinished = false;
+    this.#running?.limiter.reset();
+    if (this.#running !== undefined && this.#running.state !== "on") this.#running = undefined;
+  }
+
+  /** No more song is coming: what is held counts as there. */
+  finish(): void {
+    this.#isFinished = true;
+  }
+
+  /** Reads from `song` from here on. */
+  over(song: SongQueue): SongQueue {
+    this.#song = song;
+    return this.#running === undefined ? song : this;
+  }
+
+  get lengthSamples(): number {
+    const waitingSamples = this.#song?.lengthSamples ?? 0;
+    const isLookingAhead = this.#running?.state !== "draining" && !this.#isFinished;
+    return Math.max(0, this.heldSamples + waitingSamples - (isLookingAhead ? HELD_SAMPLES : 0));
+  }
+
+  readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number {
+    const running = this.#running;
+    const count = Math.min(lengthSamples, this.lengthSamples);
+    if (running === undefined || count === 0) return 0;
+    if (running.state === "draining") return this.#drain(left, right, count);
+    this.#takeIn(running, count);
+    this.#giveOut(running, { left, right, count });
+    if (running.state === "leaving" && running.fromGain === 1 && running.toGain === 1) running.state = "draining";
+    return count;
+  }
+
+  #create(settings: LoudnessSettings): Running {
+    const rider = new GainRider(settings.target, CHUNKS_PER_SECOND);
+    rider.begin(this.#taggedLufs);
+    // What a stage that was being drained still holds comes first.
+    this.#restart(this.heldSamples);
+    const limiter = new PeakLimiter(settings.peak, 1000 / CHUNKS_PER_SECOND);
+    const meter = new LoudnessMeter(this.#kernel);
+    return { state: "on", rider, limiter, meter, settings, share: 0, fromGain: 1, toGain: 1 };
+  }
+
+  /** Counts from here on. Of what is held, keeps the last `heldSamples` that are song. */
+  #restart(heldSamples: number): void {
+    for (const held of [this.#heldLeft, this.#heldRight]) {
+      held.copyWithin(this.#paddingSamples, 0);
+      held.fill(0, 0, HELD_SAMPLES - heldSamples);
+    }
+    this.#heldSamples = heldSamples;
+    this.#paddingSamples = 0;
+    this.#givenSamples = 0;
+    this.#judgedChunks = 0;
+  }
+
+  /** Brings what is held and enough new song for `count` samples into the kernel's memory; measures, and finds the peaks. */
+  #takeIn({ rider, meter, limiter }: Running, count: number): void {
+    const kernel = this.#kernel;
+    kernel.left.set(this.#heldLeft);
+    kernel.right.set(this.#heldRight);
+    const wantedSamples = count + HELD_SAMPLES - this.#heldSamples;
+    const newSamples = this.#song?.readInto(this.#newLeft, this.#newRight, wantedSamples) ?? 0;
+    sanitize(this.#newLeft, this.#newRight, newSamples);
+    this.#newLeft.fill(0, newSamples, wantedSamples);
+    this.#newRight.fill(0, newSamples, wantedSamples);
+    this.#paddingSamples += wantedSamples - newSamples;
+    if (rider.isMeasuring && meter.measure(HELD_SAMPLES, newSamples)) rider.follow(meter);
+    const takenSamples = this.#givenSamples + count + HELD_SAMPLES;
+    const chunks = Math.floor((takenSamples - REACH_BEHIND_SAMPLES) / CHUNK_SAMPLES) - this.#judgedChunks;
+    const start = HELD_SAMPLES + wantedSamples - (takenSamples - this.#judgedChunks * CHUNK_SAMPLES);
+    kernel.findPeaks(start, chunks, limiter.ceiling / (rider.gainMax * BETWEEN_SAMPLES_MAX));
+  }
+
+  #giveOut(running: Running, to: { left: Float32Array; right: Float32Array; count: number }): void {
+    const { limiter, rider } = running;
+    const kernel = this.#kernel;
+    // The oldest held sample stands where the kernel's new ones begin, less what is held.
+    const offset = HELD_SAMPLES - this.#heldSamples;
+    let peak = 0;
+    for (let done = 0; done < to.count; ) {
+      const within = this.#givenSamples % CHUNK_SAMPLES;
+      if (within === 0) {
+        while (!limiter.isReady) limiter.push(kernel.peaks[peak++]!, rider.advance());
+        limiter.next();
+        shareOut(running);
+      }
+      const pieceSamples = Math.min(CHUNK_SAMPLES - within, to.count - done);
+      const step = (running.toGain - running.fromGain) / CHUNK_SAMPLES;
+      let gain = running.fromGain + within * step;
+      for (let end = done + pieceSamples; done < end; done++) {
+        to.left[done] = kernel.left[offset + done]! * gain;
+        to.right[done] = kernel.right[offset + done]! * gain;
+        gain += step;
+      }
+      this.#givenSamples += pieceSamples;
+    }
+    this.#judgedChunks += peak;
+    const heldStart = offset + to.count;
+    for (let sample = 0; sample < HELD_SAMPLES; sample++) {
+      this.#heldLeft[sample] = kernel.left[heldStart + sample]!;
+      this.#heldRight[sample] = kernel.right[heldStart + sample]!;
+    }
+    this.#heldSamples = HELD_SAMPLES;
+    this.#paddingSamples = Math.min(this.#paddingSamples, HELD_SAMPLES);
+  }
+
+  /** The gain is 1 again: gives out what is held, then the song itself, and is off. */
+  #drain(left: Float32Array, right: Float32Array, count: number): number {
+    const heldCount = Math.min(count, this.heldSamples);
+    const start = HELD_SAMPLES - this.#heldSamples;
+    for (let sample = 0; sample < heldCount; sample++) {
+      left[sample] = this.#heldLeft[start + sample]!;
+      right[sample] = this.#heldRight[start + sample]!;
+    }
+    this.#heldSamples -= heldCount;
+    if (this.heldSamples > 0) return heldCount;
+    this.#restart(0);
+    this.#running = undefined;
+    if (heldCount === count || this.#song === undefined) return heldCount;
+    const [restLeft, restRight] = [left.subarray(heldCount), right.subarray(heldCount)];
+    const restCount = this.#song.readInto(restLeft, restRight, count - heldCount);
+    sanitize(restLeft, restRight, restCount);
+    return heldCount + restCount;
+  }
+}
+
+/** The chunk's factors, as far as the stage is switched on. */
+function shareOut(running: Running): void {
+  const { limiter } = running;
+  const wantedShare = running.state === "on" ? 1 : 0;
+  running.fromGain = 1 + running.share * (limiter.startGain - 1);
+  if (running.share < wantedShare) running.share = Math.min(wantedShare, running.share + SHARE_STEP);
+  else running.share = Math.max(wantedShare, running.share - SHARE_STEP);
+  running.toGain = 1 + running.share * (limiter.endGain - 1);
+}
