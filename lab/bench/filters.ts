@@ -25,6 +25,12 @@ const CHAINS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   rotation: { rotation: { rotationHz: 0.2 } },
   channelMix: { channelMix: { leftToRight: 0.5, rightToLeft: 0.5 } },
   lowPass: { lowPass: { smoothing: 20 } },
+  ...Object.fromEntries(
+    ["highPass", "echo", "reverb", "chorus", "phaser", "flanger", "compressor"].map((name) => [
+      `tonearm: ${name}`,
+      { pluginFilters: { tonearm: { [name]: {} } } },
+    ]),
+  ),
 };
 
 /** A minute of nothing in particular, over and over. */

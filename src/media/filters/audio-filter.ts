@@ -3,6 +3,6 @@
 export interface AudioFilter {
   /** Changes the first `lengthSamples` samples of both channels in place. */
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void;
-  /** Forgets what was heard before, for a seek or a new track. */
+  /** Forgets what was heard before, for a new track. */
   reset(): void;
 }

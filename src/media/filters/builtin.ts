@@ -1,17 +1,26 @@
-// The filters of the protocol, in the order in which sound passes them (protocol-v4.md section 3.3). Audio thread.
+// The filters of the protocol, in the order in which sound passes them (protocol-v4.md section 3.3), with Tonearm's own in
+// front of them and behind. Audio thread.
 
 import { channelMix } from "./channel-mix.ts";
+import { chorus } from "./chorus.ts";
+import { compressor } from "./compressor.ts";
 import { distortion } from "./distortion.ts";
+import { echo } from "./echo.ts";
 import { equalizer } from "./equalizer.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { flanger } from "./flanger.ts";
+import { highPass } from "./high-pass.ts";
 import { karaoke } from "./karaoke.ts";
 import { lowPass } from "./low-pass.ts";
+import { phaser } from "./phaser.ts";
+import { reverb } from "./reverb.ts";
 import { rotation } from "./rotation.ts";
 import { tremolo } from "./tremolo.ts";
 import { vibrato } from "./vibrato.ts";
 import { volume } from "./volume.ts";
 
 export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
+  highPass,
   lowPass,
   channelMix,
   rotation,
@@ -20,4 +29,14 @@ export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
   tremolo,
 ];
 
-export const FILTERS_AFTER_TIMESCALE: readonly FilterDefinition[] = [karaoke, equalizer, volume];
+export const FILTERS_AFTER_TIMESCALE: readonly FilterDefinition[] = [
+  karaoke,
+  equalizer,
+  volume,
+  compressor,
+  chorus,
+  flanger,
+  phaser,
+  echo,
+  reverb,
+];

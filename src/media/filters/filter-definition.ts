@@ -5,8 +5,9 @@ import type { AudioFilter } from "./audio-filter.ts";
 import type { RateFilter } from "./rate-filter.ts";
 
 interface NamedFilter {
-  /** The key in the protocol's filters object (or in its `pluginFilters`). */
+  /** The key in the protocol's filters object, or with `plugin` in what stands under that name in its `pluginFilters`. */
   readonly name: string;
+  readonly plugin?: string;
   /** False for settings that would leave the sound as it is: such a filter is not built. Never throws. */
   isEnabled(settings: unknown): boolean;
 }

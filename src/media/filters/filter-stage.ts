@@ -5,12 +5,16 @@
 import type { FilterSettings } from "../../bridge/commands.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { settingsOf } from "./setting.ts";
 
 /** New filters run unheard for 5 ms, until their delay lines are full… */
 const WARM_UP_SAMPLES = 240;
 /** …and are faded in over 15 ms. */
 const FADE_SAMPLES = 720;
 const CHANGE_SAMPLES = WARM_UP_SAMPLES + FADE_SAMPLES;
+
+/** As long as the fade over a seek (see Transcoder): 5 ms. */
+const SEAM_SAMPLES = 240;
 
 type Row = readonly { readonly definition: FilterDefinition; readonly filter: AudioFilter }[];
 
@@ -28,6 +32,13 @@ export class FilterStage {
   #change: Change | undefined;
   /** Set while a change was under way: comes next. Only the newest counts. */
   #waiting: FilterSettings | undefined;
+  /** What came in last. */
+  #lastLeft = 0;
+  #lastRight = 0;
+  /** The same before a jump, for as long as that is faded over. */
+  #seamLeft = 0;
+  #seamRight = 0;
+  #seamSamplesLeft = 0;
 
   constructor(definitions: readonly FilterDefinition[]) {
     this.#definitions = definitions;
@@ -51,15 +62,31 @@ export class FilterStage {
     this.#change = { from, doneSamples: 0, left, right };
   }
 
-  /** Ends a change at once: nobody has heard the old filters. */
+  /** Nothing was heard before: ends a change at once, and filters forget what they heard. */
   settle(): void {
     this.#change = undefined;
-    if (this.#waiting === undefined) return;
-    this.#row = this.#create(this.#waiting);
+    if (this.#waiting !== undefined) this.#row = this.#create(this.#waiting);
     this.#waiting = undefined;
+    this.#seamSamplesLeft = 0;
+    for (const { filter } of this.#row) filter.reset();
+  }
+
+  /**
+   * What comes next does not follow on what was heard: a seek. The seam is faded over elsewhere; but filters that remember
+   * would repeat it. For them sound goes from its last value to the new place without a step. What rings rings on.
+   */
+  jump(): void {
+    if (this.isNeutral) return;
+    this.#seamLeft = this.#lastLeft;
+    this.#seamRight = this.#lastRight;
+    this.#seamSamplesLeft = SEAM_SAMPLES;
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    if (lengthSamples === 0 || this.isNeutral) return;
+    if (this.#seamSamplesLeft > 0) this.#closeSeam(left, right, lengthSamples);
+    this.#lastLeft = left[lengthSamples - 1]!;
+    this.#lastRight = right[lengthSamples - 1]!;
     let done = 0;
     while (this.#change !== undefined && done < lengthSamples) {
       const count = Math.min(CHANGE_SAMPLES - this.#change.doneSamples, lengthSamples - done);
@@ -77,11 +104,20 @@ export class FilterStage {
   }
 
   #create(settings: FilterSettings): Row {
-    const enabled = this.#definitions.filter((definition) => definition.isEnabled(settings[definition.name]));
+    const enabled = this.#definitions.filter((definition) => definition.isEnabled(settingsOf(definition, settings)));
     return enabled.map((definition) => {
       const previous = this.#row.find((entry) => entry.definition === definition)?.filter;
-      return { definition, filter: definition.create(settings[definition.name], previous) };
+      return { definition, filter: definition.create(settingsOf(definition, settings), previous) };
     });
+  }
+
+  #closeSeam(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const count = Math.min(this.#seamSamplesLeft, lengthSamples);
+    for (let sample = 0; sample < count; sample++) {
+      const share = 1 - this.#seamSamplesLeft-- / SEAM_SAMPLES;
+      left[sample] = this.#seamLeft + share * (left[sample]! - this.#seamLeft);
+      right[sample] = this.#seamRight + share * (right[sample]! - this.#seamRight);
+    }
   }
 
   #crossFade(change: Change, sound: Sound): void {

@@ -9,6 +9,7 @@ import {
   type TonearmFilterName,
   type TonearmSettings,
 } from "../../bridge/tonearm-filters.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
 
 /** `settings[member]` cut to `min` … `max`, or `fallback` where it is missing or not a finite number. */
 export function numberSetting(
@@ -26,9 +27,12 @@ export function isPresent(settings: unknown): boolean {
   return typeof settings === "object" && settings !== null;
 }
 
-/** What stands in `pluginFilters` under the plugin's name and, in it, the filter's. */
-export function pluginSettings(filters: FilterSettings, plugin: string, name: string): unknown {
-  return memberOf(memberOf(filters.pluginFilters, plugin), name);
+/** What the client sent for a filter: under its name, or that of a plugin and its own. */
+export function settingsOf(
+  { plugin, name }: Pick<FilterDefinition, "plugin" | "name">,
+  filters: FilterSettings,
+): unknown {
+  return plugin === undefined ? filters[name] : memberOf(memberOf(filters.pluginFilters, plugin), name);
 }
 
 /** The settings of one of Tonearm's own, or undefined where the client has not asked for it. */
@@ -36,7 +40,7 @@ export function tonearmSettingsIn<Name extends TonearmFilterName>(
   filters: FilterSettings,
   name: Name,
 ): TonearmSettings<Name> | undefined {
-  const settings = pluginSettings(filters, "tonearm", name);
+  const settings = settingsOf({ plugin: "tonearm", name }, filters);
   return isPresent(settings) ? tonearmSettings(name, settings) : undefined;
 }
 

@@ -1,0 +1,65 @@
+// Tonearm's filter of that name: takes away what lies below a frequency, 12 dB per octave (Butterworth). A state-variable
+// filter, whose state means the same at any frequency, so that a change does not ring. Audio thread; no allocation.
+
+import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterDefinition } from "./filter-definition.ts";
+import { isPresent, tonearmSettings } from "./setting.ts";
+
+/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
+const SILENCE = 1e-20;
+const DAMPING = Math.SQRT2;
+
+class HighPassFilter implements AudioFilter {
+  readonly #g: number;
+  readonly #share: number;
+  /** Two integrators per side. */
+  readonly #state = new Float64Array(4);
+
+  constructor(frequencyHz: number, previous: HighPassFilter | undefined) {
+    this.#g = Math.tan((Math.PI * frequencyHz) / 48_000);
+    this.#share = 1 / (1 + this.#g * (this.#g + DAMPING));
+    if (previous !== undefined) this.#state.set(previous.#state);
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const [g, share, state] = [this.#g, this.#share, this.#state];
+    let [left1, left2, right1, right2] = [state[0]!, state[1]!, state[2]!, state[3]!];
+    for (let sample = 0; sample < lengthSamples; sample++) {
+      const l = left[sample]!;
+      const r = right[sample]!;
+      const bandLeft = share * (left1 + g * (l - left2));
+      const bandRight = share * (right1 + g * (r - right2));
+      const lowLeft = left2 + g * bandLeft;
+      const lowRight = right2 + g * bandRight;
+      left1 = 2 * bandLeft - left1;
+      right1 = 2 * bandRight - right1;
+      left2 = 2 * lowLeft - left2;
+      right2 = 2 * lowRight - right2;
+      left[sample] = l - DAMPING * bandLeft - lowLeft;
+      right[sample] = r - DAMPING * bandRight - lowRight;
+    }
+    this.#keep(left1, left2, 0);
+    this.#keep(right1, right2, 2);
+  }
+
+  reset(): void {
+    this.#state.fill(0);
+  }
+
+  #keep(first: number, second: number, at: number): void {
+    const isSilent = Math.abs(first) < SILENCE && Math.abs(second) < SILENCE;
+    this.#state[at] = isSilent ? 0 : first;
+    this.#state[at + 1] = isSilent ? 0 : second;
+  }
+}
+
+export const highPass: FilterDefinition = {
+  plugin: "tonearm",
+  name: "highPass",
+  isEnabled: isPresent,
+  create: (settings, previous) =>
+    new HighPassFilter(
+      tonearmSettings("highPass", settings).frequency,
+      previous instanceof HighPassFilter ? previous : undefined,
+    ),
+};
