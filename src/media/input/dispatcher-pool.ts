@@ -4,7 +4,7 @@
 import type { Dispatcher } from "undici";
 import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../lib/guarded-dispatcher.ts";
 
-/** Dispatchers kept per worker; each holds what connections its requests left idle (undici: for 4 s). */
+/** Dispatchers kept per worker; each holds what connections its requests left idle: for 4 s, or as the server says. */
 const KEPT_MAX = 32;
 
 export class DispatcherPool {

@@ -12,6 +12,7 @@ const HOSTS_MAX = 256;
 
 interface Refusals {
   readonly sinceMs: number;
+  /** Many inputs may be refused one address at the same time: it counts once. */
   readonly addresses: Set<string>;
 }
 
@@ -30,8 +31,6 @@ export class SiteRefusals {
   note(host: string, address: string): boolean {
     if (this.#believedMax === Number.POSITIVE_INFINITY) return true;
     const { addresses } = this.#refusalsOf(host);
-    // Many inputs at once may be refused from one.
-    if (addresses.has(address)) return true;
     if (addresses.size >= this.#believedMax) return false;
     addresses.add(address);
     return true;

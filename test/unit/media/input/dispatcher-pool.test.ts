@@ -18,6 +18,8 @@ beforeEach(async () => {
     response.write("begun ");
     if (request.url !== "/endless") response.end(`${request.socket.remoteAddress}:${request.socket.remotePort}`);
   });
+  // Idle connections shall not go by themselves while the test looks.
+  server.keepAliveTimeout = 600_000;
   server.on("connection", (socket) => {
     const name = `${socket.remoteAddress}:${socket.remotePort}`;
     connections.add(name);

@@ -32,6 +32,7 @@ interface BenchOptions extends MediaServerOptions {
 }
 
 interface Bench {
+  readonly routes: OutgoingRoutes;
   readonly site: MediaServer;
   readonly clock: FakeClock;
   readonly planner: FakeRoutePlanner;
@@ -70,6 +71,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
   );
   const urlOf = (path: string): string => (path.includes("://") ? path : `${site.url}${path}`);
   return {
+    routes,
     site,
     clock,
     planner,
@@ -209,6 +211,21 @@ describe("an address that fails", () => {
     await expect(get(`${url}/song.mp3`)).rejects.toMatchObject({ code: "input-unreachable" });
     expect(planner.reports).toEqual([]);
   });
+
+  it.each(["EADDRNOTAVAIL", "EADDRINUSE", "ENETUNREACH"])(
+    "is not seen in a connection that ends with %s",
+    async (code) => {
+      const { routes, planner } = await start();
+      const error = Object.assign(new Error(code), { code, syscall: "connect" });
+      const pending = routes.request(
+        new URL("http://127.0.0.1/"),
+        () => Promise.reject(error),
+        new AbortController().signal,
+      );
+      await expect(pending).rejects.toBe(error);
+      expect(planner.reports).toEqual([]);
+    },
+  );
 
   it("is nothing a request from no address can show", async () => {
     const { get, planner } = await start({ planner: new FakeRoutePlanner([]) });
