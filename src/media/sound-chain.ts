@@ -96,6 +96,8 @@ export class SoundChain {
   jump(): void {
     this.#rate?.reset();
     this.#dropIdleRate();
+    this.#before.jump();
+    this.#after.jump();
   }
 
   /** Nothing was heard before: filters set meanwhile need no cross-fade. */
