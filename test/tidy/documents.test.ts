@@ -8,6 +8,7 @@ import {
   DIFFERENCES,
   HANDSHAKE_DIFFERENCES,
   LOADED_DIFFERENCES,
+  PLANNER_DIFFERENCES,
   SEQUENCE_DIFFERENCES,
 } from "../unit/control/api/golden-differences.ts";
 
@@ -43,7 +44,8 @@ test("docs/reference/compatibility.md names every recording that is answered oth
     row.split(" | "),
   );
   const named = rows.flatMap(([, , , , names = ""]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
-  const walked = [...DIFFERENCES, ...LOADED_DIFFERENCES, ...SEQUENCE_DIFFERENCES].flatMap(({ names }) => names);
+  const all = [DIFFERENCES, LOADED_DIFFERENCES, PLANNER_DIFFERENCES, SEQUENCE_DIFFERENCES];
+  const walked = all.flatMap((differences) => differences.flatMap(({ names }) => names));
   expect(named.toSorted()).toEqual([...walked, ...Object.keys(HANDSHAKE_DIFFERENCES)].toSorted());
   expect(named.length).toBeGreaterThan(30);
 });

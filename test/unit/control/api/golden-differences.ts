@@ -315,3 +315,60 @@ export const SEQUENCE_DIFFERENCES: readonly SequenceDifference[] = [
 export const NOT_WALKED_SEQUENCES: ReadonlyMap<string, string> = new Map([
   ["stats-after-60s", "stats each minute: test/unit/control/sessions; playerUpdates: test/unit/control/players"],
 ]);
+
+const IPV6_PLANNERS = ["loadbalance-v6", "nanoswitch-v6", "rotateonban-v6", "rotatingnano-v6-64"];
+
+/** `address` is none, or in none of the blocks; names the blocks. */
+function refusedAddress(address: string): Partial<ExpectedAnswer> {
+  return {
+    status: 400,
+    message: expect.stringContaining(`Invalid address: ${address}: expected an IP address within `),
+  };
+}
+
+/** Of routeplanner.jsonl; a case may stand in several. */
+export const PLANNER_DIFFERENCES: readonly Difference[] = [
+  {
+    names: ["bad-cidr", "rotateonban-two-blocks", "rotateonban-v4", "rotateonban-v6"],
+    reason: "the status never fails, also before the first request (protocol-v4.md 9.3, 11)",
+    steps: Object.fromEntries(
+      [0, 16, 18].map((step) => [
+        step,
+        {
+          status: 200,
+          body: {
+            class: "RotatingIpRoutePlanner",
+            details: { failingAddresses: [], rotateIndex: "0", ipIndex: "0", currentAddress: "" },
+          },
+        },
+      ]),
+    ),
+  },
+  {
+    names: [...IPV6_PLANNERS, "bad-cidr", "rotateonban-two-blocks", "rotateonban-v4"],
+    reason: "only addresses are addresses: no name is looked up, no number guessed at (design.md section 7)",
+    steps: {
+      4: refusedAddress("not an ip"),
+      5: refusedAddress("nope.invalid"),
+      6: refusedAddress(""),
+      7: refusedAddress("1"),
+      8: refusedAddress("localhost"),
+    },
+  },
+  {
+    names: ["bad-cidr"],
+    reason: "an address outside the blocks is refused, naming them (design.md section 7)",
+    steps: { 1: refusedAddress("127.0.0.5"), 2: refusedAddress("10.9.9.9"), 3: refusedAddress("fd00::5") },
+  },
+  {
+    names: IPV6_PLANNERS,
+    reason: "as above",
+    steps: { 1: refusedAddress("127.0.0.5"), 2: refusedAddress("10.9.9.9") },
+  },
+  {
+    names: ["rotateonban-v4"],
+    reason: "as above",
+    steps: { 2: refusedAddress("10.9.9.9"), 3: refusedAddress("fd00::5") },
+  },
+  { names: ["rotateonban-two-blocks"], reason: "as above", steps: { 3: refusedAddress("fd00::5") } },
+];

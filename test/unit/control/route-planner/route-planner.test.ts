@@ -1,0 +1,188 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { RouteCommand } from "../../../../src/bridge/commands.ts";
+import type { RoutePlanner } from "../../../../src/control/route-planner/route-planner.ts";
+import { createLogger, type LogFields } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { createPlanner } from "../../../support/planner-builders.ts";
+
+const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
+
+function ask(planner: RoutePlanner, families: readonly (4 | 6)[] = [4]): RouteCommand {
+  return planner.answer({ type: "routeWanted", routeId: 7, families });
+}
+
+function addressOf(planner: RoutePlanner, families?: readonly (4 | 6)[]): string | undefined {
+  const answer = ask(planner, families);
+  if (answer.type !== "route") throw new Error(answer.error.message);
+  return answer.address;
+}
+
+function fail(planner: RoutePlanner, address: string, more: { isSearch?: boolean; reason?: "unusable" } = {}): void {
+  planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned", ...more });
+}
+
+function failingOf(planner: RoutePlanner): string[] {
+  return planner.status().details.failingAddresses.map(({ failingAddress }) => failingAddress);
+}
+
+describe("the route planner", () => {
+  test("answers with an address of the blocks, under the number of the wish", () => {
+    const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/30"] });
+    expect(ask(planner)).toEqual({ type: "route", routeId: 7, address: "192.0.2.8" });
+    fail(planner, "192.0.2.8");
+    expect(ask(planner, [6, 4])).toEqual({ type: "route", routeId: 7, address: "192.0.2.9" });
+  });
+
+  test("a target without an address of the blocks' family is reached from nowhere in particular, told once a minute", () => {
+    const lines: [string, LogFields][] = [];
+    const logger = createLogger((level, message, fields) => lines.push([`${level}: ${message}`, fields]));
+    const clock = new FakeClock();
+    const { planner } = createPlanner({ ipBlocks: ["2001:db8::/64"] }, { clock, logger });
+    for (let request = 0; request < 10; request++) expect(addressOf(planner, [4])).toBeUndefined();
+    clock.advance(60_000);
+    expect(addressOf(planner, [4])).toBeUndefined();
+    expect(addressOf(planner, [4, 6])).toMatch(/^2001:db8::/);
+    expect(lines.map(([text, { requests }]) => [text.slice(0, 30), requests])).toEqual([
+      ["warn: a host has no IPv6 addre", 1],
+      ["warn: a host has no IPv6 addre", 10],
+    ]);
+  });
+
+  test("when every address fails the answer is an error that says what to do, until one is freed", () => {
+    const { planner, clock } = createPlanner({ ipBlocks: ["192.0.2.0/30"], excludedIps: ["192.0.2.3"] });
+    for (const last of [0, 1, 2]) {
+      expect(addressOf(planner)).toBe(`192.0.2.${last}`);
+      fail(planner, `192.0.2.${last}`);
+    }
+    const answer = ask(planner);
+    expect(answer).toMatchObject({ type: "routeError", routeId: 7, error: { code: "routes-exhausted" } });
+    expect(JSON.stringify(answer)).toContain("none of 4 is free, 3 are failing; free them by POST");
+    expect(planner.free("192.0.2.1")).toBe(true);
+    expect(addressOf(planner)).toBe("192.0.2.1");
+    fail(planner, "192.0.2.1");
+    expect(ask(planner)).toMatchObject({ type: "routeError" });
+    clock.advance(SEVEN_DAYS_MS);
+    expect(ask(planner)).toMatchObject({ type: "route" });
+  });
+
+  test("what a site refuses to a search counts only where the operator says so; an unusable address always", () => {
+    const { planner } = createPlanner({ isTriggeredBySearch: false });
+    fail(planner, "192.0.2.1", { isSearch: true });
+    expect(failingOf(planner)).toEqual([]);
+    fail(planner, "192.0.2.2", { isSearch: true, reason: "unusable" });
+    fail(planner, "192.0.2.3");
+    expect(failingOf(planner)).toEqual(["/192.0.2.2", "/192.0.2.3"]);
+    const { planner: other } = createPlanner({ isTriggeredBySearch: true });
+    fail(other, "192.0.2.1", { isSearch: true });
+    expect(failingOf(other)).toEqual(["/192.0.2.1"]);
+  });
+
+  test("excluded addresses and those of others never become failing ones", () => {
+    const { planner } = createPlanner({ excludedIps: ["192.0.2.1"] });
+    for (const address of ["192.0.2.1", "198.51.100.1", "::1", "nonsense"]) fail(planner, address);
+    expect(failingOf(planner)).toEqual([]);
+  });
+
+  test("excluded addresses stay excluded when all are freed", () => {
+    const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/31"], excludedIps: ["192.0.2.0"] });
+    planner.freeAll();
+    expect(planner.free("192.0.2.0")).toBe(true);
+    for (let request = 0; request < 20; request++) expect(addressOf(planner)).toBe("192.0.2.1");
+  });
+
+  test("frees what lies in the blocks, failing or not, in whatever notation, and nothing else", () => {
+    const { planner } = createPlanner({ ipBlocks: ["2001:db8::/64", "2001:db8:5::/48"], strategy: "NanoSwitch" });
+    fail(planner, "2001:db8::1");
+    expect(planner.free("2001:0DB8:0:0::0.0.0.1")).toBe(true);
+    expect(failingOf(planner)).toEqual([]);
+    expect(planner.free("2001:db8:5:ffff::1")).toBe(true);
+    for (const text of ["2001:db8:0:1::1", "192.0.2.1", "", "localhost", "2001:db8::1%lo", "2001:db8::/64"]) {
+      expect(planner.free(text), text).toBe(false);
+    }
+  });
+});
+
+describe("the status", () => {
+  test.each([
+    ["RotateOnBan", "RotatingIpRoutePlanner", { rotateIndex: "0", ipIndex: "0", currentAddress: "" }],
+    ["NanoSwitch", "NanoIpRoutePlanner", { currentAddressIndex: "0" }],
+    ["RotatingNanoSwitch", "RotatingNanoIpRoutePlanner", { blockIndex: "0", currentAddressIndex: "0" }],
+    ["LoadBalance", "BalancingIpRoutePlanner", {}],
+  ] as const)("of %s is there before the first request", (strategy, name, own) => {
+    const { planner } = createPlanner({ strategy, ipBlocks: ["2001:db8::/32", "2001:db9::/64"] });
+    const ipBlock = { type: "Inet6Address", size: "79228162532711081667253501952" };
+    expect(planner.status()).toEqual({ class: name, details: { ipBlock, failingAddresses: [], ...own } });
+  });
+
+  test("names the current address and the failing ones with a slash, the times also in words", () => {
+    const clock = new FakeClock({ epochMs: Date.UTC(2019, 10, 1, 20, 5, 7, 545) });
+    const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/24"] }, { clock });
+    const first = addressOf(planner) ?? "";
+    fail(planner, first);
+    const second = addressOf(planner) ?? "";
+    expect(planner.status().details).toEqual({
+      ipBlock: { type: "Inet4Address", size: "256" },
+      failingAddresses: [
+        {
+          failingAddress: `/${first}`,
+          failingTimestamp: 1572638707545,
+          failingTime: "Fri Nov 01 20:05:07 UTC 2019",
+        },
+      ],
+      rotateIndex: "1",
+      ipIndex: String(Number(second.split(".")[3]) + 1),
+      currentAddress: `/${second}`,
+    });
+  });
+
+  test("says itself when a failing address has come back", () => {
+    const { planner, clock } = createPlanner({});
+    fail(planner, "192.0.2.1");
+    clock.advance(SEVEN_DAYS_MS);
+    expect(failingOf(planner)).toEqual([]);
+  });
+});
+
+describe("a block of any size", () => {
+  const small = { ipBlocks: ["192.0.2.0/29"], strategy: "LoadBalance" } as const;
+  const huge = { ipBlocks: ["2001:db8::/32"], strategy: "LoadBalance" } as const;
+
+  test("costs the same memory", () => {
+    const [ofSmall, ofHuge] = [small, huge].map((settings) => {
+      createPlanner(settings);
+      const beforeBytes = heapBytes();
+      const planners = Array.from({ length: 500 }, () => createPlanner(settings).planner);
+      for (const planner of planners) ask(planner, [4, 6]);
+      return (heapBytes() - beforeBytes) / planners.length;
+    }) as [number, number]; // one for each
+    console.log(`a planner of a /29 takes ${Math.round(ofSmall)} bytes, one of a /32 of IPv6 ${Math.round(ofHuge)}`);
+    expect(ofHuge).toBeLessThan(3 * ofSmall + 1000);
+  });
+
+  test("is chosen from in the same time, also with thousands failing", () => {
+    const planners = [small, huge, huge].map((settings) => createPlanner(settings).planner);
+    const [, , worn] = planners;
+    for (let index = 0; index < 10_000; index++) fail(worn!, `2001:db8::${index.toString(16)}`);
+    const timesMs = planners.map(() => Number.POSITIVE_INFINITY);
+    for (let round = 0; round < 8; round++) {
+      for (const [index, planner] of planners.entries()) {
+        const startMs = performance.now();
+        for (let request = 0; request < 2000; request++) ask(planner, [4, 6]);
+        timesMs[index] = Math.min(timesMs[index]!, performance.now() - startMs);
+      }
+    }
+    const [smallMs, hugeMs, wornMs] = timesMs.map((ms) => ms / 2000) as [number, number, number];
+    console.log(`ms per choice: ${[smallMs, hugeMs, wornMs].map((ms) => ms.toFixed(5)).join(", ")}`);
+    // IPv6 addresses are longer to write; a search through the block would be 2^93 times as long.
+    expect(hugeMs).toBeLessThan(30 * smallMs);
+    expect(wornMs).toBeLessThan(5 * hugeMs);
+  });
+});
+
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
+}
