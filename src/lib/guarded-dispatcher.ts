@@ -29,6 +29,11 @@ const NOTHING_SENT: Dispatcher.DispatchController = {
   resume: () => undefined,
 };
 
+/** Of a name's addresses, when the socket is bound. */
+const ADDRESSES_DIALLED_MAX = 3;
+/** For those that are not the last hope. */
+const EARLIER_TIMEOUT_MS = 1_000;
+
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
   const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
@@ -44,8 +49,10 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       return true;
     });
   }
-  const family = localAddress === undefined ? {} : { family: isIP(localAddress) };
-  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup, ...family });
+  const connect =
+    localAddress === undefined
+      ? buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup })
+      : boundConnector({ guard, connectTimeoutMs, localAddress });
   return new Agent({
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),
@@ -60,4 +67,31 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       connect(target, callback);
     },
   });
+}
+
+/**
+ * Node dials the addresses of a name one after the other until one answers, but only the first when the socket is bound.
+ * This does it for bound ones, with addresses of the right family.
+ */
+function boundConnector(
+  options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & { readonly localAddress: string },
+): buildConnector.connector {
+  const { guard, connectTimeoutMs, localAddress } = options;
+  const connectLast = buildConnector({ timeout: connectTimeoutMs });
+  const connectEarlier = buildConnector({ timeout: Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS) });
+  return (target, callback) => {
+    const dial = ([address, ...others]: readonly string[]): void => {
+      const connect = others.length === 0 ? connectLast : connectEarlier;
+      connect({ ...target, hostname: address ?? target.hostname }, (...outcome) => {
+        if (outcome[0] === null || others.length === 0) callback(...outcome);
+        else dial(others);
+      });
+    };
+    if (isIP(target.hostname) !== 0) return dial([target.hostname]);
+    guard.lookup(target.hostname, { all: true, family: isIP(localAddress) }, (error, found) => {
+      if (error !== null) return callback(error, null);
+      const addresses = Array.isArray(found) ? found.map(({ address }) => address) : [found];
+      dial(addresses.slice(0, ADDRESSES_DIALLED_MAX));
+    });
+  };
 }

@@ -56,6 +56,32 @@ it("sends from the local address asked for", async () => {
   expect(await get(`http://127.0.0.1:${port}/`, ["127.0.0.0/8"], { localAddress: "127.0.0.2" })).toContain("127.0.0.2");
 });
 
+describe("bound, a name is dialled", () => {
+  it.each([
+    ["at the next address when nobody answers at the first", ["127.0.0.98", "127.0.0.99", "127.0.0.1"], 1],
+    ["only at addresses that are allowed", ["10.0.0.1", "127.0.0.1"], 1],
+    ["only at addresses of its own family", ["::1", "127.0.0.1"], 1],
+    ["at three addresses, no more", ["127.0.0.97", "127.0.0.98", "127.0.0.99", "127.0.0.1"], 0],
+    ["nowhere when none is left", ["10.0.0.1", "::1"], 0],
+  ])("%s", async (_what, addresses, hitsMore) => {
+    const before = hits;
+    const resolve: ResolveHost = (_host, { family }, callback) => {
+      const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+      callback(
+        null,
+        found.filter((each) => each.family === family),
+      );
+    };
+    const guard = new OutboundGuard(["127.0.0.0/8", "::1"], { resolve });
+    const dispatcher = createGuardedDispatcher({ guard, ...timeouts, localAddress: "127.0.0.2" });
+    const answer = request(`http://several.example:${port}/`, { dispatcher }).then(({ body }) => body.text());
+    if (hitsMore === 1) expect(await answer).toBe("127.0.0.2 /");
+    else await expect(answer).rejects.toThrow();
+    expect(hits - before).toBe(hitsMore);
+    await dispatcher.destroy();
+  });
+});
+
 it("plain HTTP goes through a proxy with its credentials", async () => {
   const seen: unknown[] = [];
   const proxy = createServer((incoming, response) => {
