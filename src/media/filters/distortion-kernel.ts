@@ -1,0 +1,154 @@
+// The distortion's inner loops and the memory they work in, one for all distortions of the thread: their tables take turns
+// in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript. Audio thread.
+
+import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { clamp } from "./clamp.ts";
+import { DISTORTION_KERNEL_BASE64 } from "./distortion-kernel-binary.ts";
+
+/** `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(x * cosScale)) * (tanOffset + tan(x * tanScale))`. */
+export interface Curve {
+  readonly sinOffset: number;
+  readonly sinScale: number;
+  readonly cosOffset: number;
+  readonly cosScale: number;
+  readonly tanOffset: number;
+  readonly tanScale: number;
+  readonly offset: number;
+  readonly scale: number;
+}
+
+/** Samples per call. */
+export const BLOCK_SAMPLES = 960;
+
+/** Rows per unit. The fine table holds each value of 16-bit sound exactly; it takes 256 kB and 1 ms to make. */
+const COARSE_ROWS = 4096;
+const FINE_ROWS = 32_768;
+/** The coarse table is used where reading between its rows is wrong by less than this (-120 dB). */
+const TABLE_ERROR_MAX = 1e-6;
+/** Angles are turned by a fixed step from row to row, and exact again after so many. */
+const EXACT_ROWS = 256;
+/** Rows end at this value either way: beyond full scale it only says where full scale is crossed. */
+const VALUE_MAX = 16;
+
+/** Byte positions, as distortion-kernel.wat knows them. */
+const LEFT = 1024;
+const RIGHT = 5120;
+const TABLE = 16_384;
+const CURVE_NUMBERS = 17;
+/** The curve at -1, -1 + 1 / rowsPerUnit, … 1, and one row more. */
+const rowCountOf = (rowsPerUnit: number) => 2 * rowsPerUnit + 2;
+const SIZE_BYTES = TABLE + rowCountOf(FINE_ROWS) * Float32Array.BYTES_PER_ELEMENT;
+
+/** The exports of distortion-kernel.wat. */
+interface Loops {
+  fill(row: number, count: number): void;
+  bend(rows: number): number;
+  shape(count: number, middle: number): void;
+}
+
+export class DistortionKernel {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  readonly #curve: Float64Array;
+  readonly #table: Float32Array;
+  readonly #loops: Loops | undefined;
+  /** What is in `#table` now. */
+  #loaded: Float32Array | undefined;
+
+  /** `isSimd` false forces the plain loops (for tests). */
+  constructor({ isSimd = true }: { readonly isSimd?: boolean } = {}) {
+    const options = { isSimd, sizeBytes: SIZE_BYTES };
+    const { memory, exports } = createWasmLoop<Loops>(DISTORTION_KERNEL_BASE64, options);
+    this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    this.#curve = new Float64Array(memory, 0, CURVE_NUMBERS);
+    this.#table = new Float32Array(memory, TABLE, rowCountOf(FINE_ROWS));
+    this.#loops = exports;
+  }
+
+  /** A table of the curve, coarse where that is exact enough. */
+  makeTable(curve: Curve): Float32Array {
+    this.#loaded = undefined;
+    this.#fill(curve, COARSE_ROWS);
+    const isCoarseEnough = this.#bend(2 * COARSE_ROWS) / 8 <= TABLE_ERROR_MAX;
+    if (!isCoarseEnough) this.#fill(curve, FINE_ROWS);
+    return this.#table.slice(0, rowCountOf(isCoarseEnough ? COARSE_ROWS : FINE_ROWS));
+  }
+
+  /** Changes the first `count` samples of `left` and `right` in place, by a table of `makeTable`. */
+  run(table: Float32Array, count: number): void {
+    if (this.#loaded !== table) {
+      this.#table.set(table);
+      this.#loaded = table;
+    }
+    const middle = table.length / 2 - 1;
+    if (this.#loops !== undefined) this.#loops.shape(count, middle);
+    else this.#shapePlainly(count, middle);
+  }
+
+  #fill(curve: Curve, rowsPerUnit: number): void {
+    const { sinScale, cosScale, tanScale } = curve;
+    const end = rowCountOf(rowsPerUnit);
+    for (let row = 0; row < end; row += EXACT_ROWS) {
+      const count = Math.min(EXACT_ROWS, end - row);
+      if (this.#loops === undefined) this.#fillPlainly(curve, rowsPerUnit, { row, count });
+      else {
+        const x = row / rowsPerUnit - 1;
+        let at = 0;
+        for (const place of [x, 1 / rowsPerUnit]) {
+          for (const factor of [sinScale, cosScale, tanScale]) {
+            this.#curve[at++] = Math.sin(factor * place);
+            this.#curve[at++] = Math.cos(factor * place);
+          }
+        }
+        for (const number of [curve.sinOffset, curve.cosOffset, curve.tanOffset, curve.offset, curve.scale]) {
+          this.#curve[at++] = number;
+        }
+        this.#loops.fill(row, count);
+      }
+    }
+  }
+
+  #bend(rows: number): number {
+    if (this.#loops !== undefined) return this.#loops.bend(rows);
+    const table = this.#table;
+    let largest = 0;
+    for (let row = 1; row <= rows; row++) {
+      const [a, b, c] = [table[row - 1]!, table[row]!, table[row + 1]!];
+      if (Math.min(a, b, c) >= 1 || Math.max(a, b, c) <= -1) continue;
+      largest = Math.max(largest, Math.abs(a + c - 2 * b));
+    }
+    return largest;
+  }
+
+  #fillPlainly(curve: Curve, rowsPerUnit: number, rows: { readonly row: number; readonly count: number }): void {
+    for (let row = rows.row; row < rows.row + rows.count; row++) {
+      const x = row / rowsPerUnit - 1;
+      const sine = curve.sinOffset + Math.sin(x * curve.sinScale);
+      const cosine = curve.cosOffset + Math.cos(x * curve.cosScale);
+      const tangent = curve.tanOffset + Math.tan(x * curve.tanScale);
+      const value = curve.offset + curve.scale * sine * cosine * tangent;
+      this.#table[row] = Number.isNaN(value) ? 0 : Math.min(Math.max(value, -VALUE_MAX), VALUE_MAX);
+    }
+  }
+
+  #shapePlainly(count: number, middle: number): void {
+    const table = this.#table;
+    for (const sound of [this.left, this.right]) {
+      for (let sample = 0; sample < count; sample++) {
+        const place = (clamp(sound[sample]!) + 1) * middle;
+        const row = Math.floor(place);
+        const base = table[row]!;
+        sound[sample] = clamp(base + (table[row + 1]! - base) * (place - row));
+      }
+    }
+  }
+}
+
+let shared: DistortionKernel | undefined;
+
+/** The thread's kernel, made when it is first needed. */
+export function sharedDistortionKernel(): DistortionKernel {
+  shared ??= new DistortionKernel();
+  return shared;
+}
