@@ -1,28 +1,23 @@
-// What one player does to a track's decoded sound before it is encoded: its filters and its volume, in the protocol's order
-// (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as many or, where timescale
-// is on, more or fewer. Made anew for each track. Audio thread.
+// What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is the
+// protocol's in its order (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as
+// many or, where timescale is on, more or fewer. Made anew for each track. Audio thread.
 
 import type { FilterSettings } from "../bridge/commands.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "./filters/builtin.ts";
 import { FilterStage } from "./filters/filter-stage.ts";
 import type { RateFilter } from "./filters/rate-filter.ts";
+import { tonearmSettingsIn } from "./filters/setting.ts";
 import { timescale } from "./filters/timescale.ts";
 import { VolumeFilter } from "./filters/volume.ts";
+import { LoudnessStage, type SongQueue } from "./loudness/loudness-stage.ts";
 import { SongFades } from "./song-fades.ts";
 
 /** Song samples given to timescale at a time. */
 const BLOCK_SAMPLES = 960;
-/** 24 dB over full scale: no decoder of sane sound gives more. */
-const SAMPLE_MAX = 16;
-
-/** Where song samples wait: a StereoFifo. */
-export interface SongQueue {
-  readonly lengthSamples: number;
-  readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
-}
 
 export class SoundChain {
   readonly fades = new SongFades();
+  readonly #loudness = new LoudnessStage();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
   readonly #volume = new VolumeFilter();
@@ -37,6 +32,7 @@ export class SoundChain {
 
   /** Replaces all filters; the change is heard within 20 ms of sound, without a click. */
   setFilters(filters: FilterSettings): void {
+    this.#loudness.set(tonearmSettingsIn(filters, "loudness"));
     this.#before.set(filters);
     this.#after.set(filters);
     this.fades.set(filters);
@@ -50,7 +46,7 @@ export class SoundChain {
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
     const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
-    return areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
+    return this.#loudness.isNeutral && areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
   }
 
   /** Song samples per sample that is heard. */
@@ -60,63 +56,75 @@ export class SoundChain {
 
   /** Song samples taken from the queue that have not been heard. */
   get heldSamples(): number {
-    return this.#rate?.heldSamples ?? 0;
+    return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
   }
 
   /** Takes from `song` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
   prepare(song: SongQueue, lengthSamples: number): number {
     const rate = this.#rate;
-    if (rate === undefined) return song.lengthSamples;
-    if (rate.isIdentity) return rate.availableSamples + song.lengthSamples;
-    while (rate.availableSamples < lengthSamples && song.lengthSamples > 0) {
-      const count = song.readInto(this.#left, this.#right, BLOCK_SAMPLES);
-      sanitize(this.#left, this.#right, count);
-      this.#before.process(this.#left, this.#right, count);
-      rate.push(this.#left, this.#right, count);
-    }
+    const queue = this.#loudness.over(song);
+    if (rate === undefined) return queue.lengthSamples;
+    if (rate.isIdentity) return rate.availableSamples + queue.lengthSamples;
+    while (rate.availableSamples < lengthSamples && queue.lengthSamples > 0) this.#push(queue, rate);
     return rate.availableSamples;
   }
 
   /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the song silence follows. */
   render(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (this.#rate === undefined) this.#take(song, left, right, lengthSamples);
-    else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { song, left, right, lengthSamples });
+    const queue = this.#loudness.over(song);
+    if (this.#rate === undefined) this.#take(queue, left, right, lengthSamples);
+    else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
     else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#after.process(left, right, lengthSamples);
     this.fades.process(left, right, lengthSamples);
     this.#volume.process(left, right, lengthSamples);
   }
 
-  /** The song is over, and `song` empty: `prepare` then counts the tail too. */
+  /** The song is over, and all that could be taken from `song` has been: `prepare` then counts the tail too. */
   finish(): void {
-    this.#rate?.flush();
+    this.#loudness.finish();
+    const rate = this.#rate;
+    if (rate === undefined) return;
+    while (!rate.isIdentity && this.#loudness.lengthSamples > 0) this.#push(this.#loudness, rate);
+    rate.flush();
   }
 
   /** Forgets song samples that were taken but not heard: a seek. */
   jump(): void {
+    this.#loudness.jump();
     this.#rate?.reset();
     this.#dropIdleRate();
     this.#before.jump();
     this.#after.jump();
   }
 
-  /** Nothing was heard before: filters set meanwhile need no cross-fade. */
-  begin(): void {
+  /** Nothing was heard before: filters set meanwhile need no cross-fade. `loudnessLufs`: what the song's tags say. */
+  begin(loudnessLufs?: number): void {
     this.jump();
+    this.#loudness.begin(loudnessLufs);
     this.#before.settle();
     this.#after.settle();
     this.fades.begin();
     this.#volume.reset();
   }
 
+  /** Sound goes on, maybe in another stream of the same track, whose tags say so much. */
+  continueWith(loudnessLufs: number | undefined): void {
+    this.#loudness.continueWith(loudnessLufs);
+  }
+
+  #push(queue: SongQueue, rate: RateFilter): void {
+    const count = queue.readInto(this.#left, this.#right, BLOCK_SAMPLES);
+    this.#before.process(this.#left, this.#right, count);
+    rate.push(this.#left, this.#right, count);
+  }
+
   #dropIdleRate(): void {
     if (this.#rate?.isIdentity && this.#rate.availableSamples === 0) this.#rate = undefined;
   }
 
-  #take(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    const count = song.readInto(left, right, lengthSamples);
-    sanitize(left, right, count);
-    silenceFrom(count, left, right, lengthSamples);
+  #take(queue: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    silenceFrom(queue.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#before.process(left, right, lengthSamples);
   }
 
@@ -124,16 +132,16 @@ export class SoundChain {
   #takeRest(
     rate: RateFilter,
     {
-      song,
+      queue,
       left,
       right,
       lengthSamples,
-    }: { song: SongQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
+    }: { queue: SongQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
   ): void {
     const held = rate.readInto(left, right, lengthSamples);
     this.#dropIdleRate();
     if (held === lengthSamples) return;
-    this.#take(song, left.subarray(held), right.subarray(held), lengthSamples - held);
+    this.#take(queue, left.subarray(held), right.subarray(held), lengthSamples - held);
   }
 }
 
@@ -141,16 +149,4 @@ function silenceFrom(start: number, left: Float32Array, right: Float32Array, end
   if (start === end) return;
   left.fill(0, start, end);
   right.fill(0, start, end);
-}
-
-/** Damaged or hostile media: what is no number is silence, what is absurdly loud is less so. Filters would never recover. */
-function sanitize(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-  for (let sample = 0; sample < lengthSamples; sample++) {
-    if (!(Math.abs(left[sample]!) <= SAMPLE_MAX)) left[sample] = sane(left[sample]!);
-    if (!(Math.abs(right[sample]!) <= SAMPLE_MAX)) right[sample] = sane(right[sample]!);
-  }
-}
-
-function sane(value: number): number {
-  return Number.isNaN(value) ? 0 : Math.sign(value) * SAMPLE_MAX;
 }

@@ -112,6 +112,7 @@ export class Transcoder {
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
     this.#isFirst = false;
+    this.#options.chain.continueWith(this.#stream.loudnessLufs);
     this.#dropBeforeMs = Number.NEGATIVE_INFINITY;
     this.#headMs = history[0]?.packet.timestampMs ?? 0;
     for (const entry of history) {
@@ -294,6 +295,7 @@ export class Transcoder {
       this.#decoder = decoder;
       this.#converter.flush(this.#fifo);
       this.#converter = new StereoConverter({ codec: entry.stream.codec });
+      this.#options.chain.continueWith(entry.stream.loudnessLufs);
       this.#decode(entry, supply);
     });
   }
@@ -369,7 +371,7 @@ export class Transcoder {
     if (this.#primed === "no") {
       this.#fill(supply);
       if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return false;
-      if (this.#isFirst) chain.begin();
+      if (this.#isFirst) chain.begin(this.#stream.loudnessLufs);
       this.#readRaw(PRIMING_SAMPLES);
       this.#primed = "half";
     }

@@ -32,6 +32,10 @@ export type LoudnessSettings = TonearmSettings<"loudness">;
 
 /** What is there while it is on. "leaving": the gain goes back to 1. "draining": it is 1, what is held is given out. */
 interface Running {
+  readonly kernel: LoudnessKernel;
+  /** Where new samples come into the kernel's memory. */
+  readonly newLeft: Float32Array;
+  readonly newRight: Float32Array;
   state: "on" | "leaving" | "draining";
   readonly rider: GainRider;
   readonly limiter: PeakLimiter;
@@ -44,9 +48,7 @@ interface Running {
 }
 
 export class LoudnessStage implements SongQueue {
-  readonly #kernel: LoudnessKernel;
-  readonly #newLeft: Float32Array;
-  readonly #newRight: Float32Array;
+  readonly #whenOn: () => LoudnessKernel;
   readonly #heldLeft = new Float32Array(HELD_SAMPLES);
   readonly #heldRight = new Float32Array(HELD_SAMPLES);
   #running: Running | undefined;
@@ -61,10 +63,9 @@ export class LoudnessStage implements SongQueue {
   #judgedChunks = 0;
   #isFinished = false;
 
-  constructor(kernel = sharedLoudnessKernel()) {
-    this.#kernel = kernel;
-    this.#newLeft = kernel.left.subarray(HELD_SAMPLES);
-    this.#newRight = kernel.right.subarray(HELD_SAMPLES);
+  /** Nothing is made before the stage is switched on: hardly a player has it. */
+  constructor(kernel: () => LoudnessKernel = sharedLoudnessKernel) {
+    this.#whenOn = kernel;
   }
 
   /** True when song samples come out as they are in the queue. */
@@ -110,8 +111,10 @@ export class LoudnessStage implements SongQueue {
     this.#isFinished = false;
     if (taggedLufs === this.#taggedLufs) return;
     this.#taggedLufs = taggedLufs;
-    this.#running?.meter.reset();
-    this.#running?.rider.setTagged(taggedLufs);
+    const running = this.#running;
+    running?.meter.reset();
+    if (this.#givenSamples === 0) running?.rider.begin(taggedLufs);
+    else running?.rider.setTagged(taggedLufs);
   }
 
   /** Forgets song samples that were taken but not given: a seek. What was measured stays. */
@@ -130,19 +133,21 @@ export class LoudnessStage implements SongQueue {
   /** Reads from `song` from here on. */
   over(song: SongQueue): SongQueue {
     this.#song = song;
-    return this.#running === undefined ? song : this;
+    return this;
   }
 
   get lengthSamples(): number {
     const waitingSamples = this.#song?.lengthSamples ?? 0;
-    const isLookingAhead = this.#running?.state !== "draining" && !this.#isFinished;
+    const running = this.#running;
+    const isLookingAhead = running !== undefined && running.state !== "draining" && !this.#isFinished;
     return Math.max(0, this.heldSamples + waitingSamples - (isLookingAhead ? HELD_SAMPLES : 0));
   }
 
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number {
     const running = this.#running;
+    if (running === undefined) return this.#readSong(left, right, lengthSamples);
     const count = Math.min(lengthSamples, this.lengthSamples);
-    if (running === undefined || count === 0) return 0;
+    if (count === 0) return 0;
     if (running.state === "draining") return this.#drain(left, right, count);
     this.#takeIn(running, count);
     this.#giveOut(running, { left, right, count });
@@ -156,8 +161,11 @@ export class LoudnessStage implements SongQueue {
     // What a stage that was being drained still holds comes first.
     this.#restart(this.heldSamples);
     const limiter = new PeakLimiter(settings.peak, 1000 / CHUNKS_PER_SECOND);
-    const meter = new LoudnessMeter(this.#kernel);
-    return { state: "on", rider, limiter, meter, settings, share: 0, fromGain: 1, toGain: 1 };
+    const kernel = this.#whenOn();
+    const [newLeft, newRight] = [kernel.left.subarray(HELD_SAMPLES), kernel.right.subarray(HELD_SAMPLES)];
+    const meter = new LoudnessMeter(kernel);
+    const gains = { share: 0, fromGain: 1, toGain: 1 };
+    return { state: "on", kernel, newLeft, newRight, rider, limiter, meter, settings, ...gains };
   }
 
   /** Counts from here on. Of what is held, keeps the last `heldSamples` that are song. */
@@ -173,15 +181,13 @@ export class LoudnessStage implements SongQueue {
   }
 
   /** Brings what is held and enough new song for `count` samples into the kernel's memory; measures, and finds the peaks. */
-  #takeIn({ rider, meter, limiter }: Running, count: number): void {
-    const kernel = this.#kernel;
+  #takeIn({ kernel, newLeft, newRight, rider, meter, limiter }: Running, count: number): void {
     kernel.left.set(this.#heldLeft);
     kernel.right.set(this.#heldRight);
     const wantedSamples = count + HELD_SAMPLES - this.#heldSamples;
-    const newSamples = this.#song?.readInto(this.#newLeft, this.#newRight, wantedSamples) ?? 0;
-    sanitize(this.#newLeft, this.#newRight, newSamples);
-    this.#newLeft.fill(0, newSamples, wantedSamples);
-    this.#newRight.fill(0, newSamples, wantedSamples);
+    const newSamples = this.#readSong(newLeft, newRight, wantedSamples);
+    newLeft.fill(0, newSamples, wantedSamples);
+    newRight.fill(0, newSamples, wantedSamples);
     this.#paddingSamples += wantedSamples - newSamples;
     if (rider.isMeasuring && meter.measure(HELD_SAMPLES, newSamples)) rider.follow(meter);
     const takenSamples = this.#givenSamples + count + HELD_SAMPLES;
@@ -191,8 +197,7 @@ export class LoudnessStage implements SongQueue {
   }
 
   #giveOut(running: Running, to: { left: Float32Array; right: Float32Array; count: number }): void {
-    const { limiter, rider } = running;
-    const kernel = this.#kernel;
+    const { kernel, limiter, rider } = running;
     // The oldest held sample stands where the kernel's new ones begin, less what is held.
     const offset = HELD_SAMPLES - this.#heldSamples;
     let peak = 0;
@@ -235,11 +240,13 @@ export class LoudnessStage implements SongQueue {
     if (this.heldSamples > 0) return heldCount;
     this.#restart(0);
     this.#running = undefined;
-    if (heldCount === count || this.#song === undefined) return heldCount;
-    const [restLeft, restRight] = [left.subarray(heldCount), right.subarray(heldCount)];
-    const restCount = this.#song.readInto(restLeft, restRight, count - heldCount);
-    sanitize(restLeft, restRight, restCount);
-    return heldCount + restCount;
+    return heldCount + this.#readSong(left.subarray(heldCount), right.subarray(heldCount), count - heldCount);
+  }
+
+  #readSong(left: Float32Array, right: Float32Array, lengthSamples: number): number {
+    const count = this.#song?.readInto(left, right, lengthSamples) ?? 0;
+    sanitize(left, right, count);
+    return count;
   }
 }
 

@@ -17,6 +17,7 @@ const PRESETS = {
   rotation: { rotation: { rotationHz: 0.2 } },
   channelMix: { channelMix: { leftToLeft: 0.5, leftToRight: 0.5, rightToLeft: 0.5, rightToRight: 0.5 } },
   lowPass: { lowPass: { smoothing: 20 } },
+  loudness: { pluginFilters: { tonearm: { loudness: { target: -24, peak: -1 } } } },
 };
 
 /** A chain fed with a song of its own, heard 20 ms at a time. */

@@ -28,7 +28,7 @@ class Listening {
     { settings, lufs, isSimd = true }: { settings?: LoudnessSettings; lufs?: number; isSimd?: boolean } = {},
   ) {
     this.song = song;
-    this.stage = new LoudnessStage(isSimd ? sharedLoudnessKernel() : new LoudnessKernel({ isSimd }));
+    this.stage = isSimd ? new LoudnessStage() : new LoudnessStage(() => new LoudnessKernel({ isSimd }));
     if (settings !== undefined) this.stage.set(settings);
     this.stage.begin(lufs);
   }
