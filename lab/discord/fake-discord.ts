@@ -20,6 +20,8 @@ import { type IssuedVoice, type SessionHost, VoiceSession } from "./voice-sessio
 import { Waiters } from "./waiters.ts";
 
 export interface FakeDiscordOptions {
+  /** IPv4 address to listen on, default 127.0.0.1. */
+  readonly address?: string;
   /** Milliseconds, default 13750 as in production. */
   readonly heartbeatIntervalMs?: number;
   /** Encryption modes in Ready; default both, AES first. */
@@ -104,12 +106,13 @@ export class FakeDiscord {
     this.#nextSsrc = options.firstSsrc ?? 1111;
   }
 
-  /** Starts the voice gateway (TCP) and UDP on free ports of 127.0.0.1. */
+  /** Starts the voice gateway (TCP) and UDP on free ports. */
   static async start(options: FakeDiscordOptions = {}): Promise<FakeDiscord> {
     const violations = new ViolationLog();
-    const udp = await UdpServer.open(options.udpSocketCount ?? 1, violations);
+    const { address = "127.0.0.1", udpSocketCount: socketCount = 1 } = options;
+    const udp = await UdpServer.open({ address, socketCount, violations });
     const discord = new FakeDiscord(options, udp, violations);
-    discord.#gateway = await GatewayServer.open(discord.#createHost());
+    discord.#gateway = await GatewayServer.open(discord.#createHost(), address);
     return discord;
   }
 

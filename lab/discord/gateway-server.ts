@@ -1,5 +1,5 @@
-// The listening side of the fake voice gateway: HTTP upgrade to WebSocket on 127.0.0.1, with the faults that strike
-// before a WebSocket exists.
+// The listening side of the fake voice gateway: HTTP upgrade to WebSocket, with the faults that strike before a
+// WebSocket exists.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
@@ -34,16 +34,17 @@ export class GatewayServer {
     });
   }
 
-  static async open(host: GatewayHost): Promise<GatewayServer> {
+  static async open(host: GatewayHost, address: string): Promise<GatewayServer> {
     const server = new GatewayServer(host);
-    server.#http.listen(0, "127.0.0.1");
+    server.#http.listen(0, address);
     await once(server.#http, "listening");
     return server;
   }
 
   /** `127.0.0.1:PORT`. */
   get endpoint(): string {
-    return `127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+    const { address, port } = this.#http.address() as AddressInfo; // listens on TCP
+    return `${address}:${port}`;
   }
 
   /** Upgrades asked for, refused ones included. */

@@ -33,6 +33,8 @@ interface Sender {
 }
 
 export class UdpServer {
+  /** Where it listens, for Ready. */
+  readonly address: string;
   readonly #sockets: Socket[] = [];
   readonly #violations: ViolationLog;
   readonly #peersBySsrc = new Map<number, UdpPeer>();
@@ -41,13 +43,18 @@ export class UdpServer {
   #nextSocket = 0;
   #isClosed = false;
 
-  private constructor(violations: ViolationLog) {
+  private constructor(address: string, violations: ViolationLog) {
+    this.address = address;
     this.#violations = violations;
   }
 
-  static async open(socketCount: number, violations: ViolationLog): Promise<UdpServer> {
-    const server = new UdpServer(violations);
-    for (let index = 0; index < socketCount; index++) server.#sockets.push(await server.#openSocket());
+  static async open(options: {
+    readonly address: string;
+    readonly socketCount: number;
+    readonly violations: ViolationLog;
+  }): Promise<UdpServer> {
+    const server = new UdpServer(options.address, options.violations);
+    for (let index = 0; index < options.socketCount; index++) server.#sockets.push(await server.#openSocket());
     return server;
   }
 
@@ -74,7 +81,7 @@ export class UdpServer {
     socket.on("message", (packet, sender) => this.#onDatagram(socket, packet, sender));
     // A player that closed its port answers our discovery reply with ICMP unreachable; nothing to do about it.
     socket.on("error", () => undefined);
-    socket.bind(0, "127.0.0.1");
+    socket.bind(0, this.address);
     await once(socket, "listening");
     return socket;
   }

@@ -254,7 +254,8 @@ export class VoiceSession implements UdpPeer {
     this.#receivers.push(this.#createReceiver());
     this.#host.udp.add(this);
     const { ssrc } = this.receiver;
-    const ready = { ssrc, ip: "127.0.0.1", port: this.#host.udp.nextPort(), modes: this.#host.modes };
+    const { udp, modes } = this.#host;
+    const ready = { ssrc, ip: udp.address, port: udp.nextPort(), modes };
     connection.send("ready", { op: 2, d: { ...ready, experiments: [], streams: [] } });
     const others = this.call.otherUserIds(this.userId);
     if (others.length > 0) this.announceUsers(others);

@@ -15,6 +15,8 @@ export interface MediaServerOptions {
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   /** Asked first for every request; undefined leaves it to the path. */
   readonly script?: (request: LoggedRequest) => Answer | undefined;
+  /** Where to listen, default 127.0.0.1; `::` is every address of both families. */
+  readonly address?: string;
 }
 
 export interface LoggedRequest {
@@ -60,11 +62,11 @@ export class MediaServer {
   /** Ends the stalls that wait to be released. */
   #waitingStalls: (() => void)[] = [];
 
-  /** Listens on a free port of 127.0.0.1. */
+  /** Listens on a free port. */
   static async start(options: MediaServerOptions): Promise<MediaServer> {
     const server = createServer();
     const mediaServer = new MediaServer(server, options);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(0, options.address ?? "127.0.0.1", resolve));
     return mediaServer;
   }
 
@@ -82,7 +84,8 @@ export class MediaServer {
 
   /** `http://127.0.0.1:port`, without a slash at the end. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { address, family, port } = this.#server.address() as AddressInfo; // listens on TCP
+    return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   }
 
   /** Lets stalled answers go on. */
@@ -94,7 +97,7 @@ export class MediaServer {
   ban(address: string): void {
     this.#banned.add(address);
     for (const socket of this.#connections) {
-      if (socket.remoteAddress === address) socket.destroy();
+      if (senderOf(socket) === address) socket.destroy();
     }
   }
 
@@ -112,7 +115,7 @@ export class MediaServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "/";
     const earlierRequests = this.requests.filter((earlier) => earlier.path === path).length;
-    const from = request.socket.remoteAddress ?? "";
+    const from = senderOf(request.socket);
     const logged: LoggedRequest = { path, headers: request.headers, from, earlierRequests, isOver: false };
     this.requests.push(logged);
     response.once("close", () => {
@@ -160,6 +163,11 @@ export class MediaServer {
     }
     response.socket?.end(Buffer.concat(parts));
   }
+}
+
+/** An IPv4 address in plain, also where both families are listened to. */
+function senderOf({ remoteAddress = "" }: Socket): string {
+  return remoteAddress.replace(/^::ffff:(?=.*\.)/, "");
 }
 
 /** Answers that need no file: `/404`, `/loop`, `/huge`, `/to?URL`. */
