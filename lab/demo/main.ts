@@ -20,9 +20,9 @@ Discord on this machine, end-to-end encrypted, and writes what a listener heard.
   --seconds N     stop after N seconds
   --start N       start N seconds into the song
   --volume N      player volume, 0 to 1000, default 100 (Opus is then passed through untouched)
-  --filter NAME   a well-known filter: ${Object.keys(PRESETS).slice(0, 7).join(", ")},
-                  ${Object.keys(PRESETS).slice(7, 16).join(", ")},
-                  ${Object.keys(PRESETS).slice(16).join(", ")}
+  --filter NAME   a well-known filter: ${Object.keys(PRESETS).slice(0, 8).join(", ")},
+                  ${Object.keys(PRESETS).slice(8, 18).join(", ")},
+                  ${Object.keys(PRESETS).slice(18).join(", ")}
   --no-dave       without end-to-end encryption, as in a stage channel
 `;
 

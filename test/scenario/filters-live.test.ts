@@ -18,6 +18,7 @@ const EDGE_SAMPLES = 4800;
 const START_MS = 3000;
 const SONG_FRAMES = 150;
 
+const tonearm = (filters: object) => ({ pluginFilters: { tonearm: filters } });
 const bands = (gain: number) => Array.from({ length: 15 }, (_, band) => ({ band, gain: band < 6 ? gain : -0.1 }));
 
 /** Each filter as it is set first, and as it is changed to. */
@@ -36,6 +37,13 @@ const FILTERS: readonly (readonly [string, object, object])[] = [
   ["rotation", { rotation: { rotationHz: 0.5 } }, { rotation: { rotationHz: -1 } }],
   ["channelMix", { channelMix: { leftToRight: 0.5, rightToLeft: 0.5 } }, { channelMix: { rightToRight: 0.2 } }],
   ["lowPass", { lowPass: {} }, { lowPass: { smoothing: 5 } }],
+  ["highPass", tonearm({ highPass: { frequency: 1000 } }), tonearm({ highPass: { frequency: 200 } })],
+  ["compressor", tonearm({ compressor: { threshold: -40 } }), tonearm({ compressor: { gain: 6 } })],
+  ["chorus", tonearm({ chorus: {} }), tonearm({ chorus: { delay: 8, depth: 1 } })],
+  ["flanger", tonearm({ flanger: {} }), tonearm({ flanger: { delay: 10, feedback: 0.7 } })],
+  ["phaser", tonearm({ phaser: {} }), tonearm({ phaser: { depth: 1, frequency: 2, feedback: 0.6 } })],
+  ["echo", tonearm({ echo: { delay: 10, mix: 0.5 } }), tonearm({ echo: { delay: 250, decay: 0.7 } })],
+  ["reverb", tonearm({ reverb: {} }), tonearm({ reverb: { roomSize: 1, mix: 0.6 } })],
 ];
 
 let stage: Stage;
