@@ -9,6 +9,7 @@ import { createInfo } from "./control/api/info-json.ts";
 import { NodeStats } from "./control/api/node-stats.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
+import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Sessions } from "./control/sessions/sessions.ts";
 import { createBuiltinSources } from "./control/sources/builtin.ts";
@@ -84,7 +85,7 @@ async function buildParts(
   const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
-  const routePlanner = buildRoutePlanner(config.routePlanner, logger);
+  const routePlanner = await buildRoutePlanner(config.routePlanner, logger);
   const workers = new WorkerPool({
     ...{ entry: mediaEntry, count: config.workers.count, settings, clock, logger },
     routes: routePlanner,
@@ -116,8 +117,14 @@ async function buildParts(
   return { sessions, api, updateTimer, workers, metrics };
 }
 
-function buildRoutePlanner(settings: NodeConfig["routePlanner"], logger: Logger): RoutePlanner | undefined {
+/** None without blocks. Blocks that the system does not let us send from are told, and used all the same. */
+async function buildRoutePlanner(
+  settings: NodeConfig["routePlanner"],
+  logger: Logger,
+): Promise<RoutePlanner | undefined> {
   if (settings.ipBlocks.length === 0) return undefined;
+  const trouble = await findBindTrouble(settings.ipBlocks, { random: systemRandom });
+  if (trouble !== undefined) logger.warn(`lavalink.server.ratelimit.ipBlocks: ${trouble.found}: ${trouble.advice}`);
   return new RoutePlanner({ settings, clock: systemClock, random: systemRandom, logger });
 }
 

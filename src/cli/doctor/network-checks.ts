@@ -5,6 +5,8 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { NodeConfig } from "../../config/node-config.ts";
+import { findBindTrouble } from "../../control/route-planner/bind-check.ts";
+import { systemRandom } from "../../lib/random.ts";
 import { type Check, type CheckResult, within } from "./check.ts";
 
 const DISCORD_HOST = "discord.com";
@@ -43,6 +45,21 @@ export function dnsCheck(resolve: (host: string) => Promise<string> = resolveHos
         // Whatever kept the name from resolving, the advice is the same.
         return { status: "warn", found: `${DISCORD_HOST} does not resolve`, advice: "check the network and its DNS" };
       }
+    },
+  };
+}
+
+/** Whether addresses of the configured blocks can be sent from. */
+export function addressesCheck({ ipBlocks }: NodeConfig["routePlanner"]): Check {
+  return {
+    name: "addresses",
+    async run() {
+      const trouble = await findBindTrouble(ipBlocks, { random: systemRandom });
+      if (trouble !== undefined) return { status: "fail", ...trouble };
+      return {
+        status: "ok",
+        found: `can send from ${ipBlocks.length === 1 ? ipBlocks[0] : `${ipBlocks.length} blocks`}`,
+      };
     },
   };
 }

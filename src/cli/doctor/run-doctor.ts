@@ -1,20 +1,21 @@
 // `tonearm doctor`: one line per thing the node needs, with what to do where it is not well. Main thread.
 
 import { availableParallelism } from "node:os";
-import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import type { NodeConfig } from "../../config/node-config.ts";
 import { NodeError } from "../../errors.ts";
 import type { AudioStream } from "../../media/demux/demuxer.ts";
 import { VERSION } from "../../version.ts";
 import type { CommandContext } from "../run-command.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
-import { dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
+import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck, vorbisCheck } from "./sound-checks.ts";
 
 /** Runs every check. Resolves with 0 when none failed, else 1. */
 export async function runDoctor(args: readonly string[], context: CommandContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
-  const checks = [runtimeCheck, ...(config === undefined ? [] : [portCheck(config.server)]), ...machineChecks()];
+  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config)), ...machineChecks()];
   for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
   let failures = results.filter(({ status }) => status === "fail").length;
   for (const check of checks) {
@@ -41,7 +42,7 @@ async function runCheck(check: Check): Promise<CheckResult> {
 function checkConfig(
   args: readonly string[],
   context: CommandContext,
-): { results: readonly CheckResult[]; config: LoadedConfig["config"] | undefined } {
+): { results: readonly CheckResult[]; config: NodeConfig | undefined } {
   try {
     const { config, fileName, warnings } = loadConfig({ args, cwd: context.cwd });
     const from = fileName === undefined ? "no file, so the defaults" : fileName;
@@ -60,6 +61,10 @@ const runtimeCheck: Check = {
     found: `${process.versions.node} on ${process.platform} ${process.arch}, ${availableParallelism()} cores`,
   }),
 };
+
+function configuredChecks({ server, routePlanner }: NodeConfig): Check[] {
+  return [portCheck(server), ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)])];
+}
 
 function machineChecks(): Check[] {
   return [

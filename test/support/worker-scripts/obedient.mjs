@@ -11,6 +11,7 @@ setInterval(sendCounters, 10);
 parentPort.on("message", (command) => {
   if (command.type === "close") process.exit(0);
   if (command.type === "createPlayer") sendPosition(command.playerId);
+  if (command.type === "route") sayRoute(command);
   if (!("requestId" in command) || obey(command.input?.url ?? command.credentials?.endpoint, command.requestId)) return;
   parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
 });
@@ -38,6 +39,13 @@ function obey(order, requestId) {
   if (order === "log") {
     parentPort.postMessage({ type: "log", level: "warn", message: "from the worker", fields: { n: 1 } });
   }
+  if (order?.startsWith("route ")) {
+    const families = order.slice(6).split(",").map(Number);
+    parentPort.postMessage({ type: "routeWanted", routeId: 5, families });
+  }
+  if (order?.startsWith("ban ")) {
+    parentPort.postMessage({ type: "routeFailed", address: order.slice(4), isSearch: false, reason: "banned" });
+  }
   if (order === "minute") {
     const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
     const minute = { playerId: 1, minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true };
@@ -62,4 +70,8 @@ function sendCounters() {
 function sendPosition(playerId) {
   const report = { playerId, trackId: 1, seekId: 0, positionMs: 1234, epochMs: 0, rate: 1 };
   parentPort.postMessage({ type: "position", report });
+}
+
+function sayRoute({ routeId, address }) {
+  parentPort.postMessage({ type: "log", level: "info", message: "told a route", fields: { routeId, address } });
 }

@@ -1,7 +1,13 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { checkLine, within } from "../../../src/cli/doctor/check.ts";
-import { dnsCheck, portCheck, udpCheck, udpRouteCheck } from "../../../src/cli/doctor/network-checks.ts";
+import {
+  addressesCheck,
+  dnsCheck,
+  portCheck,
+  udpCheck,
+  udpRouteCheck,
+} from "../../../src/cli/doctor/network-checks.ts";
 import { runDoctor } from "../../../src/cli/doctor/run-doctor.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 
@@ -34,6 +40,13 @@ describe("doctor", () => {
 
   test("a free port is fine", async () => {
     expect(await portCheck(serverConfig(0)).run()).toMatchObject({ status: "ok" });
+  });
+
+  test("configured addresses that can be sent from are fine", async () => {
+    const args = ["--lavalink.server.ratelimit.ipBlocks=127.0.0.1"];
+    const { config } = loadConfig({ args, env: {}, cwd: "/", readFile: () => undefined });
+    const result = await addressesCheck(config.routePlanner).run();
+    expect(result).toEqual({ status: "ok", found: "can send from 127.0.0.1" });
   });
 
   test("a machine without network is warned of, not failed", async () => {

@@ -3,10 +3,12 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { type Answer, ApiServer, type RequestOptions } from "../../../support/api-server.ts";
+import { createPlanner } from "../../../support/planner-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const TRACK = buildTrack();
@@ -22,6 +24,9 @@ const RESULTS: Readonly<Record<string, LoadResult>> = {
 const ALL_FILTERS = {
   ...{ volume: 0.5, equalizer: [{ band: 0, gain: 0.25 }], karaoke: {}, timescale: {}, tremolo: {}, vibrato: {} },
   ...{ distortion: {}, rotation: {}, channelMix: {}, lowPass: {} },
+  pluginFilters: {
+    tonearm: Object.fromEntries(Object.keys(TONEARM_FILTERS).map((name) => [name, {}])),
+  },
 };
 
 type Document = ReturnType<JSON["parse"]>;
@@ -42,8 +47,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Asks, and holds status and body against what the document says of that route. */
-async function ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-  const answer = await server.request(method, path, options);
+async function ask(
+  method: string,
+  path: string,
+  { of = server, ...options }: RequestOptions & { readonly of?: ApiServer } = {},
+): Promise<Answer> {
+  const answer = await of.request(method, path, options);
   const [route, operation] = described(method, path.split("?", 1)[0] ?? "");
   asked.add(route);
   const response = operation.responses[answer.status];
@@ -114,6 +123,10 @@ describe("the document", () => {
     expect(problem({ endTime: null, encodedTrack: null, filters: ALL_FILTERS, volume: 1 })).toBeUndefined();
     expect(problem({ filters: { equalizer: [{ gain: 1 }] } })).toContain("band");
     expect(problem({ volume: null })).toContain("volume");
+    const tonearm = (filters: object) => problem({ filters: { pluginFilters: { tonearm: filters } } });
+    expect(tonearm({ echo: { delay: 2000 }, fadeIn: { curve: "linear" }, reverb: null })).toBeUndefined();
+    expect(tonearm({ echo: { delay: 2001 } })).toContain("delay");
+    expect(tonearm({ fadeIn: { curve: "round" } })).toContain("curve");
   });
 
   test("finds answers wrong that are", () => {
@@ -130,6 +143,46 @@ describe("real answers are as it says", () => {
     await ask("POST", "/v4/routeplanner/free/all");
     for (const password of [null, "wrong"]) await ask("GET", "/v4/info", { password });
     await ask("GET", "/v4/info", { headers: { Accept: "text/plain" } });
+  });
+
+  test.each([
+    ["RotateOnBan", "192.0.2.0/24"],
+    ["LoadBalance", "192.0.2.0/24"],
+    ["NanoSwitch", "2001:db8::/32"],
+    ["RotatingNanoSwitch", "2001:db8::/32"],
+  ] as const)("about a route planner that does %s", async (strategy, block) => {
+    const { planner } = createPlanner({ strategy, ipBlocks: [block] });
+    const of = await ApiServer.start({ routePlanner: planner });
+    const address = block.replace(/0\/24|\/32/, "9");
+    const status = async () => (await ask("GET", "/v4/routeplanner/status", { of })).json.details;
+    try {
+      await status();
+      planner.answer({ type: "routeWanted", routeId: 1, families: [4, 6] });
+      planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned" });
+      expect((await status()).failingAddresses).toMatchObject([{ failingAddress: `/${address}` }]);
+      for (const wrong of ["198.51.100.1", "fe80::1", "nonsense"]) {
+        const refused = await ask("POST", "/v4/routeplanner/free/address", { of, body: { address: wrong } });
+        expect(refused.json.message).toBe(`Invalid address: ${wrong}: expected an IP address within ${block}`);
+      }
+      // As it stands in the status.
+      const body = { address: `/${address}` };
+      expect((await ask("POST", "/v4/routeplanner/free/address", { of, body })).status).toBe(204);
+      expect((await status()).failingAddresses).toEqual([]);
+      planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned" });
+      expect((await ask("POST", "/v4/routeplanner/free/all", { of })).status).toBe(204);
+      expect((await status()).failingAddresses).toEqual([]);
+    } finally {
+      await of.close();
+    }
+  });
+
+  test("about freeing an address of very many blocks, which are not all named", async () => {
+    const ipBlocks = Array.from({ length: 300 }, (_, index) => `10.${index % 256}.${index >> 8}.0/24`);
+    const of = await ApiServer.start({ routePlanner: createPlanner({ ipBlocks }).planner });
+    const body = { address: "9".repeat(5000) };
+    const { json } = await ask("POST", "/v4/routeplanner/free/address", { of, body });
+    expect(json.message).toMatch(/^Invalid address: 9{60}…: expected .* within 10\.0\.0\.0\/24, .* and 290 more$/);
+    await of.close();
   });
 
   test("about tracks", async () => {

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
-import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
+import { type RouteSource, WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { createPlanner } from "../../../support/planner-builders.ts";
 
 const GONE_AFTER_MS = 5000;
 const GRACE_MS = 250;
@@ -65,11 +66,12 @@ afterEach(async () => {
   lines.length = 0;
 });
 
-function start(script: "obedient" | "mute" | "broken", count = 1): void {
+function start(script: "obedient" | "mute" | "broken", count = 1, routes?: RouteSource): void {
   pool = new WorkerPool({
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     count,
     settings: SETTINGS,
+    routes,
     heapMegabytesMax: 32,
     clock,
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
@@ -127,6 +129,22 @@ describe("a pool of sound workers", () => {
     await minute;
     await order("log");
     expect(lines).toContainEqual({ message: "from the worker", fields: { n: 1, worker: 0 } });
+  });
+
+  test("a worker's wish for an address is answered, and what failed is passed on", async () => {
+    const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/30"] });
+    start("obedient", 1, planner);
+    await settled();
+    await order("route 6,4");
+    await order("ban 192.0.2.0");
+    await order("route 4");
+    await order("nothing");
+    const told = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
+    expect(told).toEqual([
+      { routeId: 5, address: "192.0.2.0", worker: 0 },
+      { routeId: 5, address: "192.0.2.1", worker: 0 },
+    ]);
+    expect(planner.status().details.failingAddresses).toMatchObject([{ failingAddress: "/192.0.2.0" }]);
   });
 
   test("spreads players evenly while the loads are alike, also before it is ready", () => {

@@ -7,6 +7,7 @@ import { loadResultToJson } from "../../../../../src/control/sources/load-result
 import { trackToJson } from "../../../../../src/control/sources/track.ts";
 import { NodeError } from "../../../../../src/errors.ts";
 import { ApiServer, PASSWORD, type TestClient } from "../../../../support/api-server.ts";
+import { createPlanner } from "../../../../support/planner-builders.ts";
 import { buildTrack } from "../../../../support/track-builder.ts";
 
 const TRACK = buildTrack({ title: "Song" });
@@ -117,6 +118,21 @@ describe("routes of v3", () => {
       expect([answer.status, answer.json]).toEqual([200, { class: null, details: null }]);
       expect((await server.request("POST", `${prefix}/routeplanner/free/all`)).status).toBe(500);
     }
+  });
+
+  test("a route planner that is there has the status of v4, and frees", async () => {
+    const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/24"] });
+    const withPlanner = await ApiServer.start({ routePlanner: planner });
+    for (const prefix of ["/v3", ""]) {
+      planner.onFailure({ type: "routeFailed", address: "192.0.2.1", isSearch: false, reason: "banned" });
+      const { status, json } = await withPlanner.request("GET", `${prefix}/routeplanner/status`);
+      expect([status, json]).toEqual([200, JSON.parse(JSON.stringify(planner.status()))]);
+      const body = { address: "192.0.2.1" };
+      const freed = await withPlanner.request("POST", `${prefix}/routeplanner/free/address`, { body });
+      expect([freed.status, freed.headers["lavalink-api-version"]]).toEqual([204, "3"]);
+      expect(planner.status().details.failingAddresses).toEqual([]);
+    }
+    await withPlanner.close();
   });
 
   test("a session is configured by its key", async () => {
@@ -267,6 +283,18 @@ describe("operations", () => {
     });
     await say(client, { op: "filters", guildId: "7", tremolo: {} });
     expect((await playerOf(client)).filters).toEqual({ tremolo: { frequency: 2, depth: 0.5 } });
+  });
+
+  test("Tonearm's own filters stand among the others, over REST and as an operation, and stay with the equalizer", async () => {
+    const client = await connect();
+    const echo = { delay: 100, decay: 0.4, mix: 0.35 };
+    await say(client, { op: "filters", guildId: "7", tonearm: { echo: { delay: 100 } } });
+    await say(client, { op: "equalizer", guildId: "7", bands: [] });
+    expect((await playerOf(client)).filters).toEqual({ equalizer: [], tonearm: { echo } });
+    const body = { filters: { volume: 0.5, tonearm: { highPass: {} }, pluginFilters: { tonearm: { echo: {} } } } };
+    const path = `/v3/sessions/${client.sessionId}/players/7`;
+    const { json } = await server.request("PATCH", path, { body });
+    expect(json.filters).toEqual({ volume: 0.5, tonearm: { highPass: { frequency: 80 } } });
   });
 
   test("are carried out in their order, also when they come at once", async () => {
