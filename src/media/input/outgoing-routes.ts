@@ -35,6 +35,8 @@ const RETRYING_MS_MAX = 60_000;
 /** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
 const RETRIES_AT_ONCE = 10;
 const LATER_RETRY_DELAY_MS = 500;
+/** In place of a host that refuses addresses: an interface that is down refuses all of them. */
+const THIS_MACHINE = "";
 /** Hosts remembered so that each is warned of once. */
 const WARNED_HOSTS_MAX = 256;
 
@@ -74,11 +76,12 @@ export class OutgoingRoutes {
       const outcome = await sendFrom(address).then(failureOfAnswer, failureOfError);
       if (outcome.answer !== undefined) {
         this.#refusals.forget(url.host);
+        this.#refusals.forget(THIS_MACHINE);
         return outcome.answer;
       }
       failure = outcome.failure;
-      const isAddressToBlame = failure.reason === "unusable" || this.#refusals.note(url.host, address);
-      if (!isAddressToBlame) throw exhaustedError(url, retries + 1, failure);
+      const refuser = failure.reason === "banned" ? url.host : THIS_MACHINE;
+      if (!this.#refusals.note(refuser, address)) throw exhaustedError(url, retries + 1, failure);
       this.#report(url, address, failure);
       const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
       const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;

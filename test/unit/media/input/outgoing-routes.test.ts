@@ -190,11 +190,11 @@ describe("an address that fails", () => {
   });
 
   it("is reported when this machine cannot send from it", async () => {
-    // TEST-NET-1 (RFC 5737): no machine has it, binding fails before anything is sent.
-    const planner = new FakeRoutePlanner(["192.0.2.1", "127.16.0.9"]);
+    // TEST-NET-3 (RFC 5737): no machine has it, binding fails before anything is sent.
+    const planner = new FakeRoutePlanner(["203.0.113.1", "127.16.0.9"]);
     const { get, senders } = await start({ planner });
     expect(await get("/song.mp3")).toBe(200);
-    expect(planner.reports).toMatchObject([{ address: "192.0.2.1", reason: "unusable" }]);
+    expect(planner.reports).toMatchObject([{ address: "203.0.113.1", reason: "unusable" }]);
     expect(senders()).toEqual(["127.16.0.9"]);
   });
 
@@ -329,6 +329,16 @@ describe("a site that refuses everyone", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(new Set(planner.failed)).toEqual(new Set(["127.16.0.1"]));
     expect(senders().filter((from) => from === "127.16.0.2")).toHaveLength(30);
+  });
+
+  it("may be this machine, while its network is down", async () => {
+    const addresses = Array.from({ length: 50 }, (_, index) => `203.0.113.${index}`);
+    const { get, planner, clock, site } = await start({ planner: new FakeRoutePlanner(addresses), retriesMax: 3 });
+    for (let load = 0; load < 8; load++) await expect(get("/song.mp3")).rejects.toMatchObject(exhausted);
+    expect([planner.reports.length, site.requests.length]).toEqual([11, 0]);
+    clock.advance(60_000);
+    await expect(get("/song.mp3")).rejects.toMatchObject(exhausted);
+    expect(planner.reports).toHaveLength(15);
   });
 
   it("is believed as often as one request may be repeated", async () => {
