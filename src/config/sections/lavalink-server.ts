@@ -50,12 +50,13 @@ export const lavalinkServerSection = defineSection("lavalink.server", {
   "sources.vimeo": flagKey({ meaning: "Vimeo.", defaultValue: true, noEffect: "there is no such source yet" }),
   "sources.nico": flagKey({ meaning: "Niconico.", defaultValue: false, noEffect: "there is no such source yet" }),
   filters: mapKey({
-    meaning: "Filters, each true or false. A filter that is off is refused when a client asks for it.",
+    meaning:
+      "Filters, each true or false; tonearm stands for all of Tonearm's own. A filter that is off is refused when a client asks for it.",
     defaultValue: {},
     defaultNote: "all true",
     example: "{ karaoke: false }",
     type: flagType,
-    memberNames: FILTER_NAMES,
+    memberNames: [...FILTER_NAMES, "tonearm"],
   }),
   nonAllocatingFrameBuffer: flagKey({
     meaning: "Reuse memory for decoded frames.",

@@ -41,7 +41,9 @@ export type FiltersBody = z.output<typeof filtersBody>;
 
 /** The names in the body that the configuration has switched off. */
 export function disabledFiltersIn(body: FiltersBody, disabledFilters: ReadonlySet<string>): readonly string[] {
-  return FILTER_NAMES.filter((name) => body[name] !== undefined && disabledFilters.has(name));
+  const present = FILTER_NAMES.filter((name) => body[name] !== undefined);
+  const all = body.pluginFilters?.tonearm === undefined ? present : [...present, "tonearm"];
+  return all.filter((name) => disabledFilters.has(name));
 }
 
 /** Every present filter with all members, as it is kept and echoed. Throws a 400 that names field and range. */

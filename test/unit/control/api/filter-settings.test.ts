@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
-import { checkedFilterSettings, filtersBody } from "../../../../src/control/api/filter-settings.ts";
+import { checkedFilterSettings, disabledFiltersIn, filtersBody } from "../../../../src/control/api/filter-settings.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 
 function settingsOf(text: string): unknown {
@@ -45,6 +45,12 @@ describe("filters", () => {
     ]);
     expect(settingsOf(JSON.stringify(body))).toEqual({ pluginFilters: { tonearm: Object.fromEntries(defaults) } });
     expect(names).toHaveLength(11);
+  });
+
+  test("of Tonearm's own can be switched off, all of them", () => {
+    const disabledIn = (text: string) => disabledFiltersIn(filtersBody.parse(parseJson(text)), new Set(["tonearm"]));
+    expect(disabledIn('{"volume":1,"pluginFilters":{"tonearm":{"echo":{}}}}')).toEqual(["tonearm"]);
+    expect(disabledIn('{"volume":1,"pluginFilters":{"other":{}}}')).toEqual([]);
   });
 
   test.each([

@@ -614,7 +614,8 @@ describe("a worker that dies", () => {
     await connect();
     voiceIsReady();
     await play(buildTrack(), { endTimeMs: 20_000 });
-    await update({ volume: 40, filters: { volume: 0.5 } });
+    const filters = { volume: 0.5, pluginFilters: { tonearm: { highPass: { frequency: 80 } } } };
+    await update({ volume: 40, filters });
     report(6000);
     clock.advance(200);
     heard();
@@ -624,7 +625,7 @@ describe("a worker that dies", () => {
     clock.advance(400);
     workers.start();
     expect(workers.commands).toMatchObject([
-      { type: "createPlayer", playerId: 2, guildId: GUILD_ID, userId: "42", volume: 40, filters: { volume: 0.5 } },
+      { type: "createPlayer", playerId: 2, guildId: GUILD_ID, userId: "42", volume: 40, filters },
       { type: "connectVoice", playerId: 2, voiceId: 2, credentials: CREDENTIALS },
       { type: "play", playerId: 2, trackId: 1, startMs: 6200, endMs: 20_000, isPaused: false },
     ]);
