@@ -62,6 +62,9 @@ export function assembleNodeConfig(read: ReadSection, context: AssembleContext):
     },
   };
   warnOfOpenDoors(config, context);
+  if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {
+    context.warn("lavalink.server.ratelimit: requests of the source http leave from the proxy, not from these blocks");
+  }
   return config;
 }
 

@@ -15,10 +15,11 @@ import { AddressPool } from "./address-pool.ts";
 import { AddressSpace } from "./address-space.ts";
 import { BalancingIp } from "./balancing-ip.ts";
 import { NanoIp } from "./nano-ip.ts";
-import { OccasionalLog } from "./occasional-log.ts";
 import { failingAddressJson, type RoutePlannerJson } from "./planner-status.ts";
 import { RotatingIp } from "./rotating-ip.ts";
 import { RotatingNanoIp } from "./rotating-nano-ip.ts";
+
+const LOG_INTERVAL_MS = 60_000;
 
 const CHOOSERS: Readonly<Record<RoutePlannerStrategy, new (options: ChooserOptions) => AddressChooser>> = {
   RotateOnBan: RotatingIp,
@@ -44,33 +45,26 @@ export class RoutePlanner {
   readonly #pool: AddressPool;
   readonly #chooser: AddressChooser;
   readonly #logger: Logger;
-  readonly #unboundLog: OccasionalLog;
-  readonly #failureLog: OccasionalLog;
+  readonly #clock: Clock;
+  /** Failures that the log has not been told of yet. */
+  #untoldFailures = 0;
+  #toldMs = Number.NEGATIVE_INFINITY;
 
   constructor({ settings, clock, random, logger }: RoutePlannerOptions) {
     this.#settings = settings;
     const space = new AddressSpace(settings.ipBlocks.map(toBlock));
     this.#space = space;
-    this.#logger = logger;
     const excluded = settings.excludedIps.flatMap((text) => this.#indexOf(text) ?? []);
     this.#pool = new AddressPool({ size: space.size, excluded, clock, random });
     const addressAt = (index: bigint) => space.addressAt(index);
     this.#chooser = new CHOOSERS[settings.strategy]({ pool: this.#pool, clock, random, addressAt });
-    this.#unboundLog = new OccasionalLog(clock, (requests) => {
-      const family = `IPv${space.family}`;
-      logger.warn(`a host has no ${family} address, so it is not asked from the ${family} blocks`, { requests });
-    });
-    this.#failureLog = new OccasionalLog(clock, (failures) => {
-      logger.warn("an address to send from was refused and is not used for seven days", { failures });
-    });
+    this.#clock = clock;
+    this.#logger = logger;
   }
 
   /** Answers a worker's wish for an address; with an error when all are barred. */
   answer({ routeId, families }: RouteWanted): RouteCommand {
-    if (!families.includes(this.#space.family)) {
-      this.#unboundLog.note();
-      return { type: "route", routeId, address: undefined };
-    }
+    if (!families.includes(this.#space.family)) return { type: "route", routeId, address: undefined };
     const index = this.#chooser.choose();
     if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted()) };
     return { type: "route", routeId, address: this.#space.addressAt(index) };
@@ -83,8 +77,7 @@ export class RoutePlanner {
     if (index === undefined) return;
     this.#pool.markFailing(index);
     this.#chooser.onFailure(index);
-    this.#logger.debug("an address to send from failed", { address, reason });
-    this.#failureLog.note();
+    this.#logFailure();
   }
 
   /** Never fails, also before the first request. */
@@ -112,6 +105,16 @@ export class RoutePlanner {
   /** The blocks, as they were configured. */
   get blocks(): readonly string[] {
     return this.#settings.ipBlocks;
+  }
+
+  /** At once the first time, then gathered: a site may refuse one request after the other. */
+  #logFailure(): void {
+    this.#untoldFailures++;
+    if (this.#clock.now() - this.#toldMs < LOG_INTERVAL_MS) return;
+    const fields = { failures: this.#untoldFailures, failing: this.#pool.failingCount, of: String(this.#space.size) };
+    this.#logger.warn("addresses to send from have failed and are not used for seven days", fields);
+    this.#toldMs = this.#clock.now();
+    this.#untoldFailures = 0;
   }
 
   #indexOf(text: string): bigint | undefined {

@@ -107,6 +107,17 @@ describe("lavalink.server.ratelimit", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("a proxy is warned of: what it sends leaves from it", () => {
+    const ratelimit = { ipBlocks: ["192.0.2.0/24"] };
+    const args = [
+      "--lavalink.server.httpConfig.proxyHost=proxy.test",
+      `--lavalink.server.ratelimit.ipBlocks=192.0.2.1`,
+    ];
+    const { warnings } = loadConfig({ args, env: {}, cwd: "/", readFile: () => undefined, realPath: () => "/" });
+    expect(warnings.join()).toContain("leave from the proxy");
+    expect(load(ratelimit).warnings).toEqual([]);
+  });
+
   test("tonearm.routePlanner.sources says who rotates", () => {
     const blocks = { ipBlocks: ["192.0.2.0/24"] };
     const sourcesOf = (sources: string[]) =>

@@ -35,18 +35,23 @@ describe("the route planner", () => {
     expect(ask(planner, [6, 4])).toEqual({ type: "route", routeId: 7, address: "192.0.2.9" });
   });
 
-  test("a target without an address of the blocks' family is reached from nowhere in particular, told once a minute", () => {
-    const lines: [string, LogFields][] = [];
-    const logger = createLogger((level, message, fields) => lines.push([`${level}: ${message}`, fields]));
-    const clock = new FakeClock();
-    const { planner } = createPlanner({ ipBlocks: ["2001:db8::/64"] }, { clock, logger });
-    for (let request = 0; request < 10; request++) expect(addressOf(planner, [4])).toBeUndefined();
-    clock.advance(60_000);
+  test("a target without an address of the blocks' family is reached from no address in particular", () => {
+    const { planner } = createPlanner({ ipBlocks: ["2001:db8::/64"] });
     expect(addressOf(planner, [4])).toBeUndefined();
+    expect(planner.status().details).toMatchObject({ currentAddress: "" });
     expect(addressOf(planner, [4, 6])).toMatch(/^2001:db8::/);
-    expect(lines.map(([text, { requests }]) => [text.slice(0, 30), requests])).toEqual([
-      ["warn: a host has no IPv6 addre", 1],
-      ["warn: a host has no IPv6 addre", 10],
+  });
+
+  test("failures are told at once, then once a minute", () => {
+    const lines: LogFields[] = [];
+    const logger = createLogger((_level, _message, fields) => lines.push(fields));
+    const { planner, clock } = createPlanner({}, { logger });
+    for (const last of [1, 2, 3]) fail(planner, `192.0.2.${last}`);
+    clock.advance(60_000);
+    fail(planner, "192.0.2.4");
+    expect(lines).toEqual([
+      { failures: 1, failing: 1, of: "256" },
+      { failures: 3, failing: 4, of: "256" },
     ]);
   });
 
