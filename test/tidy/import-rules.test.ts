@@ -98,6 +98,28 @@ describe("only one place", () => {
     expect(filesWith(/process\.env\b/).filter((path) => !path.startsWith("src/config/"))).toEqual([]);
   });
 
+  test("opens connections to elsewhere: the places that ask the outbound guard (docs/reference/outbound-guard.md)", () => {
+    const opening =
+      /^import (?!type )[^;]*from "(undici|ws|node:(dgram|tls|https|http2|dns|dns\/promises))"|^import [^;]*\bconnect\b[^;]*from "node:net"|\bfetch\(/m;
+    const known = [
+      "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
+      "src/control/api/web-socket-endpoint.ts", // a server
+      "src/control/route-planner/bind-check.ts", // binds only
+      "src/lib/guarded-dispatcher.ts",
+      "src/lib/outbound-guard.ts",
+      "src/media/input/http-client.ts",
+      "src/media/input/outgoing-routes.ts",
+      "src/media/input/shoutcast-client.ts",
+      "src/media/voice/gateway-socket.ts",
+      "src/media/voice/udp-socket.ts",
+    ];
+    expect(filesWith(opening).filter((path) => !known.includes(path))).toEqual([]);
+  });
+
+  test("trusts URL.canParse: nobody, see src/lib/parse-url.ts", () => {
+    expect(filesWith(/URL\.canParse/)).toEqual([]);
+  });
+
   test("writes to the console: nobody, lines go through the logger", () => {
     expect(filesWith(/\bconsole\./)).toEqual([]);
   });

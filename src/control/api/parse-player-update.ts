@@ -3,6 +3,7 @@
 
 import type { VoiceCredentials } from "../../bridge/commands.ts";
 import { type JsonInteger, toNumber } from "../../lib/json.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import { decodeTrack } from "../sources/track.ts";
 import { ApiError } from "./api-error.ts";
 import { checkedFilterSettings, disabledFiltersIn } from "./filter-settings.ts";
@@ -87,7 +88,7 @@ function isSnowflake(text: string): boolean {
 /** `host` or `host:port` and nothing else: it becomes part of an address that the node dials. */
 function isHost(endpoint: string): boolean {
   if (!/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(endpoint)) return false;
-  return URL.canParse(`wss://${endpoint}/`);
+  return parseUrl(`wss://${endpoint}/`) !== undefined;
 }
 
 /** Milliseconds beyond 2^53 are as good as 2^53. */

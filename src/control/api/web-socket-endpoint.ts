@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -237,5 +238,6 @@ function readUserId(header: string | string[] | undefined): string | undefined {
 /** Browsers name the site that a script came from; scripts of other sites are not served. */
 function isForeignOrigin({ origin, host }: IncomingMessage["headers"]): boolean {
   if (origin === undefined) return false;
-  return !URL.canParse(origin) || new URL(origin).host !== host;
+  const url = parseUrl(origin);
+  return url === undefined || url.host !== host;
 }

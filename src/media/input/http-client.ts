@@ -7,6 +7,7 @@ import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import { DispatcherPool } from "./dispatcher-pool.ts";
 import { connectionError, describeUrl, interruptedError } from "./http-errors.ts";
 import { type HttpHeaders, headerOf } from "./http-headers.ts";
@@ -154,7 +155,7 @@ export class HttpClient {
  */
 export function parseInputUrl(text: string, base?: URL): URL {
   const withScheme = text.trim().replace(/^icy:/i, "http:");
-  const url = URL.canParse(withScheme, base?.href) ? new URL(withScheme, base?.href) : undefined;
+  const url = parseUrl(withScheme, base?.href);
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") {
     const reason = url === undefined ? "not an address" : `scheme ${url.protocol} cannot be loaded`;
     throw new NodeError("input-url-invalid", `reading the address of an input: ${reason}; use http:, https: or icy:`);

@@ -3,6 +3,7 @@
 
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
+import { parseUrl } from "../../../lib/parse-url.ts";
 import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
 import type { Track } from "../track.ts";
@@ -37,5 +38,5 @@ export class HttpSource implements Source {
 function urlOf(identifier: string): string | undefined {
   if (identifier.startsWith(ICY_SCHEME)) return urlOf(`http://${identifier.slice(ICY_SCHEME.length)}`);
   if (!identifier.startsWith("http://") && !identifier.startsWith("https://")) return undefined;
-  return URL.canParse(identifier) ? identifier : undefined;
+  return parseUrl(identifier) === undefined ? undefined : identifier;
 }

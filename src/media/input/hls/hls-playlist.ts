@@ -2,6 +2,7 @@
 // segments. Pure; unknown tags are passed over. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { parseUrl } from "../../../lib/parse-url.ts";
 import { type AttributeList, parseAttributes, parseByteRange, parseHex } from "./hls-attributes.ts";
 
 /** One stream of a master playlist (EXT-X-STREAM-INF). */
@@ -277,9 +278,8 @@ function clampedMs(text: string): number {
 
 /** http and https only; the guard judges the host when it is dialled. */
 function resolveUrl(address: string, base: URL): URL | undefined {
-  if (address === "" || !URL.canParse(address, base.href)) return undefined;
-  const url = new URL(address, base.href);
-  return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
+  const url = address === "" ? undefined : parseUrl(address, base.href);
+  return url?.protocol === "http:" || url?.protocol === "https:" ? url : undefined;
 }
 
 function invalid(reason: string): NodeError {

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { parseUrl } from "../../../src/lib/parse-url.ts";
+
+it("reads what is a URL, against a base or alone", () => {
+  expect(parseUrl("http://radio.example/a?b#c")?.href).toBe("http://radio.example/a?b#c");
+  expect(parseUrl("../b.ts", "http://radio.example/hls/a.m3u8")?.href).toBe("http://radio.example/b.ts");
+  for (const text of ["", "b.ts", "http://", "http://1.2.3.4.5/", "http://[::1%25lo]/", "http://a:99999/"]) {
+    expect(parseUrl(text), text).toBeUndefined();
+  }
+});
+
+it("still knows hosts outside of ASCII after it has been called often", () => {
+  let unknown = 0;
+  for (let call = 0; call < 50_000; call++) if (parseUrl("http://b\u00fccher.example/") === undefined) unknown++;
+  expect(unknown).toBe(0);
+});
