@@ -50,6 +50,9 @@ export class NodeUnderFire {
     const node = await NodeProcess.start(COMMAND, {
       TONEARM_VOICE_CONNECT_TIMEOUT_MS: "1000",
       LOGGING_LEVEL_ROOT: "ERROR",
+      // A route planner to look at and to free addresses of, which nothing is sent by.
+      LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.0/8",
+      TONEARM_ROUTE_PLANNER_SOURCES: "",
     });
     const [target, bystander] = [await connect(node, "1"), await connect(node, "2")];
     const started = new NodeUnderFire(node, target, bystander);

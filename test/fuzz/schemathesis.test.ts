@@ -45,8 +45,6 @@ test.skipIf(python === undefined)("schemathesis finds nothing that the OpenAPI d
       ...["--header", `Authorization: ${node.password}`, "--seed", String(fuzzSeed()), "--workers", "1"],
       ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"],
       ...["--max-time", String(TIME_MAX_S), "--request-timeout", "20", "--no-shrink"],
-      // Answers 500 by the protocol while there is no route planner.
-      ...["--exclude-path-regex", "^/v4/routeplanner/free/"],
       ...["--report", "json", "--report-json-path", report],
       // It keeps notes where it is started.
     ],
