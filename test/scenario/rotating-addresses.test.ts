@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
-import { plainPlan } from "../../lab/media-server/answer-plan.ts";
+import { plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
 import { finishedHls } from "../../lab/media-server/hls.ts";
 import type { MediaServerOptions } from "../../lab/media-server/media-server.ts";
 import type { Bot, LoadView } from "../../lab/stage/bot.ts";
@@ -79,11 +79,21 @@ it.concurrent("playlists, keys, segments and what a redirect leads to are asked 
     seconds: 1,
   }));
   const files = { ...finishedHls(segments, { key: Buffer.alloc(16, 7) }) };
-  const stage = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" }, { files });
+  const stage = await start(
+    { ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" },
+    {
+      files,
+      script: ({ path, earlierRequests }) =>
+        path === "/ts2.ts" && earlierRequests === 0 ? statusPlan(429) : undefined,
+    },
+  );
   const call = await MusicCall.join(stage);
   await call.play("to?/index.m3u8");
   expect(await call.ended()).toMatchObject({ reason: "finished" });
   const asked = stage.media.requests.map(({ path }) => path);
+  const refused = stage.media.requests.find(({ path }) => path === "/ts2.ts")?.from;
+  expect(await failing(call.bot)).toEqual([`/${refused}`]);
+  expect(asked.filter((path) => path === "/ts2.ts")).toHaveLength(2);
   expect(asked).toEqual(expect.arrayContaining(["/to?/index.m3u8", "/index.m3u8", "/hls.key", "/ts0.ts", "/ts3.ts"]));
   for (const from of senders(stage)) expect(from).toMatch(IN_BLOCK);
   expect(new Set(senders(stage)).size).toBeGreaterThanOrEqual(asked.length - 1);
