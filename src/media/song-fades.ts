@@ -116,8 +116,8 @@ export class SongFades {
       this.#advance(lengthSamples);
       return;
     }
-    this.#spreadJump();
     for (let start = 0; start < lengthSamples; start += PIECE_SAMPLES) {
+      this.#spreadJump();
       const count = Math.min(PIECE_SAMPLES, lengthSamples - start);
       let gain = this.#heardGainAt(0);
       const endGain = this.#heardGainAt(count);
@@ -129,9 +129,9 @@ export class SongFades {
           gain += step;
         }
       }
+      this.#lastGain = this.#gainAt(count);
       this.#advance(count);
     }
-    this.#lastGain = this.#gainAt(0);
     if (this.#way !== undefined && this.#way.doneSamples >= this.#way.lengthSamples) {
       this.#fadeIn = undefined;
       this.#rise = undefined;

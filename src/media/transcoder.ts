@@ -188,9 +188,10 @@ export class Transcoder {
     return this.#primed !== "no" || this.#fifo.lengthSamples >= FRAME_SAMPLES || this.#isFlushed;
   }
 
-  /** True when more sound is there than what has been rendered. */
+  /** True when there is sound for another frame. */
   hasMore(supply: PacketSupply): boolean {
-    return this.#gather(supply, 1) > 0;
+    const readySamples = this.#gather(supply, FRAME_SAMPLES);
+    return readySamples >= FRAME_SAMPLES || (this.#isFinished && readySamples > 0);
   }
 
   /** True when every packet has been decoded and every sample encoded. */
@@ -359,8 +360,7 @@ export class Transcoder {
   }
 
   #renderFrame(supply: PacketSupply): boolean {
-    const readySamples = this.#gather(supply, FRAME_SAMPLES);
-    if (readySamples < FRAME_SAMPLES && !(this.#isFinished && readySamples > 0)) return false;
+    if (!this.hasMore(supply)) return false;
     this.#render(this.#left, this.#right, FRAME_SAMPLES);
     return true;
   }

@@ -1,0 +1,239 @@
+// A player whose songs are tones, with real codecs and a clock that stands still: what it sends can be listened to, tone by
+// tone, so a test hears which songs sound and how loud each one is.
+
+import { decodeHeard } from "../../lab/listen/heard.ts";
+import { fitTone } from "../../lab/listen/tone.ts";
+import type { PlayCommand } from "../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../src/bridge/events.ts";
+import { Codecs } from "../../src/media/codecs.ts";
+import type { Decoder } from "../../src/media/decode/decoder.ts";
+import type { AudioStream, Packet } from "../../src/media/demux/demuxer.ts";
+import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
+import type { PipelineOptions } from "../../src/media/pipeline.ts";
+import { AudioPlayer, type Voice } from "../../src/media/player.ts";
+import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { ScriptedDemuxer } from "./scripted-demuxer.ts";
+
+export const AMPLITUDE = 0.3;
+const PRE_SKIP_MS = 6.5;
+const FRAME_SAMPLES = 960;
+/** Of 25 Hz whole numbers of periods fit: tones do not disturb each other's measurement. */
+export const WINDOW_MS = 40;
+const WINDOW_SAMPLES = 2 * FRAME_SAMPLES;
+const SETTLE_TURNS = 12;
+const STUCK_MS = 10_000;
+const OPUS_STREAM = {
+  codec: "opus",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
+} as const;
+const PCM_STREAM = {
+  codec: "pcm",
+  sampleRateHz: 48_000,
+  channelCount: 1,
+  description: undefined,
+  pcm: { encoding: "float", bitsPerSample: 32, isBigEndian: false },
+} as const;
+
+export interface ToneSong {
+  readonly hz: number;
+  readonly stream: AudioStream;
+  readonly packets: readonly Packet[];
+}
+
+/** Loads the codecs, which takes real time. */
+export async function warmUp(): Promise<void> {
+  const codecs = new Codecs({ complexity: 5, bitrateBps: 128_000 });
+  for (const stream of [OPUS_STREAM, PCM_STREAM]) (await codecs.createDecoder(stream)).close();
+  codecs.releaseEncoder(await codecs.acquireEncoder());
+}
+
+/** Never silent where one frame ends and the next begins. */
+function toneAt(hz: number, sample: number): number {
+  return AMPLITUDE * Math.cos((2 * Math.PI * hz * sample) / 48_000);
+}
+
+function frameOf(hz: number, index: number): Float32Array {
+  return Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => toneAt(hz, index * FRAME_SAMPLES + at));
+}
+
+/** `hz` a multiple of 25. */
+export async function opusSong(hz: number, frameCount: number): Promise<ToneSong> {
+  const encoder = await OpusFrameEncoder.create({ complexity: 5, bitrateBps: 128_000 });
+  const packets = Array.from({ length: frameCount }, (_, index) => {
+    const pcm = frameOf(hz, index);
+    const data = Uint8Array.from(encoder.encode(pcm, pcm));
+    return { data, timestampMs: index * FRAME_MS - PRE_SKIP_MS, durationMs: FRAME_MS, trimEndSamples: 0 };
+  });
+  encoder.close();
+  return { hz, stream: OPUS_STREAM, packets };
+}
+
+export function pcmSong(hz: number, frameCount: number): ToneSong {
+  const packets = Array.from({ length: frameCount }, (_, index) => {
+    const data = new Uint8Array(frameOf(hz, index).buffer);
+    return { data, timestampMs: index * FRAME_MS, durationMs: FRAME_MS, trimEndSamples: 0 };
+  });
+  return { hz, stream: PCM_STREAM, packets };
+}
+
+class RecordingVoice implements Voice {
+  gate: Voice["gate"] = "send";
+  readonly frames: Uint8Array[] = [];
+  /** "frame", "silence" and "stop", in order. */
+  readonly log: string[] = [];
+
+  async connect(): Promise<void> {}
+
+  sendFrame(opus: Uint8Array): boolean {
+    this.frames.push(Uint8Array.from(opus));
+    this.log.push("frame");
+    return true;
+  }
+
+  sendSilence(): boolean {
+    this.log.push("silence");
+    return true;
+  }
+
+  stopSpeaking(): void {
+    this.log.push("stop");
+  }
+
+  skipFrames(): void {}
+
+  close(): void {}
+}
+
+/** Counts what is in use. */
+class CountingCodecs extends Codecs {
+  encoderCount = 0;
+  decoderCount = 0;
+
+  override async createDecoder(stream: AudioStream): Promise<Decoder> {
+    const decoder = await super.createDecoder(stream);
+    this.decoderCount++;
+    const close = decoder.close.bind(decoder);
+    let isClosed = false;
+    decoder.close = () => {
+      if (!isClosed) this.decoderCount--;
+      isClosed = true;
+      close();
+    };
+    return decoder;
+  }
+
+  override async acquireEncoder(): Promise<OpusFrameEncoder> {
+    const encoder = await super.acquireEncoder();
+    this.encoderCount++;
+    return encoder;
+  }
+
+  override releaseEncoder(encoder: OpusFrameEncoder): void {
+    this.encoderCount--;
+    super.releaseEncoder(encoder);
+  }
+}
+
+export class TonePlayer {
+  readonly clock = new FakeClock();
+  readonly voice = new RecordingVoice();
+  readonly events: WorkerEvent[] = [];
+  readonly demuxers: ScriptedDemuxer[] = [];
+  readonly codecs = new CountingCodecs({ complexity: 5, bitrateBps: 128_000 });
+  readonly player: AudioPlayer;
+  /** Called with each new demuxer before it is read. */
+  onOpen: (demuxer: ScriptedDemuxer) => void = () => undefined;
+  #opening: () => Promise<ToneSong> = () => Promise.reject(new Error("nothing was played"));
+  #trackCount = 0;
+
+  private constructor() {
+    const open: PipelineOptions["open"] = async () => {
+      const { stream, packets } = await this.#opening();
+      const demuxer = new ScriptedDemuxer({ stream, packets });
+      this.demuxers.push(demuxer);
+      this.onOpen(demuxer);
+      return demuxer;
+    };
+    this.player = new AudioPlayer(
+      1,
+      {
+        clock: this.clock,
+        loop: new TickLoop(this.clock),
+        open,
+        codecs: this.codecs,
+        trackStuckThresholdMs: STUCK_MS,
+        send: (event) => this.events.push(event),
+      },
+      async () => this.voice,
+    );
+  }
+
+  static async create(): Promise<TonePlayer> {
+    const own = new TonePlayer();
+    await own.player.connectVoice(1, { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" });
+    return own;
+  }
+
+  /** `pluginFilters.tonearm`, and what of the protocol's filters `more` says. */
+  setFilters(tonearm: object, more: object = {}): void {
+    this.player.setFilters({ ...more, pluginFilters: { tonearm } });
+  }
+
+  /** Plays `song`, or whatever (and whenever) opening it comes to; returns the track's id. */
+  play(song: ToneSong | (() => Promise<ToneSong>), changes: Partial<PlayCommand> = {}): number {
+    const trackId = ++this.#trackCount;
+    this.#opening = typeof song === "function" ? song : async () => song;
+    const lengthMs = typeof song === "function" ? undefined : song.packets.length * FRAME_MS;
+    const input = { kind: "local", path: "/song", container: undefined } as const;
+    const command = { trackId, startMs: 0, endMs: undefined, lengthMs, isPaused: false, ...changes };
+    this.player.play({ type: "play", playerId: 1, input, ...command });
+    return trackId;
+  }
+
+  /** Lets what is under way happen, without time passing. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < SETTLE_TURNS; turn++) await new Promise((next) => setImmediate(next));
+  }
+
+  async tick(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      this.clock.advance(FRAME_MS);
+      await this.settle();
+    }
+  }
+
+  /** Ends of tracks with their reasons, as "1 finished". */
+  get ends(): string[] {
+    return this.events.flatMap((event) => (event.type === "trackEnded" ? [`${event.trackId} ${event.reason}`] : []));
+  }
+
+  get frameCount(): number {
+    return this.voice.frames.length;
+  }
+
+  /** What of the packets was not a song's own, from the first to the last such packet: [first, last], [-1, -1] for none. */
+  changed(songs: readonly ToneSong[]): [number, number] {
+    const own = new Set(
+      songs.flatMap(({ packets }) => packets.map(({ data }) => Buffer.from(data).toString("base64"))),
+    );
+    const isOwn = this.voice.frames.map((frame) => own.has(Buffer.from(frame).toString("base64")));
+    return [isOwn.indexOf(false), isOwn.lastIndexOf(false)];
+  }
+
+  async heard(): Promise<Float32Array> {
+    return (await decodeHeard(this.voice.frames)).left;
+  }
+}
+
+/** How loud a tone is in each window of 40 ms, full being 1. */
+export function levelsOf(heard: Float32Array, hz: number): number[] {
+  const levels: number[] = [];
+  for (let start = 0; start + WINDOW_SAMPLES <= heard.length; start += WINDOW_SAMPLES) {
+    levels.push(fitTone(heard.subarray(start, start + WINDOW_SAMPLES), hz, 48_000).amplitude / AMPLITUDE);
+  }
+  return levels;
+}
