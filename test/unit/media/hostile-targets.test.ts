@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { WorkerSettings } from "../../../src/bridge/worker-settings.ts";
-import { rootCause } from "../../../src/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { OutboundGuard } from "../../../src/lib/outbound-guard.ts";
 import { silentLogger } from "../../../src/log.ts";
@@ -20,52 +19,31 @@ import { OutgoingRoutes } from "../../../src/media/input/outgoing-routes.ts";
 import { readPlaylist } from "../../../src/media/input/playlist.ts";
 import { requestShoutcast } from "../../../src/media/input/shoutcast-client.ts";
 import { TrackOpener } from "../../../src/media/track-opener.ts";
-import { Canary, HostileSite, SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../support/hostile-site.ts";
-import { HOSTILE_TARGETS, type HostileTarget, resolveHostile } from "../../support/hostile-targets.ts";
+import { type Attempt, HostileRange, inParallel } from "../../support/hostile-range.ts";
+import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../support/hostile-site.ts";
+import { HOSTILE_TARGETS, resolveHostile } from "../../support/hostile-targets.ts";
 import { inputSettings } from "../../support/input-builders.ts";
 import { ScriptedVoiceGateway } from "../../support/scripted-voice-gateway.ts";
 import { createVoice, until } from "../../support/voice-builders.ts";
-import { type Dial, recordDials } from "../../support/worker-scripts/record-dials.mjs";
+import { recordDials } from "../../support/worker-scripts/record-dials.mjs";
 
 /** Only the site that leads on. */
 const CLOSED = [`${SITE_ADDRESS}/32`];
 const OPEN = ["0.0.0.0/0", "::/0"];
-/** Attempts under way at once. */
-const AT_ONCE = 16;
-
-/** A target with a port of its own, so that whatever is dialled can be told to be it. */
-interface Aim {
-  readonly target: HostileTarget;
-  readonly url: string;
-  readonly port: number;
-  /** Listens at that port, for targets that lead to this machine. */
-  readonly canary: Canary | undefined;
-}
-
-/** Tries to get a target dialled, until the signal. Rejects with what stands in the way. */
-type Attempt = (url: string, signal: AbortSignal) => Promise<unknown>;
-
 interface Way {
   readonly name: string;
   /** With these networks allowed. */
   readonly prepare: (allow: readonly string[]) => Attempt;
 }
 
-const dials: Dial[] = [];
-const dialWaiters = new Map<number, () => void>();
-let aims: readonly Aim[];
-let site: HostileSite;
+let range: HostileRange;
 let folder: string;
 let cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  await recordDials((dial) => {
-    dials.push(dial);
-    dialWaiters.get(dial.port)?.();
-  });
-  site = await HostileSite.start();
+  range = await HostileRange.start(HOSTILE_TARGETS);
+  await recordDials((dial) => range.note(dial));
   folder = realpathSync(mkdtempSync(join(tmpdir(), "tonearm-hostile-")));
-  aims = await Promise.all(HOSTILE_TARGETS.map(aimAt));
 });
 
 afterEach(async () => {
@@ -74,26 +52,9 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await site.close();
-  await Promise.all(aims.map(({ canary }) => canary?.close()));
+  await range.close();
   rmSync(folder, { recursive: true });
 });
-
-async function aimAt(target: HostileTarget, index: number): Promise<Aim> {
-  const canary = target.addresses.every(leadsHere) ? await Canary.start() : undefined;
-  const port = canary?.port ?? 1024 + index;
-  return { target, port, canary, url: target.url.replace("PORT", String(port)).replace("PATH", "song.mp3") };
-}
-
-/** To a socket of this machine that anybody can listen at. */
-function leadsHere(address: string): boolean {
-  return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
-}
-
-/** IPv6 addresses can be written in many ways; the system takes them all. */
-function canonical(address: string): string {
-  return address.includes(":") ? new URL(`http://[${address.replace(/%.*/, "")}]/`).hostname.slice(1, -1) : address;
-}
 
 // The ways.
 
@@ -103,7 +64,7 @@ const WAYS: readonly Way[] = [
     name: `a server that answers with: ${way}`,
     prepare: (allow: readonly string[]): Attempt => {
       const attempt = openWith(createOpener(allow));
-      return (url, signal) => attempt(site.leadingTo(url, way), signal);
+      return (url, signal) => attempt(range.site.leadingTo(url, way), signal);
     },
   })),
   { name: "a local list", prepare: fromLocalList },
@@ -179,48 +140,6 @@ function asVoiceEndpoint(networkAllow: readonly string[]): Attempt {
 
 // What comes of them.
 
-/** By URL: the code of the error that each attempt ends with. */
-async function codesOf(attempt: Attempt): Promise<Map<string, string>> {
-  const codes = new Map<string, string>();
-  await forEachAim(async ({ url }) => {
-    const never = new AbortController().signal;
-    codes.set(url, await attempt(url, never).then(() => "opened", codeOf));
-  });
-  return codes;
-}
-
-/** The URLs whose own address, and no other, was dialled; a canary has to see it arrive. */
-async function reachedBy(attempt: Attempt): Promise<string[]> {
-  const reached: string[] = [];
-  await forEachAim(async (aim) => {
-    const abort = new AbortController();
-    const dialled = new Promise<void>((resolve) => dialWaiters.set(aim.port, resolve));
-    const arrived = aim.canary?.visited() ?? dialled;
-    const ended = attempt(aim.url, abort.signal).then(() => "opened", codeOf);
-    if ((await Promise.race([arrived.then(() => "reached"), ended])) === "reached") reached.push(aim.url);
-    abort.abort();
-    await ended;
-  });
-  return reached;
-}
-
-async function forEachAim(work: (aim: Aim) => Promise<void>): Promise<void> {
-  const waiting = aims[Symbol.iterator]();
-  const workUp = async () => {
-    for (const aim of waiting) await work(aim);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, workUp));
-}
-
-function codeOf(error: unknown): string {
-  const root = rootCause(error);
-  return root instanceof Error && "code" in root ? String(root.code) : String(root);
-}
-
-function visitorCounts(): number[] {
-  return aims.map(({ canary }) => canary?.visitorCount ?? 0);
-}
-
 /** Where the way does not take the text for an address at all, nothing is dialled either. */
 const NO_ADDRESS = [
   "hls-playlist-invalid",
@@ -240,25 +159,21 @@ describe.runIf(process.platform === "linux").each(WAYS)("$name", ({ prepare }) =
   let refused: string[];
 
   it("reaches none of the targets", async () => {
+    const { visitorCount, dials } = range;
     const dialCount = dials.length;
-    const visitors = visitorCounts();
-    const codes = await codesOf(prepare(CLOSED));
-    expect(dials.slice(dialCount).filter(({ address }) => address !== SITE_ADDRESS)).toEqual([]);
-    expect(visitorCounts()).toEqual(visitors);
-    refused = aims.map(({ url }) => url).filter((url) => codes.get(url) === "address-refused");
+    const codes = await range.codesOf(prepare(CLOSED));
+    expect(range.strayDials(dialCount)).toEqual([]);
+    expect(range.visitorCount).toBe(visitorCount);
+    refused = [...codes.keys()].filter((url) => codes.get(url) === "address-refused");
     expect(refused.length).toBeGreaterThanOrEqual(200);
     expect([...codes].filter(([, code]) => ![...NO_ADDRESS, "address-refused"].includes(code))).toEqual([]);
   });
 
   it("with everything allowed reaches exactly those that were refused", async () => {
-    const dialCount = dials.length;
-    const reached = await reachedBy(prepare(OPEN));
+    const dialCount = range.dials.length;
+    const reached = await range.reachedBy(prepare(OPEN));
     expect(reached.toSorted()).toEqual(refused.toSorted());
-    for (const { port, target } of aims) {
-      const dialled = dials.slice(dialCount).filter((dial) => dial.port === port);
-      const addresses = target.addresses.map(canonical);
-      expect(addresses, target.url).toEqual(expect.arrayContaining(dialled.map(({ address }) => canonical(address))));
-    }
+    expect(range.misledDials(dialCount)).toEqual([]);
   });
 });
 
@@ -271,13 +186,9 @@ describe("the UDP address that a voice gateway names", () => {
 
   /** The datagrams' addresses, of each gateway that names one of the list; the rest of the handshake is the real one. */
   async function dialledBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
-    const dialCount = dials.length;
-    const waiting = addresses.values();
-    const workUp = async () => {
-      for (const udpAddress of waiting) await meetGateway({ udpAddress, udpPort }, networkAllow);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, workUp));
-    return dials.slice(dialCount).flatMap(({ protocol, address }) => (protocol === "udp" ? address : []));
+    const dialCount = range.dials.length;
+    await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow));
+    return range.dials.slice(dialCount).flatMap(({ protocol, address }) => (protocol === "udp" ? address : []));
   }
 
   it("gets no datagram", async () => {
@@ -301,8 +212,8 @@ describe("the UDP address that a voice gateway names", () => {
 async function meetGateway(ready: { udpAddress: string; udpPort: number }, networkAllow: readonly string[]) {
   const gateway = await ScriptedVoiceGateway.start(ready);
   const { connection, credentials, closes } = createVoice({ endpoint: gateway.endpoint, networkAllow });
-  const dialCount = dials.length;
-  const isDialled = () => dials.slice(dialCount).some(({ address }) => address === ready.udpAddress);
+  const dialCount = range.dials.length;
+  const isDialled = () => range.dials.slice(dialCount).some(({ address }) => address === ready.udpAddress);
   await connection.connect(credentials());
   await until(
     () => closes.length > 0 || gateway.last.all(1).length > 0 || isDialled() || gateway.connections.length > 1,
@@ -327,7 +238,7 @@ describe.runIf(process.platform === "linux")("behind a proxy", () => {
     await new Promise<void>((resolve) => proxy.listen(0, SITE_ADDRESS, resolve));
     cleanups.push(() => proxy.close());
     const proxyUrl = `http://${SITE_ADDRESS}:${(proxy.address() as AddressInfo).port}`;
-    await codesOf(openWith(createOpener(allow, { settings: { http: { ...inputSettings.http, proxyUrl } } })));
+    await range.codesOf(openWith(createOpener(allow, { settings: { http: { ...inputSettings.http, proxyUrl } } })));
     return ports;
   }
 
@@ -336,6 +247,6 @@ describe.runIf(process.platform === "linux")("behind a proxy", () => {
   });
 
   it("with everything allowed it is asked for all of them", async () => {
-    expect(new Set(await portsAskedFor(OPEN))).toEqual(new Set(aims.map(({ port }) => port)));
+    expect(new Set(await portsAskedFor(OPEN))).toEqual(new Set(range.aims.map(({ port }) => port)));
   });
 });

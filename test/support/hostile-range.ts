@@ -1,0 +1,127 @@
+// What the tests of the outbound guard aim with: each target with a port of its own, a canary behind those that lead to this
+// machine, and the record of everything that was dialled (worker-scripts/record-dials.mjs).
+
+import { rootCause } from "../../src/errors.ts";
+import { Canary, HostileSite, SITE_ADDRESS } from "./hostile-site.ts";
+import type { HostileTarget } from "./hostile-targets.ts";
+import type { Dial } from "./worker-scripts/record-dials.mjs";
+
+/** A port of its own tells what is dialled to be the target. */
+interface Aim {
+  readonly target: HostileTarget;
+  readonly url: string;
+  readonly port: number;
+  /** Listens at that port, for targets that lead to this machine. */
+  readonly canary: Canary | undefined;
+}
+
+/** Tries to get a target dialled, until the signal. Rejects with what stands in the way. */
+export type Attempt = (url: string, signal: AbortSignal) => Promise<unknown>;
+
+/** Attempts under way at once. */
+const AT_ONCE = 16;
+/** Ports of targets that lead elsewhere; nobody listens there. */
+const FIRST_PORT = 1024;
+
+export class HostileRange {
+  readonly aims: readonly Aim[];
+  /** May be visited, and leads on. */
+  readonly site: HostileSite;
+  /** Everything so far. */
+  readonly dials: Dial[] = [];
+  readonly #waiters = new Map<number, () => void>();
+
+  private constructor(aims: readonly Aim[], site: HostileSite) {
+    this.aims = aims;
+    this.site = site;
+  }
+
+  static async start(targets: readonly HostileTarget[]): Promise<HostileRange> {
+    return new HostileRange(await Promise.all(targets.map(aimAt)), await HostileSite.start());
+  }
+
+  /** For `recordDials`. */
+  note(dial: Dial): void {
+    this.dials.push(dial);
+    this.#waiters.get(dial.port)?.();
+  }
+
+  /** By URL: the code of the error that each attempt ends with. */
+  async codesOf(attempt: Attempt): Promise<ReadonlyMap<string, string>> {
+    const codes = new Map<string, string>();
+    const never = new AbortController().signal;
+    await inParallel(this.aims, async ({ url }) => {
+      const code = await attempt(url, never).then(() => "opened", codeOf);
+      codes.set(url, code);
+    });
+    return codes;
+  }
+
+  /** The URLs that were dialled; where a canary listens, it has to see somebody arrive. */
+  async reachedBy(attempt: Attempt): Promise<string[]> {
+    const reached: string[] = [];
+    await inParallel(this.aims, async (aim) => {
+      const abort = new AbortController();
+      const dialled = new Promise<void>((resolve) => this.#waiters.set(aim.port, resolve));
+      const arrived = aim.canary?.visited() ?? dialled;
+      const ended = attempt(aim.url, abort.signal).then(() => "opened", codeOf);
+      if ((await Promise.race([arrived.then(() => "reached"), ended])) === "reached") reached.push(aim.url);
+      abort.abort();
+      await ended;
+    });
+    return reached;
+  }
+
+  /** What was dialled since `first`, except the places that may be. */
+  strayDials(first: number, allowed: readonly string[] = [SITE_ADDRESS]): readonly Dial[] {
+    return this.dials.slice(first).filter(({ address }) => !allowed.includes(address));
+  }
+
+  /** Dials to a target's port that went to another address than the target's. */
+  misledDials(first: number): readonly Dial[] {
+    const addressesByPort = new Map(this.aims.map(({ port, target }) => [port, target.addresses.map(canonical)]));
+    return this.dials
+      .slice(first)
+      .filter(({ port, address }) => addressesByPort.get(port)?.includes(canonical(address)) === false);
+  }
+
+  /** How many came to any canary. */
+  get visitorCount(): number {
+    return this.aims.reduce((sum, { canary }) => sum + (canary?.visitorCount ?? 0), 0);
+  }
+
+  async close(): Promise<void> {
+    await this.site.close();
+    await Promise.all(this.aims.map(({ canary }) => canary?.close()));
+  }
+}
+
+/** Work on all of them, AT_ONCE at a time. */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  const workUp = async (): Promise<void> => {
+    for (let next = waiting.next(); !next.done; next = waiting.next()) await work(next.value);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, workUp));
+}
+
+async function aimAt(target: HostileTarget, index: number): Promise<Aim> {
+  const canary = target.addresses.every(leadsHere) ? await Canary.start() : undefined;
+  const port = canary?.port ?? FIRST_PORT + index;
+  return { target, port, canary, url: target.url.replace("PORT", String(port)).replace("PATH", "song.mp3") };
+}
+
+/** To a socket of this machine that anybody can listen at. */
+function leadsHere(address: string): boolean {
+  return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
+}
+
+/** IPv6 addresses can be written in many ways; the system takes them all. */
+function canonical(address: string): string {
+  return address.includes(":") ? new URL(`http://[${address.replace(/%.*/, "")}]/`).hostname.slice(1, -1) : address;
+}
+
+function codeOf(error: unknown): string {
+  const root = rootCause(error);
+  return root instanceof Error && "code" in root ? String(root.code) : String(root);
+}
