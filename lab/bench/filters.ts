@@ -31,6 +31,8 @@ const CHAINS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       { pluginFilters: { tonearm: { [name]: {} } } },
     ]),
   ),
+  "tonearm: loudness": { pluginFilters: { tonearm: { loudness: {} } } },
+  "tonearm: loudness, all above the ceiling": { pluginFilters: { tonearm: { loudness: { target: -5, peak: -9 } } } },
 };
 
 /** A minute of nothing in particular, over and over. */

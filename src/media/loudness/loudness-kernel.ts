@@ -1,8 +1,9 @@
-// The two loops over samples that loudness takes, and the memory they work in, one for all players of the thread: the K
-// weighting of ITU-R BS.1770-4 annex 1, and its annex 2, the peaks between samples, at eight times the rate. WebAssembly
-// where the processor has SIMD, else the same in plain JavaScript, some four times slower. Audio thread.
+// The loops over samples that loudness takes, and the memory they work in, one for all players of the thread: the K
+// weighting of ITU-R BS.1770-4 annex 1, the peaks between samples of its annex 2 (at eight times the rate), and the gain.
+// WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { sanitize } from "../sane-samples.ts";
 import { LOUDNESS_KERNEL_BASE64 } from "./loudness-kernel-binary.ts";
 
 /** Samples per channel that fit. */
@@ -14,8 +15,10 @@ const REACH_BEFORE_SAMPLES = 6;
 export const REACH_BEHIND_SAMPLES = 6;
 /** Two filters of order two, each with two numbers for left and right. */
 export const WEIGHTING_NUMBERS = 8;
-/** No sound between samples is louder than the samples around it by more: the sum of the longest row of taps (6.2 dB). */
-export const BETWEEN_SAMPLES_MAX = 2.05;
+/** No sound between samples is higher than the samples around it by more: the sum of the longest row of taps. */
+const ABOVE_SAMPLES_MAX = 2.05;
+/** Nor is sound up to 20 kHz higher than at the samples and half way between them: 1 / cos(2π 20 / 48 / 4). */
+const ABOVE_HALVES_MAX = 1.27;
 
 /** Byte positions, as loudness-kernel.wat knows them. */
 const STATE = 0;
@@ -23,6 +26,13 @@ const TAPS = 64;
 const PEAKS = 1024;
 const LEFT = 2048;
 const RIGHT = 7168;
+const LEFT_OUT = 12_288;
+const RIGHT_OUT = 16_384;
+/** More than a frame: the loop writes up to three samples too many. */
+const OUT_SAMPLES = 1024;
+const GAINS = 20_480;
+/** Those of a frame, which may begin and end within a chunk. */
+const GAINS_MAX = 64;
 
 /** BS.1770-4 tables 1 and 2, at 48 kHz: a shelf for the head, and a high-pass whose b are 1, -2, 1. */
 const SHELF = { b0: 1.53512485958697, b1: -2.69169618940638, b2: 1.19839281085285 };
@@ -39,15 +49,20 @@ const EARLY_PLACES = [1 / 8, 2 / 8, 3 / 8];
 const TAPS_PER_PAIR = 1 + 2 * EARLY_PLACES.length;
 
 interface LoudnessExports {
-  /** Weighs `count` samples from index `start` on; returns the sum of their squares, both sides together. */
   weigh(start: number, count: number): number;
-  /** See `LoudnessKernel.findPeaks`. */
-  peaks(start: number, count: number, quiet: number): void;
+  /** A chunk with no sample above `quiet` is done with, and one with nothing above `close` half way between samples. */
+  peaks(start: number, count: number, quiet: number, close: number): void;
+  sanitize(start: number, count: number): void;
+  scale(start: number, count: number, within: number): void;
 }
 
 export class LoudnessKernel {
   readonly left: Float32Array;
   readonly right: Float32Array;
+  readonly leftOut: Float32Array;
+  readonly rightOut: Float32Array;
+  /** For `scale`: of each chunk the factor at its start, and what it grows by from sample to sample. */
+  readonly gains: Float32Array;
   /** What the weighting remembers; set before `weigh`, read back after it. */
   readonly state: Float64Array;
   /** What `findPeaks` found. */
@@ -62,11 +77,16 @@ export class LoudnessKernel {
     this.peaks = new Float32Array(memory, PEAKS, KERNEL_SAMPLES / CHUNK_SAMPLES);
     this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
     this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
+    this.leftOut = new Float32Array(memory, LEFT_OUT, OUT_SAMPLES);
+    this.rightOut = new Float32Array(memory, RIGHT_OUT, OUT_SAMPLES);
+    this.gains = new Float32Array(memory, GAINS, 2 * GAINS_MAX);
     this.#taps = new Float32Array(memory, TAPS, PAIRS * TAPS_PER_PAIR * 4);
     this.#taps.set(interpolationTaps());
     this.#exports = exports ?? {
       weigh: (start, count) => this.#weighPlainly(start, count),
-      peaks: (start, count, quiet) => this.#findPeaksPlainly(start, count, quiet),
+      peaks: (...args) => this.#findPeaksPlainly(...args),
+      sanitize: (start, count) => sanitize(this.left.subarray(start), this.right.subarray(start), count),
+      scale: (start, count, within) => this.#scalePlainly(start, count, within),
     };
   }
 
@@ -76,11 +96,21 @@ export class LoudnessKernel {
   }
 
   /**
-   * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too. Where
-   * no sample around is above `quiet` it is that sample's, and may be too low: nobody needs to know.
+   * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too. What is
+   * certainly not above `limit` is looked at less closely.
    */
-  findPeaks(start: number, count: number, quiet: number): void {
-    if (count > 0) this.#exports.peaks(start, count, quiet);
+  findPeaks(start: number, count: number, limit: number): void {
+    if (count > 0) this.#exports.peaks(start, count, limit / ABOVE_SAMPLES_MAX, limit / ABOVE_HALVES_MAX);
+  }
+
+  /** Silences what is no number (see sane-samples.ts) from index `start` on. */
+  sanitize(start: number, count: number): void {
+    if (count > 0) this.#exports.sanitize(start, count);
+  }
+
+  /** Multiplies `count` samples from index `start` on by `gains`, to the output. The first chunk began `within` before. */
+  scale(start: number, count: number, within: number): void {
+    if (count > 0) this.#exports.scale(start, count, within);
   }
 
   #weighPlainly(start: number, count: number): number {
@@ -108,41 +138,54 @@ export class LoudnessKernel {
     return sum;
   }
 
-  #findPeaksPlainly(start: number, count: number, quiet: number): void {
+  #findPeaksPlainly(...[start, count, quiet, close]: Parameters<LoudnessExports["peaks"]>): void {
     for (let chunk = 0; chunk < count; chunk++) {
       const from = start + chunk * CHUNK_SAMPLES;
-      let highest = 0;
-      for (const sound of [this.left, this.right]) {
-        for (let at = from - REACH_BEFORE_SAMPLES; at < from + CHUNK_SAMPLES + REACH_BEHIND_SAMPLES; at++) {
-          highest = Math.max(highest, Math.abs(sound[at]!));
-        }
+      const fromTo = { from: from - REACH_BEFORE_SAMPLES, to: from + CHUNK_SAMPLES + REACH_BEHIND_SAMPLES };
+      let highest = Math.max(highestIn(this.left, fromTo), highestIn(this.right, fromTo));
+      for (let row = 0; row < TAPS_PER_PAIR && highest > (row === 0 ? quiet : close); row += row === 0 ? 1 : 2) {
+        if (row === 0) highest = 0;
+        highest = Math.max(highest, this.#peakIn(this.left, from, row), this.#peakIn(this.right, from, row));
       }
-      if (highest > quiet) highest = Math.max(this.#peakIn(this.left, from), this.#peakIn(this.right, from));
       this.peaks[chunk] = highest;
     }
   }
 
-  #peakIn(sound: Float32Array, from: number): number {
+  #scalePlainly(start: number, count: number, within: number): void {
+    for (let sample = 0; sample < count; sample++) {
+      const place = within + sample;
+      const chunk = Math.floor(place / CHUNK_SAMPLES);
+      const factor = this.gains[2 * chunk]! + (place % CHUNK_SAMPLES) * this.gains[2 * chunk + 1]!;
+      this.leftOut[sample] = this.left[start + sample]! * factor;
+      this.rightOut[sample] = this.right[start + sample]! * factor;
+    }
+  }
+
+  /** The highest at the samples of a chunk and at the places of one row of taps. */
+  #peakIn(sound: Float32Array, from: number, row: number): number {
     const taps = this.#taps;
     let highest = 0;
     for (let at = from; at < from + CHUNK_SAMPLES; at++) {
-      highest = Math.max(highest, Math.abs(sound[at]!));
-      for (let row = 0; row < TAPS_PER_PAIR; row += row === 0 ? 1 : 2) {
-        let even = 0;
-        let odd = 0;
-        for (let pair = 0; pair < PAIRS; pair++) {
-          const tap = (pair * TAPS_PER_PAIR + row) * 4;
-          const before = sound[at - pair]!;
-          const behind = sound[at + 1 + pair]!;
-          even += taps[tap]! * (before + behind);
-          if (row > 0) odd += taps[tap + 4]! * (before - behind);
-        }
-        // Of the two places, early and late, one is even plus odd and the other even minus odd.
-        highest = Math.max(highest, Math.abs(even) + Math.abs(odd));
+      let even = 0;
+      let odd = 0;
+      for (let pair = 0; pair < PAIRS; pair++) {
+        const tap = (pair * TAPS_PER_PAIR + row) * 4;
+        const before = sound[at - pair]!;
+        const behind = sound[at + 1 + pair]!;
+        even += taps[tap]! * (before + behind);
+        if (row > 0) odd += taps[tap + 4]! * (before - behind);
       }
+      // Of the two places, early and late, one is even plus odd and the other even minus odd.
+      highest = Math.max(highest, Math.abs(sound[at]!), Math.abs(even) + Math.abs(odd));
     }
     return highest;
   }
+}
+
+function highestIn(sound: Float32Array, { from, to }: { readonly from: number; readonly to: number }): number {
+  let highest = 0;
+  for (let at = from; at < to; at++) highest = Math.max(highest, Math.abs(sound[at]!));
+  return highest;
 }
 
 /**

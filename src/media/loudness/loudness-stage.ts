@@ -5,18 +5,13 @@
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
 import { sanitize } from "../sane-samples.ts";
 import { GainRider } from "./gain-rider.ts";
-import {
-  BETWEEN_SAMPLES_MAX,
-  CHUNK_SAMPLES,
-  type LoudnessKernel,
-  REACH_BEHIND_SAMPLES,
-  sharedLoudnessKernel,
-} from "./loudness-kernel.ts";
+import { CHUNK_SAMPLES, type LoudnessKernel, REACH_BEHIND_SAMPLES, sharedLoudnessKernel } from "./loudness-kernel.ts";
 import { LoudnessMeter } from "./loudness-meter.ts";
 import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
 
 /** Song samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
 const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;
+const FRAME_SAMPLES = 960;
 const CHUNKS_PER_SECOND = 48_000 / CHUNK_SAMPLES;
 /** Switched on and off over 20 ms: this much of the gain per chunk. */
 const SHARE_STEP = 1 / (CHUNKS_PER_SECOND * 0.02);
@@ -36,6 +31,9 @@ interface Running {
   /** Where new samples come into the kernel's memory. */
   readonly newLeft: Float32Array;
   readonly newRight: Float32Array;
+  /** A frame of its output. */
+  readonly outLeft: Float32Array;
+  readonly outRight: Float32Array;
   state: "on" | "leaving" | "draining";
   readonly rider: GainRider;
   readonly limiter: PeakLimiter;
@@ -163,9 +161,10 @@ export class LoudnessStage implements SongQueue {
     const limiter = new PeakLimiter(settings.peak, 1000 / CHUNKS_PER_SECOND);
     const kernel = this.#whenOn();
     const [newLeft, newRight] = [kernel.left.subarray(HELD_SAMPLES), kernel.right.subarray(HELD_SAMPLES)];
+    const [outLeft, outRight] = [kernel.leftOut.subarray(0, FRAME_SAMPLES), kernel.rightOut.subarray(0, FRAME_SAMPLES)];
+    const places = { kernel, newLeft, newRight, outLeft, outRight };
     const meter = new LoudnessMeter(kernel);
-    const gains = { share: 0, fromGain: 1, toGain: 1 };
-    return { state: "on", kernel, newLeft, newRight, rider, limiter, meter, settings, ...gains };
+    return { state: "on", ...places, rider, limiter, meter, settings, share: 0, fromGain: 1, toGain: 1 };
   }
 
   /** Counts from here on. Of what is held, keeps the last `heldSamples` that are song. */
@@ -185,7 +184,8 @@ export class LoudnessStage implements SongQueue {
     kernel.left.set(this.#heldLeft);
     kernel.right.set(this.#heldRight);
     const wantedSamples = count + HELD_SAMPLES - this.#heldSamples;
-    const newSamples = this.#readSong(newLeft, newRight, wantedSamples);
+    const newSamples = this.#song?.readInto(newLeft, newRight, wantedSamples) ?? 0;
+    kernel.sanitize(HELD_SAMPLES, newSamples);
     newLeft.fill(0, newSamples, wantedSamples);
     newRight.fill(0, newSamples, wantedSamples);
     this.#paddingSamples += wantedSamples - newSamples;
@@ -193,31 +193,30 @@ export class LoudnessStage implements SongQueue {
     const takenSamples = this.#givenSamples + count + HELD_SAMPLES;
     const chunks = Math.floor((takenSamples - REACH_BEHIND_SAMPLES) / CHUNK_SAMPLES) - this.#judgedChunks;
     const start = HELD_SAMPLES + wantedSamples - (takenSamples - this.#judgedChunks * CHUNK_SAMPLES);
-    kernel.findPeaks(start, chunks, limiter.ceiling / (rider.gainMax * BETWEEN_SAMPLES_MAX));
+    kernel.findPeaks(start, chunks, limiter.ceiling / rider.gainMax);
   }
 
   #giveOut(running: Running, to: { left: Float32Array; right: Float32Array; count: number }): void {
     const { kernel, limiter, rider } = running;
     // The oldest held sample stands where the kernel's new ones begin, less what is held.
     const offset = HELD_SAMPLES - this.#heldSamples;
+    const within = this.#givenSamples % CHUNK_SAMPLES;
+    const chunkCount = Math.ceil((within + to.count) / CHUNK_SAMPLES);
     let peak = 0;
-    for (let done = 0; done < to.count; ) {
-      const within = this.#givenSamples % CHUNK_SAMPLES;
-      if (within === 0) {
+    for (let chunk = 0; chunk < chunkCount; chunk++) {
+      // The first one may have been begun with the samples before.
+      if (chunk > 0 || within === 0) {
         while (!limiter.isReady) limiter.push(kernel.peaks[peak++]!, rider.advance());
         limiter.next();
         shareOut(running);
       }
-      const pieceSamples = Math.min(CHUNK_SAMPLES - within, to.count - done);
-      const step = (running.toGain - running.fromGain) / CHUNK_SAMPLES;
-      let gain = running.fromGain + within * step;
-      for (let end = done + pieceSamples; done < end; done++) {
-        to.left[done] = kernel.left[offset + done]! * gain;
-        to.right[done] = kernel.right[offset + done]! * gain;
-        gain += step;
-      }
-      this.#givenSamples += pieceSamples;
+      kernel.gains[2 * chunk] = running.fromGain;
+      kernel.gains[2 * chunk + 1] = (running.toGain - running.fromGain) / CHUNK_SAMPLES;
     }
+    kernel.scale(offset, to.count, within);
+    this.#givenSamples += to.count;
+    copyTo(to.left, running.outLeft, to.count);
+    copyTo(to.right, running.outRight, to.count);
     this.#judgedChunks += peak;
     const heldStart = offset + to.count;
     for (let sample = 0; sample < HELD_SAMPLES; sample++) {
@@ -248,6 +247,14 @@ export class LoudnessStage implements SongQueue {
     sanitize(left, right, count);
     return count;
   }
+}
+
+function copyTo(to: Float32Array, from: Float32Array, count: number): void {
+  if (count === FRAME_SAMPLES) {
+    to.set(from); // much faster than one by one
+    return;
+  }
+  for (let sample = 0; sample < count; sample++) to[sample] = from[sample]!;
 }
 
 /** The chunk's factors, as far as the stage is switched on. */

@@ -6,18 +6,26 @@
 export const AHEAD_CHUNKS = 6;
 /** The gain's way back to 1: two thirds of it in this time. */
 const RELEASE_MS = 150;
+/** So near to 1 is 1. */
+const RELEASED = 0.9999;
+/** The next power of two above what is looked at. */
+const RING_CHUNKS = 8;
+const RING_MASK = RING_CHUNKS - 1;
 /** By which peaks of sound up to 20 kHz may lie higher than what is found of them. */
 const MARGIN_DB = 0.1;
 
 export class PeakLimiter {
   readonly #releaseShare: number;
   #ceiling: number;
-  /** Of the chunk given out next and those behind it: the gain asked for, and the highest that its peak allows, up to 1. */
-  readonly #gains = new Float64Array(AHEAD_CHUNKS + 1);
-  readonly #limits = new Float64Array(AHEAD_CHUNKS + 1);
-  #waitingCount = 0;
-  /** What the limits of the last chunks came to; their mean is what is heard. */
-  readonly #recent = new Float64Array(AHEAD_CHUNKS);
+  /** Rings. Of the chunks that wait: the gain asked for, and the highest that the peak allows, up to 1. */
+  readonly #gains = new Float64Array(RING_CHUNKS);
+  readonly #limits = new Float64Array(RING_CHUNKS);
+  /** What the limits of the last chunks given out came to; their mean is what is heard. */
+  readonly #recent = new Float64Array(RING_CHUNKS);
+  #pushedCount = 0;
+  #givenCount = 0;
+  /** Nothing pushed behind this chunk was turned down. */
+  #lastLoud = 0;
   #isFresh = true;
   #startGain = 1;
   #endGain = 1;
@@ -38,14 +46,16 @@ export class PeakLimiter {
 
   /** The next chunk that comes in: its highest peak, and the factor it is to be multiplied by. */
   push(peak: number, gain: number): void {
-    const place = this.#waitingCount++;
+    const place = this.#pushedCount++ & RING_MASK;
+    const isLoud = peak * gain > this.#ceiling;
     this.#gains[place] = gain;
-    this.#limits[place] = peak * gain > this.#ceiling ? this.#ceiling / (peak * gain) : 1;
+    this.#limits[place] = isLoud ? this.#ceiling / (peak * gain) : 1;
+    if (isLoud) this.#lastLoud = this.#pushedCount;
   }
 
   /** True when as much lies ahead as `next` looks at. */
   get isReady(): boolean {
-    return this.#waitingCount > AHEAD_CHUNKS;
+    return this.#pushedCount - this.#givenCount > AHEAD_CHUNKS;
   }
 
   /** The factors at both ends of the chunk that `next` was called for last; in between they lie on a line. */
@@ -58,44 +68,49 @@ export class PeakLimiter {
 
   /** Goes on to the next chunk that goes out. Only when ready. */
   next(): void {
-    const limits = this.#limits;
-    let lowest = limits[0]!;
-    for (let place = 1; place <= AHEAD_CHUNKS; place++) lowest = Math.min(lowest, limits[place]!);
+    const chunk = this.#givenCount++;
+    const gain = this.#gains[chunk & RING_MASK]!;
+    const limit = this.#limitFor(chunk);
     if (this.#isFresh) {
       this.#isFresh = false;
-      this.#recent.fill(lowest);
-      this.#endGain = lowest * this.#gains[0]!;
+      this.#recent.fill(limit);
+      this.#endGain = limit * gain;
     }
     this.#startGain = this.#endGain;
-    this.#endGain = this.#smooth(lowest) * Math.min(this.#gains[0]!, this.#gains[1]!);
-    this.#dropFirst();
+    this.#endGain = this.#smooth(chunk, limit) * Math.min(gain, this.#gains[(chunk + 1) & RING_MASK]!);
+  }
+
+  /** Forgets what was pushed: a seek. */
+  reset(): void {
+    this.#pushedCount = 0;
+    this.#givenCount = 0;
+    this.#lastLoud = 0;
+    this.#isFresh = true;
+  }
+
+  /** The lowest limit from a chunk to the last one ahead. */
+  #limitFor(chunk: number): number {
+    if (this.#lastLoud <= chunk) return 1;
+    let lowest = 1;
+    for (let ahead = 0; ahead <= AHEAD_CHUNKS; ahead++) {
+      const limit = this.#limits[(chunk + ahead) & RING_MASK]!;
+      if (limit < lowest) lowest = limit;
+    }
+    return lowest;
   }
 
   /**
    * The mean of the last chunks' limits. Each of them was the lowest of the chunks from its own to the last one ahead, so
    * none is above that of the chunk that goes out.
    */
-  #smooth(lowest: number): number {
+  #smooth(chunk: number, limit: number): number {
     const recent = this.#recent;
-    const last = recent[AHEAD_CHUNKS - 1]!;
+    const last = recent[(chunk - 1) & RING_MASK]!;
     const released = last + (1 - last) * this.#releaseShare;
-    recent.copyWithin(0, 1);
-    recent[AHEAD_CHUNKS - 1] = Math.min(lowest, released);
+    recent[chunk & RING_MASK] = Math.min(limit, released > RELEASED ? 1 : released);
     let sum = 0;
-    for (let place = 0; place < AHEAD_CHUNKS; place++) sum += recent[place]!;
+    for (let behind = 0; behind < AHEAD_CHUNKS; behind++) sum += recent[(chunk - behind) & RING_MASK]!;
     return sum / AHEAD_CHUNKS;
-  }
-
-  /** Forgets what was pushed: a seek. */
-  reset(): void {
-    this.#waitingCount = 0;
-    this.#isFresh = true;
-  }
-
-  #dropFirst(): void {
-    this.#waitingCount -= 1;
-    this.#gains.copyWithin(0, 1);
-    this.#limits.copyWithin(0, 1);
   }
 }
 

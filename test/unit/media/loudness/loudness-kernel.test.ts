@@ -30,8 +30,8 @@ it("SIMD and plain loops agree", () => {
     expect(sums[0]! / sums[1]!).toBeCloseTo(1, 12);
     expect([...simd!.state]).toEqual([...plain!.state].map((value) => expect.closeTo(value, 9)));
   }
-  for (const quiet of [0, 0.97, 10]) {
-    for (const kernel of [simd!, plain!]) kernel.findPeaks(START, 60, quiet);
+  for (const limit of [0, 1.5, 2, 30]) {
+    for (const kernel of [simd!, plain!]) kernel.findPeaks(START, 60, limit);
     const worst = simd!.peaks.map((peak, chunk) => Math.abs(peak - plain!.peaks[chunk]!));
     expect(Math.max(...worst.subarray(0, 60))).toBeLessThan(1e-6);
   }
@@ -55,9 +55,23 @@ describe.each([true, false])("peaks between samples (SIMD %s)", (isSimd) => {
     expect(20 * Math.log10(peakOf(at, { isSimd }) / Math.SQRT1_2)).toBeCloseTo(3.01, 0);
   });
 
+  it("not above the limit they are found roughly, above it exactly", () => {
+    const at = (sample: number) => Math.sin(1.9 * sample);
+    const exact = filled(at, { isSimd });
+    exact.findPeaks(START, 60, 0);
+    for (const limit of [0.5, 0.8, 0.95, 0.999, 1.01, 1.5, 3]) {
+      const kernel = filled(at, { isSimd });
+      kernel.findPeaks(START, 60, limit);
+      kernel.peaks.subarray(0, 60).forEach((peak, chunk) => {
+        if (exact.peaks[chunk]! > limit) expect(peak).toBe(exact.peaks[chunk]);
+        else expect(peak).toBeLessThanOrEqual(limit);
+      });
+    }
+  });
+
   it("where nothing is loud only samples are looked at", () => {
     const kernel = filled((sample) => Math.sin((Math.PI / 2) * sample + Math.PI / 4), { isSimd });
-    kernel.findPeaks(START, 2, 0.71);
+    kernel.findPeaks(START, 2, 1.5);
     expect(kernel.peaks[0]).toBeCloseTo(Math.SQRT1_2, 6);
   });
 });
