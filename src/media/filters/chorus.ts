@@ -20,5 +20,7 @@ export const chorus: FilterDefinition = {
   name: "chorus",
   isEnabled: (settings) => isPresent(settings) && settingsOf(settings).mix !== 0,
   create: (settings, previous) =>
-    new ModulatedDelay(settingsOf(settings), previous instanceof ModulatedDelay ? previous : undefined),
+    new ModulatedDelay(settingsOf(settings), {
+      previous: previous instanceof ModulatedDelay ? previous : undefined,
+    }),
 };

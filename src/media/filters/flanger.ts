@@ -18,5 +18,7 @@ export const flanger: FilterDefinition = {
   name: "flanger",
   isEnabled: (settings) => isPresent(settings) && settingsOf(settings).mix !== 0,
   create: (settings, previous) =>
-    new ModulatedDelay(settingsOf(settings), previous instanceof ModulatedDelay ? previous : undefined),
+    new ModulatedDelay(settingsOf(settings), {
+      previous: previous instanceof ModulatedDelay ? previous : undefined,
+    }),
 };

@@ -319,7 +319,7 @@ describe.each(NAMES)("%s", (name) => {
     const { chain, hear } = listening(settings(name));
     hear(sine(0.5, 300), 50);
     chain.begin();
-    expect(peak(hear(() => 0, 200))).toBe(0);
+    expect(peak(hear(() => 0, 200))).toBeLessThan(1e-15);
     hear(sine(0.5, 300), 50);
     chain.jump();
     const after = peak(hear(() => 0, 100).subarray(480));

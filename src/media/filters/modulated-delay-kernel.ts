@@ -1,0 +1,146 @@
+// What a chorus or flanger remembers, a delay line per side, and the loop that works on it. Each has one of its own.
+// WebAssembly where the processor has SIMD, else the same in plain JavaScript, twice as slow. Audio thread.
+
+import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { MODULATED_DELAY_KERNEL_BASE64 } from "./modulated-delay-kernel-binary.ts";
+import type { Oscillator } from "./oscillator.ts";
+
+/** Samples per call. */
+export const BLOCK_SAMPLES = 960;
+/** Of the delay; the interpolation looks at the sample before and the two behind. */
+export const DELAY_SAMPLES_MIN = 3;
+/** 85 ms. */
+const LINE_SIZE = 4096;
+const LINE_MASK = LINE_SIZE - 1;
+/** The first samples of a ring stand once more behind its end: four are read at a time. */
+const GROUP_SAMPLES = 4;
+/** Byte positions, as modulated-delay-kernel.wat knows them. */
+const RIGHT_LINE = 16_400;
+const LEFT = 32_800;
+const RIGHT = 36_640;
+/** -360 dB, added to what comes in: silence then ends here and not in subnormal numbers, which would be slow. */
+const BIAS = 1e-18;
+
+/** What drives the loop: the delay in samples (its centre and how far it swings from it), and gains. */
+export interface Drive {
+  centre: number;
+  swing: number;
+  /** Of what is delayed into the line, and of the sound itself. */
+  feedback: number;
+  input: number;
+}
+
+/** A drive's steps per sample when it stands still. */
+export const STILL: Readonly<Drive> = { centre: 0, swing: 0, feedback: 0, input: 0 };
+
+export interface Swinging {
+  /** At the first sample. */
+  readonly oscillator: Oscillator;
+  /** Moved on by `step` with each sample, but for `STILL`. Its input is 1 when it stands still. */
+  readonly drive: Drive;
+  readonly step: Readonly<Drive>;
+  /** Share of the delayed sound in what is heard. */
+  readonly mix: number;
+}
+
+type Swing = (
+  start: number,
+  end: number,
+  at: number,
+  ...numbers: [number, number, number, number, number, number, number, number, number]
+) => void;
+
+export class ModulatedDelayKernel {
+  /** In and out. */
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+  readonly #memory: ArrayBuffer;
+  readonly #leftLine: Float32Array;
+  readonly #rightLine: Float32Array;
+  readonly #swing: Swing | undefined;
+  /** Where the lines' next sample goes. */
+  #at = 0;
+
+  /** Remembers what `previous` does. `isSimd` false forces the plain loop (for tests). */
+  constructor({
+    previous,
+    isSimd = true,
+  }: { readonly previous: ModulatedDelayKernel | undefined; readonly isSimd?: boolean }) {
+    const { memory, exports } = createWasmLoop<{ swing: Swing }>(MODULATED_DELAY_KERNEL_BASE64, { isSimd });
+    this.#memory = memory;
+    this.#swing = exports?.swing;
+    this.#leftLine = new Float32Array(memory, 0, LINE_SIZE + GROUP_SAMPLES);
+    this.#rightLine = new Float32Array(memory, RIGHT_LINE, LINE_SIZE + GROUP_SAMPLES);
+    this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    if (previous === undefined) return;
+    new Uint8Array(memory).set(new Uint8Array(previous.#memory));
+    this.#at = previous.#at;
+  }
+
+  clear(): void {
+    new Uint8Array(this.#memory).fill(0);
+  }
+
+  /** Changes what is in `left` and `right` from `start` to `end`. */
+  run(start: number, end: number, swinging: Swinging): void {
+    const { oscillator, drive, step, mix } = swinging;
+    if (this.#swing === undefined || step !== STILL) {
+      this.#runPlainly(start, end, swinging);
+      return;
+    }
+    const { sine, cosine, stepSine, stepCosine } = oscillator;
+    const { centre, swing, feedback } = drive;
+    this.#swing(4 * start, 4 * end, this.#at, sine, cosine, stepSine, stepCosine, centre, swing, feedback, mix, BIAS);
+    this.#at = (this.#at + end - start) & LINE_MASK;
+  }
+
+  #runPlainly(start: number, end: number, { oscillator, drive, step, mix }: Swinging): void {
+    const { stepSine, stepCosine } = oscillator;
+    let { sine, cosine } = oscillator;
+    let { centre, swing, feedback, input } = drive;
+    for (let sample = start; sample < end; sample++) {
+      const left = this.left[sample]!;
+      const right = this.right[sample]!;
+      const whereLeft = this.#at + LINE_SIZE - 1 - centre - swing * sine;
+      const whereRight = this.#at + LINE_SIZE - 1 - centre - swing * cosine;
+      const delayedLeft = valueAfter(this.#leftLine, whereLeft);
+      const delayedRight = valueAfter(this.#rightLine, whereRight);
+      this.#write(left * input + BIAS + delayedLeft * feedback, right * input + BIAS + delayedRight * feedback);
+      this.left[sample] = left + mix * (delayedLeft - left);
+      this.right[sample] = right + mix * (delayedRight - right);
+      const next = sine * stepCosine + cosine * stepSine;
+      cosine = cosine * stepCosine - sine * stepSine;
+      sine = next;
+      centre += step.centre;
+      swing += step.swing;
+      feedback += step.feedback;
+      input += step.input;
+    }
+    if (step !== STILL) Object.assign(drive, { centre, swing, feedback, input });
+  }
+
+  #write(left: number, right: number): void {
+    const at = this.#at;
+    this.#leftLine[at] = left;
+    this.#rightLine[at] = right;
+    if (at < GROUP_SAMPLES) {
+      this.#leftLine[LINE_SIZE + at] = left;
+      this.#rightLine[LINE_SIZE + at] = right;
+    }
+    this.#at = (at + 1) & LINE_MASK;
+  }
+}
+
+/** The value one sample after a place, which is never negative: between the second and the third of four samples. */
+function valueAfter(line: Float32Array, where: number): number {
+  const whole = where | 0;
+  const t = where - whole;
+  const at = whole & LINE_MASK;
+  const before = line[at]!;
+  const here = line[at + 1]!;
+  const next = line[at + 2]!;
+  const last = line[at + 3]!;
+  const bend = 2 * before - 5 * here + 4 * next - last + t * (3 * (here - next) + last - before);
+  return here + 0.5 * t * (next - before + t * bend);
+}
