@@ -86,7 +86,8 @@ export class LeavingSong {
    */
   dropNext(): boolean {
     const partner = this.#partner;
-    if (partner === undefined || partner.chain.fades.gain >= this.#pipeline.chain.fades.gain) return false;
+    if (partner === undefined || this.#isPartnerUnwanted) return false;
+    if (partner.chain.fades.gain >= this.#pipeline.chain.fades.gain) return false;
     partner.chain.fades.fall(ROOM_FADE);
     this.#isPartnerUnwanted = true;
     return true;

@@ -225,6 +225,16 @@ describe("a third track", () => {
   });
 });
 
+it("of tracks that are replaced before they are heard none is left open", async () => {
+  await playFor(low, 20);
+  own.play(middle);
+  await own.tick(8);
+  for (const song of [high, middle, high]) own.play(song);
+  await own.tick(FADE_FRAMES + 20);
+  expect(own.demuxers.filter(({ isClosed }) => !isClosed).length).toBe(1);
+  expect(levelsOf(await expectFlawless(), high.hz).at(-1)).toBeGreaterThan(0.97);
+});
+
 describe("the natural end", () => {
   it("is told when the song begins to fall, and the rest is heard when nothing follows", async () => {
     own.play(low);
