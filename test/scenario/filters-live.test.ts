@@ -44,6 +44,7 @@ const FILTERS: readonly (readonly [string, object, object])[] = [
   ["phaser", tonearm({ phaser: {} }), tonearm({ phaser: { depth: 1, frequency: 2, feedback: 0.6 } })],
   ["echo", tonearm({ echo: { delay: 10, mix: 0.5 } }), tonearm({ echo: { delay: 250, decay: 0.7 } })],
   ["reverb", tonearm({ reverb: {} }), tonearm({ reverb: { roomSize: 1, mix: 0.6 } })],
+  ["loudness", tonearm({ loudness: { target: -24 } }), tonearm({ loudness: { target: -30, peak: -9 } })],
 ];
 
 let stage: Stage;

@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from "vitest";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
-import { LoudnessKernel, sharedLoudnessKernel } from "../../../../src/media/loudness/loudness-kernel.ts";
-import { LoudnessMeter } from "../../../../src/media/loudness/loudness-meter.ts";
+import { LoudnessKernel } from "../../../../src/media/loudness/loudness-kernel.ts";
 import { type LoudnessSettings, LoudnessStage } from "../../../../src/media/loudness/loudness-stage.ts";
+import { loudnessOf } from "../../../support/loudness-of.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 import { lowPassed, truePeak } from "../../../support/true-peak.ts";
 
@@ -72,19 +72,6 @@ class Listening {
   }
 }
 
-/** Loudness of sound that both sides have. */
-function lufsOf(sound: Float32Array): number {
-  const meter = new LoudnessMeter();
-  const kernel = sharedLoudnessKernel();
-  for (let at = 0; at < sound.length; at += FRAME_SAMPLES) {
-    const piece = sound.subarray(at, at + FRAME_SAMPLES);
-    kernel.left.set(piece);
-    kernel.right.set(piece);
-    meter.measure(0, piece.length);
-  }
-  return meter.integratedLufs ?? Number.NEGATIVE_INFINITY;
-}
-
 function decibels(factor: number): number {
   return 20 * Math.log10(factor);
 }
@@ -106,37 +93,37 @@ function music(lufs: number, seed = 5): At {
     return 0.1 * chord + beat * (0.4 * Math.sin(2 * Math.PI * 60 * seconds) + 0.2 * noise[sample % 9600]!);
   };
   const sound = Float32Array.from({ length: 48_000 * 2 }, (_, sample) => raw(sample));
-  const gain = 10 ** ((lufs - lufsOf(sound)) / 20);
+  const gain = 10 ** ((lufs - loudnessOf(sound)) / 20);
   return (sample) => gain * sound[sample % sound.length]!;
 }
 
 describe("songs come out alike", () => {
   it.each([-28, -23, -16, -9, -6])("tagged with %s LUFS: from the first frame on", (lufs) => {
     const listening = new Listening(music(lufs), { settings: SETTINGS, lufs });
-    expect(Math.abs(lufsOf(listening.hear(2)) + 14)).toBeLessThan(0.7);
+    expect(Math.abs(loudnessOf(listening.hear(2)) + 14)).toBeLessThan(0.7);
   });
 
   it.each([-26, -20, -14, -9, -6])("at %s LUFS without a tag: once the gain has settled", (lufs) => {
     const listening = new Listening(music(lufs), { settings: SETTINGS });
     listening.hear(8);
-    expect(Math.abs(lufsOf(listening.hear(4)) + 14)).toBeLessThan(1);
+    expect(Math.abs(loudnessOf(listening.hear(4)) + 14)).toBeLessThan(1);
   });
 
   it("at other targets", () => {
     for (const target of [-23, -18, -12]) {
       const listening = new Listening(music(-16), { settings: { target, peak: -1 }, lufs: -16 });
-      expect(Math.abs(lufsOf(listening.hear(3)) - target)).toBeLessThan(1);
+      expect(Math.abs(loudnessOf(listening.hear(3)) - target)).toBeLessThan(1);
     }
   });
 
   it("a tag is believed, and not measured against", () => {
     const listening = new Listening(tone(-20), { settings: SETTINGS, lufs: -17 });
-    expect(lufsOf(listening.hear(10))).toBeCloseTo(-17, 1);
+    expect(loudnessOf(listening.hear(10))).toBeCloseTo(-17, 1);
   });
 
   it("an untagged song begins as if it were mastered at -12 LUFS", () => {
     const listening = new Listening(tone(-24), { settings: SETTINGS });
-    expect(lufsOf(listening.hear(0.5))).toBeCloseTo(-26, 0);
+    expect(loudnessOf(listening.hear(0.5))).toBeCloseTo(-26, 0);
   });
 });
 
@@ -184,7 +171,7 @@ describe("the measured gain", () => {
     listening.hear(15);
     listening.song = music(-8);
     listening.hear(2);
-    expect(lufsOf(listening.hear(1))).toBeLessThan(-6);
+    expect(loudnessOf(listening.hear(1))).toBeLessThan(-6);
   });
 
   it("is kept over a seek, and begins anew with another song", () => {
