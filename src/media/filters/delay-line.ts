@@ -1,4 +1,4 @@
-// What the last milliseconds sounded like, in a ring: the memory of echo, chorus and flanger. Audio thread; allocates only
+// What the last milliseconds sounded like, in a ring: the memory of the echo. Audio thread; allocates only
 // when made.
 
 /** 5 ms. */
