@@ -7,7 +7,7 @@ import { sanitize } from "../sane-samples.ts";
 import { LOUDNESS_KERNEL_BASE64 } from "./loudness-kernel-binary.ts";
 
 /** Samples per channel that fit. */
-export const KERNEL_SAMPLES = 1280;
+const KERNEL_SAMPLES = 1280;
 /** Peaks are told for so many samples at a time. */
 export const CHUNK_SAMPLES = 16;
 /** What is looked at before and behind a chunk: the interpolation takes 5 and 6, but the loop takes pairs of samples. */
