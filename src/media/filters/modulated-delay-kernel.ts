@@ -7,8 +7,8 @@ import type { Oscillator } from "./oscillator.ts";
 
 /** Samples per call. */
 export const BLOCK_SAMPLES = 960;
-/** Of the delay; the interpolation looks at the sample before and the two behind. */
-export const DELAY_SAMPLES_MIN = 3;
+/** Of the delay: the interpolation looks two samples beyond it, and two are made at a time. */
+export const DELAY_SAMPLES_MIN = 4;
 /** 85 ms. */
 const LINE_SIZE = 4096;
 const LINE_MASK = LINE_SIZE - 1;
@@ -18,6 +18,7 @@ const GROUP_SAMPLES = 4;
 const RIGHT_LINE = 16_400;
 const LEFT = 32_800;
 const RIGHT = 36_640;
+const POINTER = 40_480;
 /** -360 dB, added to what comes in: silence then ends here and not in subnormal numbers, which would be slow. */
 const BIAS = 1e-18;
 
@@ -34,7 +35,7 @@ export interface Drive {
 export const STILL: Readonly<Drive> = { centre: 0, swing: 0, feedback: 0, input: 0 };
 
 export interface Swinging {
-  /** At the first sample. */
+  /** At the first sample, and behind the last one afterwards. */
   readonly oscillator: Oscillator;
   /** Moved on by `step` with each sample, but for `STILL`. Its input is 1 when it stands still. */
   readonly drive: Drive;
@@ -57,6 +58,8 @@ export class ModulatedDelayKernel {
   readonly #memory: ArrayBuffer;
   readonly #leftLine: Float32Array;
   readonly #rightLine: Float32Array;
+  /** Sine and cosine behind what the WebAssembly has done. */
+  readonly #pointer: Float64Array;
   readonly #swing: Swing | undefined;
   /** Where the lines' next sample goes. */
   #at = 0;
@@ -73,6 +76,7 @@ export class ModulatedDelayKernel {
     this.#rightLine = new Float32Array(memory, RIGHT_LINE, LINE_SIZE + GROUP_SAMPLES);
     this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
     this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    this.#pointer = new Float64Array(memory, POINTER, 2);
     if (previous === undefined) return;
     new Uint8Array(memory).set(new Uint8Array(previous.#memory));
     this.#at = previous.#at;
@@ -84,15 +88,22 @@ export class ModulatedDelayKernel {
 
   /** Changes what is in `left` and `right` from `start` to `end`. */
   run(start: number, end: number, swinging: Swinging): void {
-    const { oscillator, drive, step, mix } = swinging;
-    if (this.#swing === undefined || step !== STILL) {
-      this.#runPlainly(start, end, swinging);
-      return;
-    }
+    const isFast = this.#swing !== undefined && swinging.step === STILL;
+    const isOdd = this.#at % 2 === 1;
+    const fastFrom = isFast && isOdd ? start + 1 : start;
+    const fastTo = isFast && end > fastFrom ? end - ((end - fastFrom) % 2) : fastFrom;
+    this.#runPlainly(start, fastFrom, swinging);
+    if (fastTo > fastFrom) this.#runFast(fastFrom, fastTo, swinging);
+    this.#runPlainly(fastTo, end, swinging);
+  }
+
+  #runFast(start: number, end: number, { oscillator, drive, mix }: Swinging): void {
     const { sine, cosine, stepSine, stepCosine } = oscillator;
     const { centre, swing, feedback } = drive;
-    this.#swing(4 * start, 4 * end, this.#at, sine, cosine, stepSine, stepCosine, centre, swing, feedback, mix, BIAS);
+    this.#swing?.(4 * start, 4 * end, this.#at, sine, cosine, stepSine, stepCosine, centre, swing, feedback, mix, BIAS);
     this.#at = (this.#at + end - start) & LINE_MASK;
+    oscillator.sine = this.#pointer[0]!;
+    oscillator.cosine = this.#pointer[1]!;
   }
 
   #runPlainly(start: number, end: number, { oscillator, drive, step, mix }: Swinging): void {
@@ -117,6 +128,8 @@ export class ModulatedDelayKernel {
       feedback += step.feedback;
       input += step.input;
     }
+    oscillator.sine = sine;
+    oscillator.cosine = cosine;
     if (step !== STILL) Object.assign(drive, { centre, swing, feedback, input });
   }
 

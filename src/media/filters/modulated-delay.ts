@@ -11,7 +11,7 @@ const GLIDE_SAMPLES = 240;
 
 export interface ModulatedDelaySettings {
   readonly frequencyHz: number;
-  /** The delay swings between these two: three samples at least, 85 ms at most. */
+  /** The delay swings between these two: four samples at least, 85 ms at most. */
   readonly delaySamplesMin: number;
   readonly delaySamplesMax: number;
   /** Share of the delayed sound that is delayed again, below 1. */
