@@ -11,19 +11,23 @@ const PACKETS_PER_SECOND = 50;
 /** Packets with the numbers `firstNumber` (default 0) and up, of 20 ms each. */
 export function countedSong(options: { seconds: number; firstNumber?: number; packetBytes?: number }): Buffer {
   const { seconds, firstNumber = 0, packetBytes = 100 } = options;
-  const count = seconds * PACKETS_PER_SECOND;
+  return oggFile(
+    Array.from({ length: seconds * PACKETS_PER_SECOND }, (_, index) => opusPacket(firstNumber + index, packetBytes)),
+  );
+}
+
+/** An Ogg file of packets of 20 ms. */
+export function oggFile(packets: readonly Uint8Array[]): Buffer {
   const [head, tags] = opusHeaders();
   const pages = [
     oggPage({ serial: 7, sequence: 0, granule: 0, flags: 2, packets: [head] }),
     oggPage({ serial: 7, sequence: 1, granule: 0, flags: 0, packets: [tags] }),
   ];
-  for (let first = 0; first < count; first += PACKETS_PER_PAGE) {
-    const end = Math.min(count, first + PACKETS_PER_PAGE);
-    const packets = Array.from({ length: end - first }, (_, index) =>
-      opusPacket(firstNumber + first + index, packetBytes),
-    );
+  for (let first = 0; first < packets.length; first += PACKETS_PER_PAGE) {
+    const end = Math.min(packets.length, first + PACKETS_PER_PAGE);
     const granule = PRE_SKIP_SAMPLES + end * FRAME_SAMPLES;
-    pages.push(oggPage({ serial: 7, sequence: pages.length, granule, flags: end === count ? 4 : 0, packets }));
+    const [sequence, flags] = [pages.length, end === packets.length ? 4 : 0];
+    pages.push(oggPage({ serial: 7, sequence, granule, flags, packets: packets.slice(first, end) }));
   }
   return Buffer.concat(pages);
 }

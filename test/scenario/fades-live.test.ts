@@ -1,0 +1,135 @@
+// A bot asks for fades and lets one song follow the other: the listener hears the first one rise, both at once where one gives
+// way to the next, without a hole or a click, every packet in its place, and between the fades the files' own packets. The
+// bot hears of ends and starts in the order it knows.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findClicks, findGaps } from "../../lab/listen/faults.ts";
+import { decodeHeard } from "../../lab/listen/heard.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
+import { oggFile } from "../support/counted-song.ts";
+import { MusicCall } from "../support/music-call.ts";
+import { packetText } from "../support/song.ts";
+import { startStage } from "../support/start-stage.ts";
+import { levelsOf, opusSong, type ToneSong, WINDOW_MS } from "../support/tone-player.ts";
+
+const FRAME_MS = 20;
+const SONG_FRAMES = 200;
+const FADE_MS = 1000;
+const FADE_FRAMES = FADE_MS / FRAME_MS;
+const FADE_WINDOWS = FADE_MS / WINDOW_MS;
+/** Windows of 40 ms, and the client takes a moment to start its next track. */
+const LEVEL_ERROR_MAX = 0.15;
+/** Two frames late: the machine has no time for this process, and frames left out are not the node's fault. */
+const STARVED_NS = 40e6;
+const TONEARM = {
+  fadeIn: { duration: FADE_MS, curve: "linear" },
+  fadeOut: { duration: FADE_MS },
+  crossfade: { duration: FADE_MS, curve: "sine" },
+};
+
+const folder = mkdtempSync(join(tmpdir(), "tonearm-fades-"));
+let stage: Stage;
+let low: ToneSong;
+let high: ToneSong;
+let own: ReadonlySet<string>;
+
+beforeAll(async () => {
+  [low, high] = await Promise.all([opusSong(425, SONG_FRAMES), opusSong(1925, SONG_FRAMES)]);
+  own = new Set([low, high].flatMap(({ packets }) => packets.map(({ data }) => packetText(data))));
+  for (const [name, song] of [
+    ["low.ogg", low],
+    ["high.ogg", high],
+  ] as const) {
+    writeFileSync(join(folder, name), oggFile(song.packets.map(({ data }) => data)));
+  }
+  stage = await startStage({ media: { root: folder } });
+});
+
+afterAll(async () => {
+  await stage.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The first track ends; the client starts the next one at once. */
+async function playNextOnEnd(call: MusicCall): Promise<void> {
+  await call.ended();
+  await call.play("high.ogg");
+}
+
+async function replaceAfter(call: MusicCall, frames: number): Promise<void> {
+  await call.hearMore(frames);
+  await call.play("high.ogg");
+}
+
+function lastEnd(call: MusicCall): Promise<unknown> {
+  const isLast = () => call.bot.events("TrackEndEvent", call.guildId).length === 2;
+  return call.bot.until(isLast, "the end of both tracks");
+}
+
+/** Both tones around the place where they are equally loud. */
+function expectCrossing(heard: Float32Array): void {
+  const [down, up] = [levelsOf(heard, low.hz), levelsOf(heard, high.hz)];
+  const middle = up.findIndex((level, window) => window > FADE_WINDOWS && level > down[window]!);
+  const reach = Math.floor(FADE_WINDOWS / 2) - 2;
+  for (let window = -reach; window <= reach; window++) {
+    const share = 0.5 + window / FADE_WINDOWS;
+    expect(Math.abs(up[middle + window]! - Math.sin((share * Math.PI) / 2))).toBeLessThan(LEVEL_ERROR_MAX);
+    expect(Math.abs(down[middle + window]! - Math.cos((share * Math.PI) / 2))).toBeLessThan(LEVEL_ERROR_MAX);
+  }
+}
+
+// On a machine that is busy elsewhere frames come late and commands at other times: then once more.
+describe.concurrent("two songs", { retry: 2 }, () => {
+  test.each([
+    ["at the natural end of the first", playNextOnEnd, 2 * SONG_FRAMES - FADE_FRAMES, "finished"],
+    ["when the first is replaced", (call: MusicCall) => replaceAfter(call, 100), 100 + SONG_FRAMES, "replaced"],
+  ])("are heard at once %s", async (_when, follow, wantedFrames, reason) => {
+    const call = await MusicCall.join(stage, { daveVersion: 1 });
+    await call.update({ filters: { pluginFilters: { tonearm: TONEARM } } });
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    await call.play("low.ogg");
+    await follow(call);
+    await lastEnd(call);
+    const { receiver } = call.session;
+    const isSilent = () => call.channel.listener.heard.slice(-5).every(({ isSilence }) => isSilence);
+    await call.discord.until(isSilent, "silence behind the rest of the last song");
+    delay.disable();
+
+    const ends = call.bot.events("TrackEndEvent", call.guildId);
+    expect(ends.map((end) => end.reason)).toEqual([reason, "finished"]);
+    expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent", "TrackStartEvent", "TrackEndEvent"]);
+    const frames = call.sound.map(({ opus }) => opus);
+    expect(Math.abs(frames.length - wantedFrames)).toBeLessThanOrEqual(15);
+    // All silence is at the end, and RTP time has run on without a hole.
+    expect(call.channel.listener.heard.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
+    expect(receiver.lostPackets).toBe(0);
+    if (delay.max < STARVED_NS) expect(receiver.skippedFrames).toBe(0);
+    expect(stage.discord.violations).toEqual([]);
+
+    const { left } = await decodeHeard(frames);
+    expect(findClicks(left)).toEqual([]);
+    expect(findGaps(left.subarray(4800, -4800))).toEqual([]);
+    const rise = levelsOf(left, low.hz);
+    for (let window = 0; window < FADE_WINDOWS; window++) {
+      expect(Math.abs(rise[window]! - (window + 0.5) / FADE_WINDOWS)).toBeLessThan(0.05);
+    }
+    expectCrossing(left);
+
+    // Between the fades come the files' own packets, bit for bit and in order.
+    const places = frames.map((opus) => packetText(opus));
+    const passed = places.map((text, place) => (own.has(text) ? place : -1)).filter((place) => place >= 0);
+    expect(passed.length).toBeGreaterThan(60);
+    expect(passed[0]).toBeGreaterThan(FADE_FRAMES - 2);
+    expect(passed[0]).toBeLessThan(FADE_FRAMES + 8);
+    const first = passed[0]!;
+    expect(places.slice(first, first + 20)).toEqual(
+      low.packets.slice(first, first + 20).map(({ data }) => packetText(data)),
+    );
+    await call.leave();
+  });
+});
