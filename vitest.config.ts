@@ -54,6 +54,15 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "netns",
+          include: ["test/netns/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "fuzz",
           include: ["test/fuzz/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

@@ -9,6 +9,9 @@ import type { Bot, NodeMessage, PlayerView } from "../../lab/stage/bot.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { packetText } from "./song.ts";
 
+/** What a call needs of a stage. */
+type CallStage = Pick<Stage, "connectBot" | "discord" | "media">;
+
 const HEARD_TIMEOUT_MS = 20_000;
 let guildCount = 0;
 
@@ -18,10 +21,10 @@ export class MusicCall {
   readonly bot: Bot;
   /** What Discord's main gateway handed out. */
   readonly voice: IssuedVoice;
-  readonly #stage: Stage;
+  readonly #stage: CallStage;
 
   private constructor(
-    stage: Stage,
+    stage: CallStage,
     bot: Bot,
     ids: { readonly guildId: string; readonly channelId: string },
     voice: IssuedVoice,
@@ -34,7 +37,7 @@ export class MusicCall {
   }
 
   /** With voice credentials that are not used yet, so that faults can be planted. */
-  static async create(stage: Stage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+  static async create(stage: CallStage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
     const guildId = String(++guildCount);
     const channelId = `${guildId}7`;
     const bot = await stage.connectBot();
@@ -43,7 +46,7 @@ export class MusicCall {
   }
 
   /** In the channel, ready to sound. */
-  static async join(stage: Stage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+  static async join(stage: CallStage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
     const call = await MusicCall.create(stage, options);
     await call.connect();
     await call.channel.settled();
