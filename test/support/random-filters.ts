@@ -1,5 +1,7 @@
 // Random filters objects, as the worker could get them at worst: valid, at the edge of the ranges, and nonsense.
 
+import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../src/bridge/tonearm-filters.ts";
+
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   karaoke: ["level", "monoLevel", "filterBand", "filterWidth"],
   timescale: ["speed", "pitch", "rate"],
@@ -25,12 +27,31 @@ const NONSENSE = [
   -1e308,
 ];
 
+/** Longer fades than this, and longer echoes, are rare: a test has no half minutes for each. */
+const USUAL_MS_MAX = 500;
+
 export function randomFilters(random: () => number): Readonly<Record<string, unknown>> {
   const pick = <T>(choices: readonly T[]) => choices[Math.floor(random() * choices.length)];
   const value = (): unknown => {
     const kind = random();
     if (kind < 0.7) return random() * (random() < 0.3 ? 20 : 1.5);
     return kind < 0.9 ? pick(EDGES) : pick(NONSENSE);
+  };
+  const ownValue = (member: NumberMember | ChoiceMember): unknown => {
+    if (random() < 0.2) return value();
+    if ("choices" in member) return pick(member.choices);
+    const { min, max, unit } = member;
+    const usualMax = unit === "ms" && random() < 0.9 ? Math.min(max, USUAL_MS_MAX) : max;
+    return random() < 0.2 ? pick([min, max]) : min + random() * (usualMax - min);
+  };
+  const ownFilters = (): unknown => {
+    const present = Object.entries(TONEARM_FILTERS).filter(() => random() < 0.25);
+    const entries = present.map(([name, known]) => {
+      const members: [string, NumberMember | ChoiceMember][] = Object.entries(known);
+      const settings = members.filter(() => random() < 0.8).map(([member, about]) => [member, ownValue(about)]);
+      return [name, random() < 0.95 ? Object.fromEntries(settings) : pick(NONSENSE)];
+    });
+    return random() < 0.95 ? Object.fromEntries(entries) : pick(NONSENSE);
   };
   const filters: Record<string, unknown> = {};
   if (random() < 0.3) filters.volume = value();
@@ -46,5 +67,6 @@ export function randomFilters(random: () => number): Readonly<Record<string, unk
     const entries = members.filter(() => random() < 0.7).map((member) => [member, value()]);
     filters[name] = random() < 0.95 ? Object.fromEntries(entries) : pick(NONSENSE);
   }
+  if (random() < 0.5) filters.pluginFilters = random() < 0.95 ? { tonearm: ownFilters() } : pick(NONSENSE);
   return filters;
 }

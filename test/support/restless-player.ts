@@ -1,0 +1,373 @@
+// A whole player, with real pipelines, decoders and encoders, on a clock of the test's, whose client cannot leave it alone:
+// random filters at random times, seeks, pauses, other volumes, ends and tracks. Its voice decodes every frame as a listener
+// does. Throws as soon as something is wrong: sound that is no number, a frame lost, late or doubled, events out of order,
+// or a position that is not that of the song heard.
+
+import type { FilterSettings } from "../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../src/bridge/events.ts";
+import { Codecs } from "../../src/media/codecs.ts";
+import type { Decoder } from "../../src/media/decode/decoder.ts";
+import { createOpusDecoder } from "../../src/media/decode/opus-decoder.ts";
+import type { AudioStream, Packet } from "../../src/media/demux/demuxer.ts";
+import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
+import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
+import { AudioPlayer, type Voice } from "../../src/media/player.ts";
+import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { randomFilters } from "./random-filters.ts";
+import { ScriptedDemuxer } from "./scripted-demuxer.ts";
+
+const FRAME_SAMPLES = 960;
+const SONG_MS = 20_000;
+const PRE_SKIP_MS = 6.5;
+/** The song is a tone that rises: its pitch tells the time. */
+const START_HZ = 300;
+const RISE_HZ_PER_MS = 0.15;
+/** Some filters do not cut to full scale, and settings are worse here than a client can make them. */
+const PEAK_MAX = 200;
+/** Silent ticks in a row before the first sound of a track or place. */
+const START_TICKS_MAX = 3;
+/** A check of the position waits this long for fades and old filters to be over. */
+const CHECK_TICKS_MAX = 120;
+const POSITION_MS_MAX = FRAME_MS;
+/** Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. */
+const MIX_MS_MORE = 400;
+const ENCODING = { complexity: 1, bitrateBps: 160_000 };
+
+const stereo = { sampleRateHz: 48_000, channelCount: 2, description: undefined } as const;
+const OPUS: AudioStream = { ...stereo, codec: "opus", pcm: undefined };
+const PCM: AudioStream = {
+  ...stereo,
+  codec: "pcm",
+  sampleRateHz: 44_100,
+  channelCount: 1,
+  pcm: { encoding: "float", bitsPerSample: 32, isBigEndian: false },
+};
+
+interface Song {
+  readonly stream: AudioStream;
+  readonly packets: readonly Packet[];
+}
+
+const soundAt = (ms: number) => 0.4 * Math.sin((2 * Math.PI * (START_HZ * ms + (RISE_HZ_PER_MS * ms * ms) / 2)) / 1000);
+
+/** The same song as Opus, which can be passed through, and at another rate, which cannot. */
+export async function makeRisingSongs(): Promise<readonly Song[]> {
+  const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 128_000 });
+  const rest = { durationMs: FRAME_MS, trimEndSamples: 0 };
+  const numbers = Array.from({ length: SONG_MS / FRAME_MS }, (_, number) => number);
+  const opus = numbers.map((number) => {
+    const sound = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => soundAt(number * FRAME_MS + at / 48));
+    const data = Uint8Array.from(encoder.encode(sound, sound));
+    return { ...rest, data, timestampMs: number * FRAME_MS - PRE_SKIP_MS };
+  });
+  const pcm = numbers.map((number) => {
+    const sound = Float32Array.from({ length: 882 }, (_, at) => soundAt(number * FRAME_MS + at / 44.1));
+    return { ...rest, data: new Uint8Array(sound.buffer), timestampMs: number * FRAME_MS };
+  });
+  encoder.close();
+  return [
+    { stream: OPUS, packets: opus },
+    { stream: PCM, packets: pcm },
+  ];
+}
+
+/** What a listener's client does with what it gets. */
+class ListeningVoice implements Voice {
+  readonly gate = "send";
+  /** The last two frames, left side. */
+  heard = new Float32Array(2 * FRAME_SAMPLES);
+  lastPacket = new Uint8Array();
+  frames = 0;
+  readonly #decoder: Decoder;
+
+  constructor(decoder: Decoder) {
+    this.#decoder = decoder;
+  }
+
+  async connect(): Promise<void> {}
+
+  sendFrame(opus: Uint8Array): boolean {
+    const block = this.#decoder.decode(opus);
+    if (block instanceof Promise || block.lengthSamples !== FRAME_SAMPLES) throw new Error("a damaged packet was sent");
+    this.heard.copyWithin(0, FRAME_SAMPLES);
+    for (const channel of block.channels) {
+      for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
+        if (!(Math.abs(channel[sample]!) < PEAK_MAX)) throw new Error(`sound of ${channel[sample]} was sent`);
+      }
+    }
+    this.heard.set(block.channels[0]!.subarray(0, FRAME_SAMPLES), FRAME_SAMPLES);
+    this.lastPacket = Uint8Array.from(opus);
+    this.frames += 1;
+    return true;
+  }
+
+  sendSilence(): boolean {
+    return true;
+  }
+
+  stopSpeaking(): void {}
+
+  skipFrames(): void {}
+
+  close(): void {
+    void this.#decoder.close();
+  }
+}
+
+export class RestlessPlayer {
+  /** Checks of the position against what was heard, by packet and by pitch. */
+  checksByPacket = 0;
+  checksByPitch = 0;
+  endedTracks = 0;
+  readonly #random: () => number;
+  readonly #songs: readonly Song[];
+  readonly #clock = new FakeClock();
+  readonly #loop = new TickLoop(this.#clock);
+  readonly #codecs = new Codecs(ENCODING);
+  readonly #player: AudioPlayer;
+  readonly #voice: ListeningVoice;
+  #song: Song | undefined;
+  #trackId = 0;
+  #seekId = 0;
+  #hasEnded = true;
+  #silentTicks = 0;
+  #filters: FilterSettings = {};
+  /** Other filters or the song before may be heard until then. */
+  #isMixedUntilMs = 0;
+  /** Decoders and encoders given out and not taken back. */
+  #openCodecs = 0;
+
+  private constructor(random: () => number, songs: readonly Song[], decoder: Decoder) {
+    this.#random = random;
+    this.#songs = songs;
+    this.#voice = new ListeningVoice(decoder);
+    this.#player = new AudioPlayer(
+      1,
+      {
+        clock: this.#clock,
+        loop: this.#loop,
+        open: async () => new ScriptedDemuxer(this.#song!),
+        codecs: {
+          createDecoder: async (stream) => {
+            const decoder = await this.#codecs.createDecoder(stream);
+            this.#openCodecs += 1;
+            return { ...bound(decoder), close: () => this.#closeDecoder(decoder) };
+          },
+          acquireEncoder: () => {
+            this.#openCodecs += 1;
+            return this.#codecs.acquireEncoder();
+          },
+          releaseEncoder: (encoder) => {
+            this.#openCodecs -= 1;
+            this.#codecs.releaseEncoder(encoder);
+          },
+        },
+        trackStuckThresholdMs: 10_000,
+        send: (event) => this.#onEvent(event),
+      },
+      async () => this.#voice,
+    );
+  }
+
+  static async create(random: () => number, songs: readonly Song[]): Promise<RestlessPlayer> {
+    const restless = new RestlessPlayer(random, songs, await createOpusDecoder(OPUS));
+    await restless.#loadCodecs();
+    await restless.#player.connectVoice(1, { token: "t", endpoint: "e", sessionId: "s", channelId: "1" });
+    return restless;
+  }
+
+  /** A random filters object, often with something else, and then some sound. */
+  async act(): Promise<void> {
+    if (this.#hasEnded || this.#random() < 0.015) this.#play();
+    this.#setFilters(randomFilters(this.#random));
+    const kind = this.#random();
+    if (kind < 0.2) this.#player.setVolume(Math.floor(this.#random() * 1000));
+    else if (kind < 0.23) this.#seek();
+    else if (kind < 0.26) await this.#pause();
+    else if (kind < 0.28) this.#player.setEnd(this.#trackId, this.#random() < 0.5 ? undefined : this.#anyMs());
+    else if (kind < 0.285) this.#stop();
+    await this.#settle();
+    await this.#tick(Math.floor(this.#random() ** 3 * 14));
+  }
+
+  /** Everything off, and a look at whether what is heard is what the position says. */
+  async checkPosition(): Promise<void> {
+    this.#setFilters({});
+    this.#player.setVolume(100);
+    this.#onMixed(0);
+    if (this.#hasEnded) this.#play();
+    this.#player.setEnd(this.#trackId, undefined);
+    await this.#settle();
+    // Old filters and fades end; frames then lie where packets lie again.
+    for (let ticks = 0; ticks < CHECK_TICKS_MAX; ticks++) {
+      await this.#tick(1);
+      const positionMs = this.#player.position?.positionMs;
+      if (positionMs === undefined || this.#hasEnded) return;
+      const packet = OPUS === this.#song?.stream ? this.#packetHeard() : undefined;
+      if (packet !== undefined) {
+        this.checksByPacket += 1;
+        expectNear(positionMs, packet.timestampMs + FRAME_MS, "packet");
+        return;
+      }
+      if (this.#clock.now() > this.#isMixedUntilMs && OPUS !== this.#song?.stream && this.#isSteady()) {
+        this.checksByPitch += 1;
+        expectNear(positionMs, this.#timeHeardMs(), "pitch");
+        return;
+      }
+    }
+  }
+
+  /** Nothing may be left behind. */
+  async close(): Promise<void> {
+    this.#player.close();
+    // The loop finds out that it has nobody to serve.
+    this.#clock.advance(FRAME_MS);
+    await this.#settle();
+    if (this.#openCodecs !== 0) throw new Error(`${this.#openCodecs} decoders or encoders are still open`);
+    if (this.#clock.pendingCount > 0) throw new Error(`${this.#clock.pendingCount} timers are still running`);
+  }
+
+  #setFilters(filters: FilterSettings): void {
+    this.#filters = filters;
+    this.#player.setFilters(filters);
+  }
+
+  #play(): void {
+    this.#onLeft();
+    this.#song = this.#songs[Math.floor(this.#random() * this.#songs.length)];
+    this.#trackId += 1;
+    this.#seekId = 0;
+    this.#hasEnded = false;
+    this.#silentTicks = 0;
+    this.#player.play({
+      type: "play",
+      playerId: 1,
+      trackId: this.#trackId,
+      input: { kind: "local", path: "/song", container: undefined },
+      startMs: this.#random() < 0.5 ? 0 : this.#anyMs() / 2,
+      endMs: this.#random() < 0.7 ? undefined : this.#anyMs(),
+      lengthMs: this.#random() < 0.5 ? undefined : SONG_MS,
+      isPaused: false,
+    });
+  }
+
+  /** With crossfade the song that is left is heard on. */
+  #onLeft(): void {
+    this.#onMixed(tonearmSettingsIn(this.#filters, "crossfade")?.duration ?? 0);
+  }
+
+  #onMixed(forMs: number): void {
+    this.#isMixedUntilMs = Math.max(this.#isMixedUntilMs, this.#clock.now() + forMs + MIX_MS_MORE);
+  }
+
+  #stop(): void {
+    this.#player.stop();
+    this.#hasEnded = true;
+  }
+
+  #seek(): void {
+    const positionMs = this.#anyMs();
+    this.#seekId += 1;
+    this.#silentTicks = 0;
+    this.#player.seek({ type: "seek", playerId: 1, trackId: this.#trackId, seekId: this.#seekId, positionMs });
+  }
+
+  async #pause(): Promise<void> {
+    this.#player.pause(true);
+    await this.#tick(Math.floor(this.#random() * 10));
+    this.#player.pause(false);
+    this.#silentTicks = 0;
+  }
+
+  #anyMs(): number {
+    return Math.floor(this.#random() * (this.#random() < 0.05 ? 1.2 : 0.9) * SONG_MS);
+  }
+
+  async #tick(count: number): Promise<void> {
+    for (let tick = 0; tick < count; tick++) {
+      const before = this.#voice.frames;
+      const isSoundDue = this.#player.isPlaying;
+      this.#clock.advance(FRAME_MS);
+      await this.#settle();
+      this.#player.checkHealth();
+      const frames = this.#voice.frames - before;
+      if (frames > 1) throw new Error(`${frames} frames in one tick`);
+      this.#silentTicks = frames === 0 && isSoundDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
+      if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no sound for ${this.#silentTicks} ticks`);
+      const { lostTotal } = this.#player.counters;
+      if (lostTotal > 0) throw new Error(`${lostTotal} frames lost`);
+    }
+  }
+
+  /** Lets reads and decoders that are due answer, without time passing. */
+  async #settle(): Promise<void> {
+    for (let turn = 0; turn < 4; turn++) await new Promise((next) => setImmediate(next));
+  }
+
+  #onEvent(event: WorkerEvent): void {
+    const wrong = (why: string) => new Error(`${why}: ${JSON.stringify(event)}, track ${this.#trackId}`);
+    if (event.type === "trackEnded") {
+      if (event.trackId !== this.#trackId || this.#hasEnded) throw wrong("an end of a track that is over");
+      if (event.reason !== "finished") throw wrong("an end for no reason");
+      this.#hasEnded = true;
+      this.#onLeft();
+      this.endedTracks += 1;
+    } else if (event.type === "position") {
+      const { trackId, seekId, positionMs, rate } = event.report;
+      if (trackId !== this.#trackId || this.#hasEnded || seekId !== this.#seekId) throw wrong("a report of long ago");
+      if (!(positionMs >= 0 && positionMs < 2 * SONG_MS && rate >= 0 && rate <= 16)) throw wrong("an absurd report");
+    } else throw wrong("not expected here");
+  }
+
+  #packetHeard(): Packet | undefined {
+    const { lastPacket } = this.#voice;
+    return this.#songs[0]!.packets.find(({ data }) => Buffer.compare(data, lastPacket) === 0);
+  }
+
+  /** One tone of the song's loudness, and no fade in it. */
+  #isSteady(): boolean {
+    const { heard } = this.#voice;
+    const power = (from: number) =>
+      heard.subarray(from, from + 480).reduce((sum, value) => sum + value * value, 0) / 480;
+    return [0, 480, 960, 1440].every((from) => Math.abs(power(from) - 0.08) < 0.01);
+  }
+
+  /** The end of what was heard in song time, by the pitch of the last two frames. */
+  #timeHeardMs(): number {
+    const { heard } = this.#voice;
+    const crossings: number[] = [];
+    for (let at = 1; at < heard.length; at++) {
+      const [before, now] = [heard[at - 1]!, heard[at]!];
+      if (before < 0 !== now < 0) crossings.push(at - now / (now - before));
+    }
+    const [first, last] = [crossings[0]!, crossings[crossings.length - 1]!];
+    const frequencyHz = ((crossings.length - 1) * 24_000) / (last - first);
+    const middleMs = (frequencyHz - START_HZ) / RISE_HZ_PER_MS;
+    return middleMs + (heard.length - (first + last) / 2) / 48;
+  }
+
+  /** Loaded from disk in the middle of a song they would come late, by a time that is no clock's of ours. */
+  async #loadCodecs(): Promise<void> {
+    for (const { stream } of this.#songs) (await this.#codecs.createDecoder(stream)).close();
+    this.#codecs.releaseEncoder(await this.#codecs.acquireEncoder());
+  }
+
+  #closeDecoder(decoder: Decoder): void {
+    this.#openCodecs -= 1;
+    decoder.close();
+  }
+}
+
+function bound(decoder: Decoder): Omit<Decoder, "close"> {
+  return {
+    decode: (packet) => decoder.decode(packet),
+    flush: () => decoder.flush(),
+    reset: () => decoder.reset(),
+  };
+}
+
+function expectNear(positionMs: number, heardMs: number, by: string): void {
+  if (Math.abs(positionMs - heardMs) <= POSITION_MS_MAX) return;
+  throw new Error(`the position says ${positionMs} ms, the listener's ${by} ${heardMs} ms`);
+}
