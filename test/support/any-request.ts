@@ -1,6 +1,7 @@
 // Requests of every kind over every route, wrong ones and nearly right ones: what a broken or hostile client may send.
 // Made from a seeded random, so that a run can be repeated.
 
+import { randomFilters } from "./random-filters.ts";
 import { buildTrack } from "./track-builder.ts";
 
 export interface AnyRequest {
@@ -72,7 +73,8 @@ export function anyRequest(random: () => number, sessionId: string): AnyRequest 
     [pick(["GET", "PUT", "TRACE", "OPTIONS", "HEAD", "QUERY"]), `/${value()}/${value()}`],
     [pick(["PUT", "TRACE", "OPTIONS", "HEAD", "QUERY", "POST"]), player],
   ] as const);
-  return { method, path, body: anyText(random, pick) };
+  const body = method === "PATCH" && random() < 0.2 ? { filters: randomFilters(random) } : undefined;
+  return { method, path, body: body === undefined ? anyText(random, pick) : JSON.stringify(body) };
 }
 
 /** What a client may say on its WebSocket: operations of v3, right and wrong, and anything else. */

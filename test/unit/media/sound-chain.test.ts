@@ -210,7 +210,7 @@ it("silence stays silence and becomes no cheaper or dearer: no subnormal numbers
   }
 });
 
-it("10,000 random filters objects at random times do no harm", () => {
+it("2,000 random filters objects at random times do no harm", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
   const noise = signals.noise.left;
@@ -218,7 +218,7 @@ it("10,000 random filters objects at random times do no harm", () => {
     return [noise[sample % noise.length]!, sample % 7000 === 0 ? 1 : 0.2];
   });
   try {
-    for (let change = 0; change < 10_000; change++) {
+    for (let change = 0; change < 2000; change++) {
       listening.chain.setFilters(randomFilters(random));
       if (random() < 0.2) listening.chain.setVolume(Math.floor(random() * 1000));
       if (random() < 0.05) listening.chain.jump();
@@ -235,4 +235,4 @@ it("10,000 random filters objects at random times do no harm", () => {
   } catch (error) {
     throw new Error(`seed ${seed}`, { cause: error });
   }
-}, 60_000);
+});

@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { anyRequest, isOurFault } from "../../../support/any-request.ts";
 import { ApiServer } from "../../../support/api-server.ts";
+import { randomFilters } from "../../../support/random-filters.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 
 const REQUEST_COUNT = 800;
+const FILTERS_COUNT = 1000;
 
 let server: ApiServer;
 
@@ -33,4 +35,27 @@ test("whatever is sent, it is answered and it is not our fault", async () => {
   await Promise.all([client.flushed(), other.flushed()]);
   const untouched = await server.request("GET", `/v4/sessions/${other.sessionId}/players`);
   expect(untouched.json).toMatchObject([{ guildId: "1", volume: 42, track: null }]);
+});
+
+test("whatever filters are sent, they are taken, and answered so that they can be sent again, or refused with the reason", async () => {
+  const seed = Date.now() % 2 ** 32;
+  const random = seededRandom(seed);
+  const client = await server.connect({ "User-Id": "3" });
+  const path = `/v4/sessions/${client.sessionId}/players/1`;
+  const statuses = { taken: 0, refused: 0 };
+  for (let count = 0; count < FILTERS_COUNT; count++) {
+    const filters = randomFilters(random);
+    const context = `seed ${seed}: ${JSON.stringify(filters)}`;
+    const answer = await server.request("PATCH", path, { body: { filters } });
+    if (answer.status === 400) {
+      statuses.refused += 1;
+      expect(answer.json.message, context).toMatch(/^(Bad Request|filters\..+ must be .+)$/);
+      continue;
+    }
+    statuses.taken += 1;
+    expect(answer.status, context).toBe(200);
+    const again = await server.request("PATCH", path, { body: { filters: answer.json.filters } });
+    expect([again.status, again.json.filters], context).toEqual([200, answer.json.filters]);
+  }
+  expect(Math.min(statuses.taken, statuses.refused)).toBeGreaterThan(FILTERS_COUNT / 20);
 });
