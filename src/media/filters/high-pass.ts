@@ -27,16 +27,16 @@ class HighPassFilter implements AudioFilter {
     for (let sample = 0; sample < lengthSamples; sample++) {
       const l = left[sample]!;
       const r = right[sample]!;
-      const bandLeft = share * (left1 + g * (l - left2));
-      const bandRight = share * (right1 + g * (r - right2));
-      const lowLeft = left2 + g * bandLeft;
-      const lowRight = right2 + g * bandRight;
-      left1 = 2 * bandLeft - left1;
-      right1 = 2 * bandRight - right1;
-      left2 = 2 * lowLeft - left2;
-      right2 = 2 * lowRight - right2;
-      left[sample] = l - DAMPING * bandLeft - lowLeft;
-      right[sample] = r - DAMPING * bandRight - lowRight;
+      const highLeft = share * (l - left2 - (DAMPING + g) * left1);
+      const highRight = share * (r - right2 - (DAMPING + g) * right1);
+      const bandLeft = left1 + g * highLeft;
+      const bandRight = right1 + g * highRight;
+      left1 = bandLeft + g * highLeft;
+      right1 = bandRight + g * highRight;
+      left2 += 2 * g * bandLeft;
+      right2 += 2 * g * bandRight;
+      left[sample] = highLeft;
+      right[sample] = highRight;
     }
     this.#keep(left1, left2, 0);
     this.#keep(right1, right2, 2);
