@@ -30,7 +30,10 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 
 /** The address as RFC 5952 writes it. */
 export function formatIpAddress({ family, value }: IpAddress): string {
-  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join(".");
+  if (family === 4) {
+    const bits = Number(value);
+    return `${bits >>> 24}.${(bits >>> 16) & 0xff}.${(bits >>> 8) & 0xff}.${bits & 0xff}`;
+  }
   const groups = value.toString(16).padStart(32, "0").match(/.{4}/g) ?? [];
   return shortestIpv6(groups.join(":"));
 }

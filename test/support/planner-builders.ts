@@ -30,7 +30,8 @@ export interface PoolParts {
 export function createPool(size: bigint, options: { excluded?: readonly bigint[]; seed: number }): PoolParts {
   const clock = new FakeClock();
   const random = repeatableRandom(options.seed);
-  return { pool: new AddressPool({ size, excluded: options.excluded ?? [], clock, random }), clock, random };
+  const { excluded = [] } = options;
+  return { pool: new AddressPool({ size, excluded, addressAt: String, clock, random }), clock, random };
 }
 
 export function createPlanner(

@@ -22,8 +22,8 @@ afterEach(async () => {
   warnings.length = 0;
 });
 
-async function start(port = 0): Promise<string> {
-  const env = { LAVALINK_SERVER_PASSWORD: PASSWORD };
+async function start(port = 0, variables: Readonly<Record<string, string>> = {}): Promise<string> {
+  const env = { LAVALINK_SERVER_PASSWORD: PASSWORD, ...variables };
   const { config } = loadConfig({ args: [`--server.port=${port}`], env, cwd: import.meta.dirname, coreCount: 3 });
   node = await createNode(config, { logger, mediaEntry: MEDIA_ENTRY });
   return `127.0.0.1:${node.address.port}`;
@@ -61,6 +61,19 @@ describe("a node", () => {
     expect((await call(address, "/v4/stats")).json).toMatchObject({ players: 1, playingPlayers: 1 });
     expect((await call(address, path, { method: "DELETE" })).status).toBe(204);
     await client.until(({ type, reason }) => type === "TrackEndEvent" && reason === "stopped");
+  });
+
+  test("tells once at its start which blocks it cannot send from, and serves all the same", async () => {
+    // On loopback only ::1 is ours.
+    const address = await start(0, { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "::1,::2" });
+    expect(warnings).toEqual([expect.stringMatching(/^lavalink\.server\.ratelimit\.ipBlocks: .*cannot be sent from/)]);
+    expect((await call(address, "/v4/routeplanner/status")).json).toMatchObject({ class: "RotatingIpRoutePlanner" });
+  });
+
+  test("with blocks of its own it has nothing to tell", async () => {
+    const address = await start(0, { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.1" });
+    expect(warnings).toEqual([]);
+    expect((await call(address, "/v4/routeplanner/free/all", { method: "POST" })).status).toBe(204);
   });
 
   test("closes its clients' sockets with 1001 and can be closed twice", async () => {

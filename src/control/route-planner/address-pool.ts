@@ -5,12 +5,15 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import { FailingAddresses } from "./failing-addresses.ts";
 import { FreeIndexes } from "./free-indexes.ts";
+import type { FailingAddressJson } from "./planner-status.ts";
 
 export interface AddressPoolOptions {
   /** How many addresses there are. */
   readonly size: bigint;
   /** Numbers of those that are never used. */
   readonly excluded: readonly bigint[];
+  /** How an address is written. */
+  readonly addressAt: (index: bigint) => string;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -22,11 +25,15 @@ export class AddressPool {
   readonly #failing: FailingAddresses;
   readonly #random: Random;
 
-  constructor({ size, excluded, clock, random }: AddressPoolOptions) {
+  constructor({ size, excluded, addressAt, clock, random }: AddressPoolOptions) {
     this.size = size;
     this.#free = new FreeIndexes(size);
     this.#excluded = new Set(excluded);
-    this.#failing = new FailingAddresses({ clock, onFreed: (index) => this.#free.giveBack(index) });
+    this.#failing = new FailingAddresses({
+      clock,
+      addressAt,
+      onFreed: (index) => this.#free.giveBack(index),
+    });
     this.#random = random;
     for (const index of excluded) this.#free.take(index);
   }
@@ -68,7 +75,7 @@ export class AddressPool {
   }
 
   /** Those that fail, oldest first. */
-  failing(): ReturnType<FailingAddresses["list"]> {
+  failing(): FailingAddressJson[] {
     this.#failing.expire();
     return this.#failing.list();
   }

@@ -2,10 +2,11 @@
 // Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
+import { type FailingAddressJson, failingAddressJson } from "./planner-status.ts";
 
 const BARRED_MS = 7 * 24 * 60 * 60 * 1000;
 /**
- * About 1 MB, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,
+ * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,
  * which is the likeliest to work again.
  */
 const COUNT_MAX = 10_000;
@@ -15,34 +16,39 @@ interface Failure {
   readonly index: bigint;
   /** On the monotonic clock: a clock that is set must not free them. */
   readonly atMs: number;
-  readonly epochMs: number;
+  /** Made when it fails, so that the status of thousands is there at once. */
+  readonly json: FailingAddressJson;
   earlier: Failure | undefined;
   later: Failure | undefined;
 }
 
 export interface FailingAddressesOptions {
   readonly clock: Clock;
+  /** How an address is written. */
+  readonly addressAt: (index: bigint) => string;
   /** Called for each that has come back, for whatever reason. */
   readonly onFreed: (index: bigint) => void;
 }
 
 export class FailingAddresses {
   readonly #clock: Clock;
+  readonly #addressAt: (index: bigint) => string;
   readonly #onFreed: (index: bigint) => void;
   readonly #failures = new Map<bigint, Failure>();
   #oldest: Failure | undefined;
   #newest: Failure | undefined;
 
-  constructor({ clock, onFreed }: FailingAddressesOptions) {
+  constructor({ clock, addressAt, onFreed }: FailingAddressesOptions) {
     this.#clock = clock;
+    this.#addressAt = addressAt;
     this.#onFreed = onFreed;
   }
 
   /** Counts from now, also when it is failing already. */
   add(index: bigint): void {
     this.#remove(index);
-    const [atMs, epochMs] = [this.#clock.now(), this.#clock.epochMs()];
-    const failure: Failure = { index, atMs, epochMs, earlier: this.#newest, later: undefined };
+    const json = failingAddressJson(this.#addressAt(index), this.#clock.epochMs());
+    const failure: Failure = { index, atMs: this.#clock.now(), json, earlier: this.#newest, later: undefined };
     if (this.#newest === undefined) this.#oldest = failure;
     else this.#newest.later = failure;
     this.#newest = failure;
@@ -55,7 +61,7 @@ export class FailingAddresses {
   }
 
   freeAll(): void {
-    for (const { index } of this.list()) this.free(index);
+    for (const index of [...this.#failures.keys()]) this.free(index);
   }
 
   /** Frees those whose time is over. Costs as much as there are of them: it may be called before every choice. */
@@ -68,11 +74,11 @@ export class FailingAddresses {
     return this.#failures.size;
   }
 
-  /** Oldest first: the number of each and when it failed, Unix epoch milliseconds. */
-  list(): { readonly index: bigint; readonly epochMs: number }[] {
-    const list: Failure[] = [];
-    for (let failure = this.#oldest; failure !== undefined; failure = failure.later) list.push(failure);
-    return list.map(({ index, epochMs }) => ({ index, epochMs }));
+  /** Oldest first. */
+  list(): FailingAddressJson[] {
+    const list: FailingAddressJson[] = [];
+    for (let failure = this.#oldest; failure !== undefined; failure = failure.later) list.push(failure.json);
+    return list;
   }
 
   #remove(index: bigint): boolean {

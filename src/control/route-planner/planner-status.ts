@@ -37,8 +37,8 @@ export function failingAddressJson(address: string, epochMs: number): FailingAdd
   return { failingAddress: `/${address}`, failingTimestamp: epochMs, failingTime: timeText(epochMs) };
 }
 
-/** `Mon Nov 11 20:05:07 UTC 2019`. */
+/** `Mon Nov 11 20:05:07 UTC 2019`, from `Mon, 11 Nov 2019 20:05:07 GMT`. */
 function timeText(epochMs: number): string {
-  const [weekday = "", day, month, year, time] = new Date(epochMs).toUTCString().split(" ");
-  return `${weekday.replace(",", "")} ${month} ${day} ${time} UTC ${year}`;
+  const text = new Date(epochMs).toUTCString();
+  return `${text.slice(0, 3)} ${text.slice(8, 11)} ${text.slice(5, 7)} ${text.slice(17, 25)} UTC ${text.slice(12, 16)}`;
 }

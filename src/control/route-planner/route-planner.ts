@@ -15,7 +15,7 @@ import { AddressPool } from "./address-pool.ts";
 import { AddressSpace } from "./address-space.ts";
 import { BalancingIp } from "./balancing-ip.ts";
 import { NanoIp } from "./nano-ip.ts";
-import { failingAddressJson, type RoutePlannerJson } from "./planner-status.ts";
+import type { RoutePlannerJson } from "./planner-status.ts";
 import { RotatingIp } from "./rotating-ip.ts";
 import { RotatingNanoIp } from "./rotating-nano-ip.ts";
 
@@ -55,8 +55,8 @@ export class RoutePlanner {
     const space = new AddressSpace(settings.ipBlocks.map(toBlock));
     this.#space = space;
     const excluded = settings.excludedIps.flatMap((text) => this.#indexOf(text) ?? []);
-    this.#pool = new AddressPool({ size: space.size, excluded, clock, random });
     const addressAt = (index: bigint) => space.addressAt(index);
+    this.#pool = new AddressPool({ size: space.size, excluded, addressAt, clock, random });
     this.#chooser = new CHOOSERS[settings.strategy]({ pool: this.#pool, clock, random, addressAt });
     this.#clock = clock;
     this.#logger = logger;
@@ -83,9 +83,7 @@ export class RoutePlanner {
   /** Never fails, also before the first request. */
   status(): RoutePlannerJson {
     const { family, size } = this.#space;
-    const failingAddresses = this.#pool
-      .failing()
-      .map(({ index, epochMs }) => failingAddressJson(this.#space.addressAt(index), epochMs));
+    const failingAddresses = this.#pool.failing();
     const ipBlock = { type: family === 4 ? "Inet4Address" : "Inet6Address", size: String(size) } as const;
     return { class: this.#chooser.className, details: { ipBlock, failingAddresses, ...this.#chooser.details() } };
   }

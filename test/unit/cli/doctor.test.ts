@@ -49,6 +49,16 @@ describe("doctor", () => {
     expect(result).toEqual({ status: "ok", found: "can send from 127.0.0.1" });
   });
 
+  test("configured addresses that the system does not let us send from fail, with advice", async () => {
+    const args = ["--lavalink.server.ratelimit.ipBlocks=::2"];
+    let output = "";
+    const write = (text: string) => {
+      output += text;
+    };
+    expect(await runDoctor(args, { cwd: "/nowhere", write, writeError: write })).toBe(1);
+    expect(output).toMatch(/^fail {2}addresses {7}::2 cannot be sent from: binding ::2 failed \(E\w+\): ./m);
+  });
+
   test("a machine without network is warned of, not failed", async () => {
     expect(await dnsCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
     expect(await udpRouteCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
