@@ -245,6 +245,23 @@ describe("any settings", () => {
   });
 
   it.each([
+    [{ speed: 100 }, { speed: 16 }],
+    [{ pitch: 40 }, { pitch: 16 }],
+    [{ rate: 0.001 }, { rate: 0.05 }],
+    [
+      { speed: 16, pitch: 0.5 },
+      { speed: 8, pitch: 0.5 },
+    ],
+    [
+      { speed: 0.05, pitch: 2 },
+      { speed: 0.125, pitch: 2 },
+    ],
+  ])("%j sounds like its bound, %j", (settings, bound) => {
+    const input = { left: signals.tone.left.subarray(0, 9600), right: signals.tone.right.subarray(0, 9600) };
+    expect(Buffer.compare(bytesOf(scaled(settings, input).left), bytesOf(scaled(bound, input).left))).toBe(0);
+  });
+
+  it.each([
     { speed: 0 },
     { pitch: -1 },
     { rate: Number.NaN },
