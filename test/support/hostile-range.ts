@@ -30,6 +30,7 @@ export class HostileRange {
   /** Everything so far. */
   readonly dials: Dial[] = [];
   readonly #waiters = new Map<number, () => void>();
+  #onDial: (dial: Dial) => void = () => undefined;
 
   private constructor(aims: readonly Aim[], site: HostileSite) {
     this.aims = aims;
@@ -44,6 +45,7 @@ export class HostileRange {
   note(dial: Dial): void {
     this.dials.push(dial);
     this.#waiters.get(dial.port)?.();
+    this.#onDial(dial);
   }
 
   /** By URL: the code of the error that each attempt ends with. */
@@ -70,6 +72,15 @@ export class HostileRange {
       await ended;
     });
     return reached;
+  }
+
+  /** Resolves with the next dial to this address. */
+  dialled(address: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDial = (dial) => {
+        if (dial.address === address) resolve();
+      };
+    });
   }
 
   /** What was dialled since `first`, except the places that may be. */

@@ -77,7 +77,7 @@ export class Canary {
   }
 
   static async start(): Promise<Canary> {
-    const server = createServer((_request, response) => response.writeHead(404).end());
+    const server = createServer((_request, response) => response.writeHead(404, { connection: "close" }).end());
     // Whoever speaks TLS is a visitor as well.
     server.on("clientError", (_error, socket) => socket.destroy());
     server.listen(0);
@@ -105,10 +105,14 @@ export class Canary {
 export class UdpCanary {
   readonly #socket = createSocket("udp4");
   #packetCount = 0;
+  #onPacket: () => void = () => undefined;
 
   static async start(): Promise<UdpCanary> {
     const canary = new UdpCanary();
-    canary.#socket.on("message", () => canary.#packetCount++);
+    canary.#socket.on("message", () => {
+      canary.#packetCount++;
+      canary.#onPacket();
+    });
     canary.#socket.bind(0);
     await once(canary.#socket, "listening");
     return canary;
@@ -120,6 +124,13 @@ export class UdpCanary {
 
   get packetCount(): number {
     return this.#packetCount;
+  }
+
+  /** Resolves with the next packet. */
+  received(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onPacket = resolve;
+    });
   }
 
   close(): void {
