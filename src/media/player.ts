@@ -20,6 +20,7 @@ import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
 import { LeavingSong } from "./leaving-song.ts";
 import { Pipeline, type PipelineOptions } from "./pipeline.ts";
+import { PositionReporter } from "./position-reporter.ts";
 import { SoundChain } from "./sound-chain.ts";
 import { FRAME_MS, type Tickable, type TickLoop } from "./tick-loop.ts";
 
@@ -30,9 +31,6 @@ const CLEANUP_MS = 60_000;
 
 /** Leaves sound as it is. */
 const VOLUME_DEFAULT = 100;
-/** The main thread's reckoning of the position may be this far off before it is told anew. */
-const DRIFT_MS_MAX = 15;
-
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {
   connect(credentials: VoiceCredentials): Promise<void>;
@@ -99,17 +97,12 @@ export class AudioPlayer implements Tickable {
   #slot: Uint8Array | undefined;
   #slotEndMs = 0;
   #slotTrack: PlayingTrack | undefined;
+  /** All of them as long as the last frame sent was one of sound. */
   #silenceFramesLeft = 0;
   #slotRun = 0;
   #lastSentDeadlineMs: number | undefined;
   #lastFrameMs: number;
-  /** Song time that has been sent, and when the last of it was. */
-  #sentUntilMs = 0;
-  #sentAtMs = 0;
-  /** What the main thread was told last. */
-  #reportedRate = 0;
-  #reportedMs = 0;
-  #reportedAtMs = 0;
+  readonly #positions: PositionReporter;
   #isClosed = false;
 
   constructor(
@@ -122,6 +115,12 @@ export class AudioPlayer implements Tickable {
     this.counters = new FrameCounters(surroundings.clock.epochMs());
     this.#lastFrameMs = surroundings.clock.now();
     this.#createVoice = () => createVoice(this);
+    this.#positions = new PositionReporter({
+      playerId,
+      clock: surroundings.clock,
+      locate: () => this.#track,
+      send: (report) => surroundings.send({ type: "position", report }),
+    });
   }
 
   get isPlaying(): boolean {
@@ -160,19 +159,17 @@ export class AudioPlayer implements Tickable {
       }),
     };
     this.#track = track;
-    this.#sentUntilMs = command.startMs;
+    this.#positions.begin(command.startMs);
     this.#lastFrameMs = clock.now();
-    if (command.isPaused) this.#dropLeaving();
-    this.#reportedRate = 0;
+    if (command.isPaused) this.#dropSound();
     this.#attend();
   }
 
   /** At once, whatever fades. */
   stop(): void {
-    this.#dropLeaving();
+    this.#dropSound();
     this.#track?.pipeline.close();
     this.#track = undefined;
-    this.#clearSlot();
     this.#goSilent();
   }
 
@@ -194,8 +191,7 @@ export class AudioPlayer implements Tickable {
     track.seekId = command.seekId;
     track.pipeline.seek(command.positionMs);
     if (this.#isPaused) this.#clearSlot();
-    this.#reportedRate = 0;
-    this.#sendPosition();
+    this.#positions.jump();
   }
 
   setEnd(trackId: TrackId, endMs: number | undefined): void {
@@ -292,31 +288,14 @@ export class AudioPlayer implements Tickable {
 
   /** Where the track is; undefined without one. */
   get position(): PositionReport | undefined {
-    const track = this.#track;
-    if (track === undefined) return undefined;
-    const { clock } = this.#surroundings;
-    const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
-    return {
-      playerId: this.playerId,
-      trackId: track.trackId,
-      seekId: track.seekId,
-      positionMs: this.#positionIn(track),
-      epochMs: clock.epochMs() - agoMs,
-      rate: this.#reportedRate,
-    };
-  }
-
-  #positionIn(track: PlayingTrack): number {
-    const { pipeline } = track;
-    const hasJumped = pipeline.runNumber !== track.sentRun;
-    return pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : this.#sentUntilMs);
+    return this.#positions.position;
   }
 
   #sendSound(deadlineMs: number): void {
     const gate = this.#gate;
     if (gate === "hold" || gate === "down") {
       if (this.#slot !== undefined) this.counters.addLost("voiceNotReady", 1);
-      this.#report(0);
+      this.#positions.run(0);
       if (gate === "down") this.#surroundings.loop.remove(this);
       return;
     }
@@ -343,23 +322,14 @@ export class AudioPlayer implements Tickable {
   #advance(): void {
     const track = this.#slotTrack;
     if (track === undefined || track !== this.#track) {
-      this.#report(0);
+      this.#positions.run(0);
       return;
     }
     track.hasSounded = true;
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== this.#slotRun) return;
-    this.#sentUntilMs = this.#slotEndMs;
-    this.#sentAtMs = this.#lastFrameMs;
     track.sentRun = this.#slotRun;
-    this.#report(pipeline.chain.rate);
-    this.#correctDrift();
-  }
-
-  /** Frames that go out late, or close together behind a stall, are not where the main thread expects them. */
-  #correctDrift(): void {
-    const expectedMs = this.#reportedMs + (this.#sentAtMs - this.#reportedAtMs) * this.#reportedRate;
-    if (Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#sendPosition();
+    this.#positions.advance(this.#slotEndMs, pipeline.chain.rate);
   }
 
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
@@ -368,12 +338,12 @@ export class AudioPlayer implements Tickable {
     if (track?.hasSounded) {
       this.counters.addLost(track.pipeline.dryCause === "decoder" ? "decoderLate" : "inputDry", 1);
     }
-    this.#report(0);
+    this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
   }
 
   #sendSilence(deadlineMs: number): void {
-    this.#report(0);
+    this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
     if (this.#silenceFramesLeft === 0) this.#surroundings.loop.remove(this);
   }
@@ -451,8 +421,7 @@ export class AudioPlayer implements Tickable {
   /** Nobody has listened for long. */
   #giveUp(): void {
     const track = this.#track;
-    this.#dropLeaving();
-    this.#clearSlot();
+    this.#dropSound();
     track?.pipeline.close();
     if (track === undefined) this.#goSilent();
     else this.#end(track, "cleanup");
@@ -467,14 +436,14 @@ export class AudioPlayer implements Tickable {
   /** The track is replaced. */
   #letTrackLeave(): void {
     const track = this.#track;
+    const isHeard = this.#silenceFramesLeft === SILENCE_FRAMES && this.#gate !== "down";
+    if (!isHeard) this.#dropSound();
     const leaving = this.#leaving;
     if (track === undefined || leaving?.dropNext()) return;
-    if (leaving !== undefined && !leaving.isMixing) {
-      track.pipeline.close();
-      return;
-    }
-    const crossfade = track.hasSounded && this.#gate !== "down" ? this.#crossfade : undefined;
-    this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade, before: leaving });
+    // One that has not been heard yet is none to wait for.
+    const canLeave = isHeard && (leaving === undefined ? track.hasSounded : leaving.isMixing);
+    if (!canLeave) track.pipeline.close();
+    else this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });
   }
 
   get #crossfade(): Fade | undefined {
@@ -487,6 +456,12 @@ export class AudioPlayer implements Tickable {
     chain.setVolume(this.#volume);
     chain.setFilters(this.#filters);
     return chain;
+  }
+
+  /** What is there to be heard before the track goes on, or another one begins. */
+  #dropSound(): void {
+    this.#dropLeaving();
+    this.#clearSlot();
   }
 
   #dropLeaving(): void {
@@ -508,21 +483,6 @@ export class AudioPlayer implements Tickable {
   /** No more sound: the loop serves the silence frames and then parks the player. */
   #goSilent(): void {
     this.counters.onStopped(this.#surroundings.clock.epochMs());
-    this.#report(0);
-  }
-
-  /** Tells the main thread when time starts or stops running; in between it computes the position itself. */
-  #report(rate: number): void {
-    if (this.#reportedRate === rate) return;
-    this.#reportedRate = rate;
-    this.#sendPosition();
-  }
-
-  #sendPosition(): void {
-    const report = this.position;
-    if (report === undefined) return;
-    this.#reportedMs = report.positionMs;
-    this.#reportedAtMs = this.#sentAtMs;
-    this.#surroundings.send({ type: "position", report });
+    this.#positions.run(0);
   }
 }

@@ -15,7 +15,7 @@ import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 
-export const AMPLITUDE = 0.3;
+const AMPLITUDE = 0.3;
 const PRE_SKIP_MS = 6.5;
 const FRAME_SAMPLES = 960;
 /** Of 25 Hz whole numbers of periods fit: tones do not disturb each other's measurement. */

@@ -192,6 +192,40 @@ describe("a track that is replaced", () => {
   });
 });
 
+describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
+  beforeEach(() => own.setFilters(tonearm));
+
+  it("a track that is replaced while it is paused is not heard again", async () => {
+    await playFor(low, 20);
+    own.player.pause(true);
+    await own.tick(20);
+    const before = own.frameCount;
+    // As clients do it: the new track takes the pause back.
+    own.player.pause(false);
+    let arrive: (song: ToneSong) => void = () => undefined;
+    own.play(() => new Promise((resolve) => (arrive = resolve)));
+    await own.tick(20);
+    expect(own.frameCount).toBe(before);
+    expect(own.demuxers[0]?.isClosed).toBe(true);
+    arrive(high);
+    await own.tick(20);
+    expect(own.frameCount).toBeGreaterThan(before + 15);
+  });
+
+  it("a track that is replaced before it was heard is not heard at all", async () => {
+    await playFor(low, 20);
+    let arrive: (song: ToneSong) => void = () => undefined;
+    own.play(() => new Promise((resolve) => (arrive = resolve)));
+    await own.tick(5);
+    own.play(high);
+    arrive(middle);
+    await own.tick(FADE_FRAMES + 20);
+    const heard = await own.heard();
+    expect(Math.max(...levelsOf(heard.subarray(20 * 960), middle.hz))).toBeLessThan(0.05);
+    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+  });
+});
+
 describe("a third track", () => {
   it("comes in over the second, when that is the louder one; the first makes room", async () => {
     await playFor(low, 20);

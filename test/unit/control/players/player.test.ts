@@ -228,6 +228,13 @@ describe("tracks", () => {
     expect(workers.last("play").startMs).toBe(0);
   });
 
+  test("the worker is told how long the track is, but for streams", async () => {
+    await play(buildTrack({ length: 61_000 }));
+    expect(workers.last("play").lengthMs).toBe(61_000);
+    await play(buildTrack({ isStream: true }));
+    expect(workers.last("play").lengthMs).toBeUndefined();
+  });
+
   test("noReplace keeps a loaded track, paused or not, and ignores all that belongs to the new one", async () => {
     await play(buildTrack({ title: "Old" }), { isPaused: true });
     heard();
