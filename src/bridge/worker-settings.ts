@@ -34,6 +34,8 @@ export interface WorkerSettings {
 export interface RoutingSettings {
   /** How often one request is sent again from another address; undefined: until it runs out of time. */
   readonly retriesMax: number | undefined;
+  /** CIDR blocks or single addresses. All of them lead to this machine, so the outbound guard dials none. */
+  readonly ipBlocks: readonly string[];
   /** Names of the sources that do; inputs of kind `http` are those of the source `http`. */
   readonly sources: readonly string[];
 }

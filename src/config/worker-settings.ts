@@ -27,5 +27,5 @@ export function toWorkerSettings(config: NodeConfig): WorkerSettings {
 }
 
 function routingOf({ ipBlocks, retriesMax, sources }: NodeConfig["routePlanner"]): RoutingSettings | undefined {
-  return ipBlocks.length === 0 ? undefined : { retriesMax, sources };
+  return ipBlocks.length === 0 ? undefined : { retriesMax, ipBlocks, sources };
 }

@@ -7,9 +7,13 @@ import { type Clock, systemClock } from "./clock.ts";
 
 export interface OwnNetworkOptions {
   readonly clock?: Clock;
+  /** Blocks that are routed to this machine though no interface has them: CIDR, or single addresses. */
+  readonly blocks?: readonly string[];
   /** Replaced in tests. */
   readonly readInterfaces?: () => NodeJS.Dict<readonly NetworkInterfaceInfo[]>;
 }
+
+type Block = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** Addresses come and go (DHCP, rotation of prefixes); reading them takes about 50 µs. */
 const KEPT_MS = 10_000;
@@ -23,24 +27,27 @@ const LINK_PREFIX_LENGTH = 64;
 export class OwnNetwork {
   readonly #clock: Clock;
   readonly #readInterfaces: () => NodeJS.Dict<readonly NetworkInterfaceInfo[]>;
-  #blocks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][] = [];
+  readonly #routed: readonly Block[];
+  #assigned: readonly Block[] = [];
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock = systemClock, readInterfaces = networkInterfaces }: OwnNetworkOptions = {}) {
+  constructor({ clock = systemClock, blocks = [], readInterfaces = networkInterfaces }: OwnNetworkOptions = {}) {
     this.#clock = clock;
+    this.#routed = blocks.map(parseBlock);
     this.#readInterfaces = readInterfaces;
   }
 
   /** True for an address of this machine, and for one of the same IPv6 link. */
   has(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
     if (this.#clock.now() - this.#readAtMs >= KEPT_MS) {
-      this.#blocks = this.#read();
+      this.#assigned = this.#read();
       this.#readAtMs = this.#clock.now();
     }
-    return this.#blocks.some(([own, length]) => own.kind() === address.kind() && address.match(own, length));
+    const isWithin = ([own, length]: Block): boolean => own.kind() === address.kind() && address.match(own, length);
+    return this.#routed.some(isWithin) || this.#assigned.some(isWithin);
   }
 
-  #read(): [ipaddr.IPv4 | ipaddr.IPv6, number][] {
+  #read(): Block[] {
     try {
       const interfaces = Object.values(this.#readInterfaces()).flatMap((infos) => infos ?? []);
       return interfaces.filter(({ address }) => ipaddr.isValid(address)).map(blockOf);
@@ -51,7 +58,13 @@ export class OwnNetwork {
   }
 }
 
-function blockOf({ address, cidr }: NetworkInterfaceInfo): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+function parseBlock(text: string): Block {
+  if (text.includes("/")) return ipaddr.parseCIDR(text);
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+function blockOf({ address, cidr }: NetworkInterfaceInfo): Block {
   const own = ipaddr.parse(address);
   if (own.kind() === "ipv4") return [own, 32];
   const length = Number(cidr?.split("/")[1] ?? 128);

@@ -7,6 +7,7 @@ import { EventChannel } from "../bridge/channel.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { systemClock } from "../lib/clock.ts";
 import { OutboundGuard } from "../lib/outbound-guard.ts";
+import { OwnNetwork } from "../lib/own-network.ts";
 import { systemRandom } from "../lib/random.ts";
 import { createLogger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
@@ -19,7 +20,8 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const clock = systemClock;
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
-  const guard = new OutboundGuard(settings.networkAllow);
+  const ownNetwork = new OwnNetwork({ clock, blocks: settings.routing?.ipBlocks ?? [] });
+  const guard = new OutboundGuard(settings.networkAllow, { ownNetwork });
   const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {

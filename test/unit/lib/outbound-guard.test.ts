@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../src/errors.ts";
 import { OutboundGuard, type ResolveHost } from "../../../src/lib/outbound-guard.ts";
 import { OwnNetwork } from "../../../src/lib/own-network.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 const REFUSED = {
   "private 10/8": ["10.0.0.0", "10.255.255.255"],
@@ -121,6 +122,7 @@ describe("the allow list", () => {
 
 describe("the machine's own public addresses", () => {
   const ownNetwork = new OwnNetwork({
+    blocks: ["45.7.0.0/16", "2a00:1450:42::/48", "46.0.0.1"],
     readInterfaces: () => ({
       eth0: [interfaceWith("45.0.0.7", "45.0.0.7/20"), interfaceWith("2a00:1450:1:2::7", "2a00:1450:1:2::7/64")],
       wide: [interfaceWith("2a00:1450:9::1", "2a00:1450:9::1/48")],
@@ -148,6 +150,37 @@ describe("the machine's own public addresses", () => {
       ).toBe("passed");
     }
     expect(() => guard.check("45.0.0.7")).toThrow(/this machine or its network; .*tonearm\.network\.allow$/);
+  });
+
+  it("are those of routed blocks as well", () => {
+    const guard = new OutboundGuard([], { ownNetwork });
+    for (const ip of ["45.7.255.1", "2a00:1450:42:ffff::1", "46.0.0.1"]) {
+      expect(
+        codeOf(() => guard.check(ip)),
+        ip,
+      ).toBe("address-refused");
+    }
+    for (const ip of ["45.8.0.0", "2a00:1450:43::1", "46.0.0.2"]) expect(codeOf(() => guard.check(ip))).toBe("passed");
+  });
+
+  it("are looked at again after ten seconds, and none where the system hides them", () => {
+    const clock = new FakeClock();
+    let address = "47.0.0.1";
+    const readInterfaces = () => ({ eth0: [interfaceWith(address, `${address}/24`)] });
+    const guard = new OutboundGuard([], { ownNetwork: new OwnNetwork({ clock, readInterfaces }) });
+    expect(codeOf(() => guard.check("47.0.0.1"))).toBe("address-refused");
+    address = "47.0.0.2";
+    clock.advance(9_999);
+    expect(codeOf(() => guard.check("47.0.0.2"))).toBe("passed");
+    clock.advance(1);
+    expect(codeOf(() => guard.check("47.0.0.2"))).toBe("address-refused");
+    expect(codeOf(() => guard.check("47.0.0.1"))).toBe("passed");
+    const hidden = new OwnNetwork({
+      readInterfaces: () => {
+        throw new Error("EACCES");
+      },
+    });
+    expect(codeOf(() => new OutboundGuard([], { ownNetwork: hidden }).check("47.0.0.1"))).toBe("passed");
   });
 
   it("are opened by the allow list", () => {
