@@ -122,6 +122,26 @@ describe.concurrent.each(FILTERS)("%s", { retry: 2 }, (_name, first, second) => 
   });
 });
 
+test.concurrent("what rings goes on over seeks and changes of its own, without a click", { retry: 2 }, async () => {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const ringing = (delay: number, roomSize: number) =>
+    tonearm({ echo: { delay, decay: 0.6, mix: 0.5 }, reverb: { roomSize, mix: 0.4 }, flanger: { delay: delay / 50 } });
+  await call.play("chord.webm", { filters: ringing(100, 0.5) });
+  for (const [positionMs, filters] of [
+    [3000, ringing(130, 0.5)],
+    [1010, ringing(130, 1)],
+    [4020, ringing(70, 0)],
+  ] as const) {
+    await call.hearMore(12);
+    await call.update({ position: positionMs });
+    await call.hearMore(12);
+    await call.update({ filters });
+  }
+  await call.ended();
+  await expectFlawless(call);
+  await call.leave();
+});
+
 let whenTranscoded: Promise<readonly string[]> | undefined;
 
 /** The same song without filters: encoders of the same input give the same packets. */
