@@ -37,6 +37,27 @@ const anInfoVersion = exactly({
   preRelease: oneOf(aString, null),
 });
 
+const aNumberText = matching(/^\d+$/);
+
+const PLANNER_DETAILS = {
+  ipBlock: exactly({ type: matching(/^Inet[46]Address$/), size: aNumberText }),
+  failingAddresses: listOf(
+    exactly({
+      failingAddress: matching(/^\/[0-9a-f.:]+$/),
+      failingTimestamp: anInteger,
+      failingTime: matching(/^\w{3} \w{3} \d\d \d\d:\d\d:\d\d .+ \d{4}$/),
+    }),
+  ),
+};
+
+/** By class, what the details have besides. */
+const PLANNER_OWN_DETAILS: Readonly<Record<string, object>> = {
+  RotatingIpRoutePlanner: { rotateIndex: aNumberText, ipIndex: aNumberText, currentAddress: aString },
+  NanoIpRoutePlanner: { currentAddressIndex: aNumberText },
+  RotatingNanoIpRoutePlanner: { blockIndex: aNumberText, currentAddressIndex: aNumberText },
+  BalancingIpRoutePlanner: {},
+};
+
 const ANSWERS: readonly (readonly [status: number, method: string, path: string, options: RequestOptions])[] = [
   [200, "GET", "/v4/info", {}],
   [200, "GET", "/version", {}],
@@ -189,12 +210,23 @@ export const generalChecks: readonly Check[] = [
       },
     ],
     [
-      "the route planner's status is 204 when there is none",
-      "spec Route planner",
+      "the route planner's status is 204 when there is none, else has what its class has",
+      "spec Route planner; sheet 3.8",
       async ({ http }) => {
         const reply = await http.get("/v4/routeplanner/status");
-        if (reply.status === 200) expectMatch(reply.json, { class: matching(/RoutePlanner$/), details: {} }, "status");
-        else expectMatch([reply.status, reply.text], [204, ""], "status and body");
+        if (reply.status !== 200) return expectMatch([reply.status, reply.text], [204, ""], "status and body");
+        const { class: name } = reply.json as { readonly class: string }; // the next line fails for anything else
+        expectMatch(name, oneOf(...Object.keys(PLANNER_OWN_DETAILS)), "class");
+        const details = exactly({ ...PLANNER_DETAILS, ...PLANNER_OWN_DETAILS[name] });
+        expectMatch(reply.json, exactly({ class: name, details }), "status");
+      },
+    ],
+    [
+      "freeing what is no address is refused, or an error without a planner",
+      "spec Route planner; sheet 1.4",
+      async ({ http }) => {
+        const body = { address: "no address" };
+        expectErrorAmong(await http.request("POST", "/v4/routeplanner/free/address", { body }), [400, 500]);
       },
     ],
     [
