@@ -11,6 +11,7 @@ import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { Pipeline } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { loudnessOf } from "../../support/loudness-of.ts";
+import { opusHeaders } from "../../support/media-builders.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
 
 const FRAME_MS = 20;
@@ -55,7 +56,11 @@ afterEach(() => {
   for (const pipeline of opened.splice(0)) pipeline.close();
 });
 
-function start(stream: AudioStream, filters: Readonly<Record<string, unknown>>, endMs?: number) {
+function start(
+  stream: AudioStream,
+  filters: Readonly<Record<string, unknown>>,
+  { endMs, demuxer }: { endMs?: number; demuxer?: ScriptedDemuxer } = {},
+) {
   const chain = new SoundChain();
   chain.setFilters(filters);
   const pipeline = new Pipeline({
@@ -63,7 +68,7 @@ function start(stream: AudioStream, filters: Readonly<Record<string, unknown>>, 
     startMs: 0,
     endMs,
     lengthMs: SONG_PACKETS * FRAME_MS,
-    open: async () => new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
+    open: async () => demuxer ?? new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
     codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
     chain,
     clock: systemClock,
@@ -131,7 +136,7 @@ describe.each([
   });
 
   it("ends at its end time", async () => {
-    const { frames } = await hear(start(stream, LOUDNESS, 1000).pipeline);
+    const { frames } = await hear(start(stream, LOUDNESS, { endMs: 1000 }).pipeline);
     expect(Math.abs(frames.length - 50)).toBeLessThanOrEqual(1);
   });
 
@@ -141,6 +146,37 @@ describe.each([
     expect(Math.abs(frames.length - SONG_PACKETS / 1.5)).toBeLessThanOrEqual(1.5);
     expect(Math.abs((await loudnessIn(frames, 1, 95)) + 14)).toBeLessThan(0.5);
   });
+});
+
+/** A chained stream: from its middle on another song, with a tag of its own. */
+class TwoSongs extends ScriptedDemuxer {
+  #count = 0;
+
+  override next() {
+    this.#count += 1;
+    if (this.#count > SONG_PACKETS / 2) this.stream = SECOND;
+    return super.next();
+  }
+}
+
+const SECOND = { ...OPUS, loudnessLufs: SONG_LUFS - 4 };
+
+it("takes the tag of a chained stream's next song from where it starts", async () => {
+  const first = { ...OPUS, loudnessLufs: SONG_LUFS };
+  const demuxer = new TwoSongs({ stream: first, packets: packets.get("opus") ?? [] });
+  const { frames } = await hear(start(first, LOUDNESS, { demuxer }).pipeline);
+  expect(Math.abs((await loudnessIn(frames, 30, 70)) + 14)).toBeLessThan(0.3);
+  // On its way to -10 by 3 dB a second.
+  expect(Math.abs((await loudnessIn(frames, 95, 145)) + 11.3)).toBeLessThan(0.5);
+});
+
+it("counts the output gain of an Opus header: tags are measured behind it", async () => {
+  const [head] = opusHeaders();
+  const description = Uint8Array.from(head);
+  new DataView(description.buffer).setInt16(16, -6 * 256, true);
+  const stream = { ...OPUS, description, loudnessLufs: SONG_LUFS - 6 };
+  const { frames } = await hear(start(stream, LOUDNESS).pipeline);
+  expect(Math.abs((await loudnessIn(frames)) + 14)).toBeLessThan(0.3);
 });
 
 it("is switched on while packets pass through, and off again: at once, without a click, back to the file's packets", async () => {

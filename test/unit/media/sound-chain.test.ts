@@ -187,6 +187,37 @@ it("tremolo keeps time for an hour", () => {
   expect(left[0]).toBeCloseTo(0.75 + 0.25 * Math.sin((2 * Math.PI * 2 * sample) / 48_000), 6);
 });
 
+describe("loudness", () => {
+  const filters = { pluginFilters: { tonearm: { loudness: { target: -14, peak: -1 } } } };
+
+  it("beside timescale lets the end of the song be heard", () => {
+    const chain = new SoundChain();
+    chain.setFilters({ ...filters, timescale: { speed: 1.2, pitch: 1.2 } });
+    chain.begin(-14);
+    const song = new StereoFifo();
+    const end = Float32Array.from({ length: 4800 }, (_, sample) => (sample < 4750 ? 0 : 0.5));
+    song.append(end, end, 0, end.length);
+    const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
+    let heard = 0;
+    for (let frame = 0; frame < 10; frame++) {
+      if (chain.prepare(song, FRAME_SAMPLES) < FRAME_SAMPLES) chain.finish();
+      chain.render(song, left, right, FRAME_SAMPLES);
+      heard += left.reduce((sum, value) => sum + Math.abs(value), 0);
+    }
+    expect(heard).toBeGreaterThan(15);
+    expect(chain.heldSamples).toBe(0);
+  });
+
+  it("holds nothing of the old place after a seek", () => {
+    const listening = new Listening(tone);
+    listening.chain.setFilters(filters);
+    listening.hear(5);
+    expect(listening.chain.heldSamples).toBeGreaterThan(0);
+    listening.chain.jump();
+    expect(listening.chain.heldSamples).toBe(0);
+  });
+});
+
 it("damaged sound is silenced, not remembered", () => {
   for (const filters of Object.values(PRESETS)) {
     const listening = new Listening((sample) =>

@@ -174,6 +174,30 @@ describe("the measured gain", () => {
     expect(loudnessOf(listening.hear(1))).toBeLessThan(-6);
   });
 
+  it("does not rise in a pause", () => {
+    const listening = new Listening(tone(-24), { settings: SETTINGS });
+    listening.hear(1.5);
+    listening.song = tone(-44);
+    listening.hear(0.6);
+    const before = level(listening.hear(0.1));
+    listening.hear(3);
+    expect(level(listening.hear(0.1))).toBeCloseTo(before, 3);
+    listening.song = tone(-24);
+    listening.hear(3);
+    expect(level(listening.hear(0.1))).toBeGreaterThan(before + 20 + 4);
+  });
+
+  it("falls when a long soft song turns loud, before the measurement has caught up", () => {
+    const listening = new Listening(tone(-20), { settings: SETTINGS });
+    listening.hear(40);
+    listening.song = tone(-6);
+    listening.hear(1.5);
+    expect(level(listening.hear(0.5))).toBeLessThan(-5.9);
+    listening.song = tone(-20);
+    listening.hear(6);
+    expect(level(listening.hear(0.1))).toBeGreaterThan(-18);
+  });
+
   it("is kept over a seek, and begins anew with another song", () => {
     const listening = new Listening(tone(-20), { settings: SETTINGS });
     listening.hear(6);
@@ -244,6 +268,9 @@ describe("peaks", () => {
     expect(Math.max(...steps)).toBeLessThan(1.2 / 90);
     expect(gains[24_000]).toBeLessThan(0.9);
     expect(gains[24_000 - 200]).toBeCloseTo(2, 2);
+    // A third of the way is left after 150 ms.
+    expect(gains[24_480]).toBeLessThan(1.1);
+    expect(Math.abs(gains[24_000 + 7200]! - 1.59)).toBeLessThan(0.05);
     expect(gains.at(-1)).toBeCloseTo(2, 2);
   });
 
@@ -339,6 +366,19 @@ describe("switching", () => {
     expect(largestStep(heard)).toBeLessThan(own * 1.02);
     expect(listening.stage.isNeutral).toBe(true);
     expect(listening.stage.heldSamples).toBe(0);
+  });
+
+  it("on and off turns the gain evenly", () => {
+    const listening = new Listening(() => 0.1, { settings: { target: -32, peak: -1 } });
+    listening.stage.set(undefined);
+    const off = listening.hear(0.05);
+    listening.stage.set({ target: -32, peak: -1 });
+    const on = listening.hear(0.05);
+    // From a tenth to all of it, in 960 samples.
+    for (const heard of [off, on]) expect(largestStep(heard)).toBeLessThan((0.09 / 960) * 1.1);
+    expect([off[0], off.at(-1), on[0], on.at(-1)]).toEqual(
+      [0.01, 0.1, 0.1, 0.01].map((level) => expect.closeTo(level, 3)),
+    );
   });
 
   it("off gives the song bit for bit", () => {
