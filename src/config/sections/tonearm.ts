@@ -8,7 +8,7 @@ import { addressBlockType, choiceType, textType } from "../value-type.ts";
 export const tonearmSection = defineSection("tonearm", {
   "network.allow": listKey({
     meaning:
-      "Address blocks the node may connect to although they are private, loopback or link-local. All others of that kind are refused for every outgoing connection.",
+      "Address blocks the node may connect to although they are private, loopback, link-local or the machine's own. All others of that kind are refused for every outgoing connection.",
     defaultValue: [],
     type: addressBlockType,
   }),
