@@ -95,6 +95,17 @@ describe("a track that is replaced", () => {
     expect(own.demuxers[0]?.isClosed).toBe(true);
   });
 
+  it("falls and rises in heard time with timescale, each song at its own place", async () => {
+    own.setFilters({ crossfade }, { timescale: { speed: 1.25, pitch: 1, rate: 1 } });
+    await playFor(pcmSong(425, SONG_FRAMES), 30);
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    expectCrossing(await expectFlawless(), [low, high], 0.1);
+    const heardMs = (FADE_FRAMES + 20) * FRAME_MS;
+    // Starting takes some frames.
+    expect(Math.abs(own.player.position!.positionMs - heardMs * 1.25)).toBeLessThan(160);
+  });
+
   it("is passed through before, and the next one behind, packet by packet to its end", async () => {
     await playFor(low, 30);
     own.setFilters({ crossfade });
