@@ -66,7 +66,7 @@ export interface NodeConfig {
     readonly excludedIps: readonly string[];
     readonly strategy: RoutePlannerStrategy;
     readonly isTriggeredBySearch: boolean;
-    /** Tries per request; undefined: without end. */
+    /** How often a refused request is sent again; undefined: without end. */
     readonly retriesMax: number | undefined;
     /** The sources whose requests are sent from these addresses. */
     readonly sources: readonly string[];

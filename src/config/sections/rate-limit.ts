@@ -7,7 +7,7 @@ import type { NodeConfig, RoutePlannerStrategy } from "../node-config.ts";
 import { defineSection, type SectionValues } from "../section.ts";
 import { addressBlockType, addressType } from "../value-type.ts";
 
-/** Lavalink's `retryLimit: -1` means the planner's own limit. */
+/** What Lavalink's `retryLimit: -1` means. */
 const RETRIES_DEFAULT = 10;
 const BLOCKS_KEY = "lavalink.server.ratelimit.ipBlocks";
 const EXCLUDED_KEY = "lavalink.server.ratelimit.excludedIps";
@@ -39,7 +39,7 @@ export const rateLimitSection = defineSection("lavalink.server.ratelimit", {
     misspeltVariables: ["LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIK"],
   }),
   retryLimit: integerKey({
-    meaning: "Tries per request. -1: 10 tries; 0: without end.",
+    meaning: "How often a refused request is sent again, each time from another address. -1: 10; 0: for a minute.",
     defaultValue: -1,
     min: -1,
     max: 1_000_000,
