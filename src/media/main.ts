@@ -6,6 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { EventChannel } from "../bridge/channel.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { systemClock } from "../lib/clock.ts";
+import { createHostResolver } from "../lib/host-resolver.ts";
 import { OutboundGuard } from "../lib/outbound-guard.ts";
 import { OwnNetwork } from "../lib/own-network.ts";
 import { systemRandom } from "../lib/random.ts";
@@ -21,7 +22,7 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const ownNetwork = new OwnNetwork({ clock, blocks: settings.routing?.ipBlocks ?? [] });
-  const guard = new OutboundGuard(settings.networkAllow, { ownNetwork });
+  const guard = new OutboundGuard(settings.networkAllow, { ownNetwork, resolve: createHostResolver({ clock }) });
   const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {

@@ -106,6 +106,7 @@ describe("only one place", () => {
       "src/control/api/web-socket-endpoint.ts", // a server
       "src/control/route-planner/bind-check.ts", // binds only
       "src/lib/guarded-dispatcher.ts",
+      "src/lib/host-resolver.ts",
       "src/lib/outbound-guard.ts",
       "src/media/input/http-client.ts",
       "src/media/input/outgoing-routes.ts",
