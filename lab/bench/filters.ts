@@ -32,6 +32,7 @@ const CHAINS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     ]),
   ),
   "tonearm: loudness": { pluginFilters: { tonearm: { loudness: {} } } },
+  "tonearm: fadeOut, while it lasts": { pluginFilters: { tonearm: { fadeOut: { duration: 30_000 } } } },
   "tonearm: loudness, all above the ceiling": { pluginFilters: { tonearm: { loudness: { target: -5, peak: -9 } } } },
 };
 
@@ -88,6 +89,8 @@ for (const [name, filters] of Object.entries(CHAINS)) {
   const cost = costMs(() => {
     for (let frame = 0; frame < SECONDS * FRAMES_PER_SECOND; frame++) {
       chain.prepare(song, FRAME_SAMPLES);
+      // As far from the end as the song is long: a fade-out is under way.
+      chain.fades.place(SECONDS * 48_000, SECONDS * 48_000);
       chain.render(song, left, right, FRAME_SAMPLES);
     }
   });
