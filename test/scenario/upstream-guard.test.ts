@@ -13,6 +13,8 @@ import { countedSong, numbersFrom } from "../support/counted-song.ts";
 import { buildTrack } from "../support/track-builder.ts";
 import { type ExceptionView, UpstreamStage } from "../support/upstream-stage.ts";
 
+/** Lets nothing out to other machines, should the guard ever fail. */
+const RECORDING_AUDIO = new URL("../support/worker-scripts/recording-audio.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 1 });
 const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
 const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
@@ -38,6 +40,7 @@ beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "tonearm-guard-")));
   makeFolders();
   upstream = await UpstreamStage.start({
+    mediaEntry: RECORDING_AUDIO,
     files: filesOf(`http://127.0.0.2:${forbiddenPort}`),
     config: {
       TONEARM_NETWORK_ALLOW: "127.0.0.1/32",

@@ -18,6 +18,8 @@ export interface UpstreamStageOptions {
   readonly config?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   readonly root?: string;
+  /** Another module than the real one for the audio workers. */
+  readonly mediaEntry?: URL;
   /** Asked for what no `answer` was set for. */
   readonly fallback?: (request: LoggedRequest) => Answer | undefined;
 }
@@ -35,13 +37,14 @@ export class UpstreamStage {
   }
 
   static async start(options: UpstreamStageOptions): Promise<UpstreamStage> {
-    const { config = {}, files = {}, root, fallback } = options;
+    const { config = {}, files = {}, root, fallback, mediaEntry } = options;
     const scripts: Scripts = new Map();
     const script = (request: LoggedRequest): Answer | undefined => {
       const entry = scripts.get(request.path.slice(1));
       return entry === undefined ? fallback?.(request) : entry.script(entry.count++, request);
     };
-    const stage = await startStage({ config, media: { files, script, ...(root === undefined ? {} : { root }) } });
+    const media = { files, script, ...(root === undefined ? {} : { root }) };
+    const stage = await startStage({ config, media, ...(mediaEntry === undefined ? {} : { mediaEntry }) });
     return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
   }
 

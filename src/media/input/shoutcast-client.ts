@@ -51,7 +51,7 @@ function openSocket({ url, guard, settings, clock, localAddress }: ShoutcastRequ
   const port = Number(url.port) || (isTls ? 443 : 80);
   const bound = localAddress === undefined ? {} : { localAddress, family: isIP(localAddress) };
   const target = { host, port, lookup: guard.lookup, ...bound };
-  const socket = isTls ? connectTls({ ...target, servername: host }) : connectTcp(target);
+  const socket = isTls ? connectTls({ ...target, servername: isIP(host) === 0 ? host : "" }) : connectTcp(target);
   const timer = clock.after(settings.connectTimeoutMs, () => socket.destroy(new Error("connecting took too long")));
   socket.once(isTls ? "secureConnect" : "connect", () => timer.cancel());
   socket.once("close", () => timer.cancel());
