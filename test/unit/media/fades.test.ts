@@ -183,6 +183,15 @@ describe("fade-out", () => {
     expect(found.at(-1)).toBeLessThan(0.05);
   });
 
+  it("falls to the real end of a song that is shorter than its container says", async () => {
+    own.play(song, { lengthMs: SONG_FRAMES * FRAME_MS + 400 });
+    await own.settle();
+    await own.tick(SONG_FRAMES + 10);
+    expect(own.frameCount).toBe(SONG_FRAMES);
+    const found = await levels({ fromSample: 2400 });
+    expect(found.at(-1)).toBeLessThan(0.05);
+  });
+
   it("of a stream is none", async () => {
     own.play(song, { lengthMs: undefined });
     await own.settle();

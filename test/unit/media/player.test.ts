@@ -254,6 +254,21 @@ describe("a replaced track", () => {
     expect(eventsOf("trackEnded")).toEqual([]);
   });
 
+  it("does not hide that the new one is stuck", async () => {
+    nextDemuxer = async () => new ScriptedDemuxer({ stream: OPUS, packets: [...PACKETS, ...PACKETS, ...PACKETS] });
+    play();
+    await settle();
+    await tick(5);
+    nextDemuxer = () => new Promise(() => undefined);
+    play({ trackId: 2 });
+    for (let passedMs = 0; passedMs < STUCK_MS; passedMs += 500) {
+      await tick(25);
+      player.checkHealth();
+    }
+    expect(voice.log).not.toContain("silence");
+    expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 2, thresholdMs: STUCK_MS }]);
+  });
+
   it("falls silent when the new one fails", async () => {
     play();
     await settle();
