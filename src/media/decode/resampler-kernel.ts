@@ -12,6 +12,9 @@ const STOPBAND_DB = 93;
 /** Kaiser's formulas: shape for this stopband, and transition width times length. */
 const KAISER_BETA = 0.1102 * (STOPBAND_DB - 8.7);
 const KAISER_WIDTH = (STOPBAND_DB - 7.95) / 14.36;
+/** The modified Bessel function of order 0, a power series, of the shape times a root: no root is left in its squares. */
+const KAISER_TERMS = 24;
+const KAISER_SERIES = kaiserSeries();
 /** Above 44.1 kHz the passband needs to reach 20 kHz only: where the transition may begin (its first tenth is flat). */
 const TRANSITION_START_HZ = 19_550;
 /** Below that it begins at this part of the Nyquist frequency: 20 kHz are then flat to 0.06 dB for 44.1 kHz. */
@@ -161,39 +164,53 @@ function designFilter(inputRateHz: number): Filter {
   return { tapCount, cutoff, interpolatedRowCount: Math.ceil((INTERPOLATED_ROWS * 2 * stopHz) / inputRateHz) };
 }
 
-/** Row r holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1. */
+/**
+ * Row r holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1. The second
+ * half of the rows is the first one backwards.
+ */
 export function fillTable(
   table: Float32Array,
   rowCount: number,
   { tapCount, cutoff }: Pick<Filter, "tapCount" | "cutoff">,
 ): void {
-  const scale = 1 / besselI0(KAISER_BETA);
   const row = new Float64Array(tapCount);
-  for (let index = 0; index <= rowCount; index++) {
+  for (let index = 0; index <= rowCount / 2; index++) {
     let sum = 0;
     for (let tap = 0; tap < tapCount; tap++) {
       const time = tap - (tapCount / 2 - 1) - index / rowCount;
-      const edge = (2 * time) / tapCount;
-      const window = Math.abs(edge) > 1 ? 0 : besselI0(KAISER_BETA * Math.sqrt(1 - edge * edge)) * scale;
       const angle = 2 * Math.PI * cutoff * time;
-      const value = window * (angle === 0 ? 1 : Math.sin(angle) / angle);
+      const value = kaiserWindow((2 * time) / tapCount) * (angle === 0 ? 1 : Math.sin(angle) / angle);
       row[tap] = value;
       sum += value;
     }
+    const first = index * tapCount;
+    const mirrored = (rowCount - index + 1) * tapCount - 1;
     // Each phase passes a constant unchanged.
-    for (let tap = 0; tap < tapCount; tap++) table[index * tapCount + tap] = row[tap]! / sum;
+    for (let tap = 0; tap < tapCount; tap++) {
+      table[first + tap] = row[tap]! / sum;
+      table[mirrored - tap] = row[tap]! / sum;
+    }
   }
 }
 
-/** Modified Bessel function of the first kind, order 0, by its power series. */
-function besselI0(x: number): number {
-  let sum = 1;
-  let term = 1;
-  for (let k = 1; term > sum * 1e-12; k++) {
-    term *= (x / (2 * k)) ** 2;
-    sum += term;
+function kaiserSeries(): Float64Array {
+  const series = new Float64Array(KAISER_TERMS);
+  let coefficient = 1;
+  for (let term = 0; term < KAISER_TERMS; term++) {
+    if (term > 0) coefficient *= (KAISER_BETA / (2 * term)) ** 2;
+    series[term] = coefficient;
   }
-  return sum;
+  const middle = series.reduce((sum, value) => sum + value, 0);
+  return series.map((value) => value / middle);
+}
+
+/** 1 in the middle (0), next to nothing at either edge (-1 and 1), 0 beyond. */
+function kaiserWindow(edge: number): number {
+  const height = 1 - edge * edge;
+  if (height < 0) return 0;
+  let value = 0;
+  for (let term = KAISER_TERMS - 1; term >= 0; term--) value = value * height + KAISER_SERIES[term]!;
+  return value;
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

@@ -29,53 +29,77 @@ export const INPUT_SAMPLES = TAP_COUNT_MAX + SCRATCH_SAMPLES + TAP_COUNT_MAX / 2
 /** Tables kept (60 kB for usual factors, up to 70 kB). */
 const CACHED_KERNELS_MAX = 8;
 
+interface Stereo {
+  readonly left: Float32Array;
+  readonly right: Float32Array;
+}
+
+/** The memory that the loop works in: the table, and what goes in and comes out. */
+interface Workplace {
+  readonly loop: ResampleLoop;
+  readonly input: Stereo;
+  readonly output: Stereo;
+  readonly rowsPerPhase: number;
+}
+
 export class TimescaleKernel {
   /** Input samples that one output looks at; half of them lie behind it. */
   readonly tapCount: number;
-  readonly inputLeft: Float32Array;
-  readonly inputRight: Float32Array;
-  readonly outputLeft: Float32Array;
-  readonly outputRight: Float32Array;
-  readonly #rowsPerPhase: number;
-  readonly #loop: ResampleLoop;
+  readonly #factor: number;
+  /** Made when sound goes through for the first time: at factor 1 that is never. */
+  #workplace: Workplace | undefined;
 
   constructor(factor: number) {
     this.tapCount = tapCountFor(factor);
-    const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
-    this.#rowsPerPhase = rowCount / PHASE_COUNT;
-    const tableSamples = (rowCount + 1) * this.tapCount;
-    const sampleCount = tableSamples + 2 * INPUT_SAMPLES + 2 * SCRATCH_SAMPLES;
-    this.#loop = createResampleLoop(sampleCount, { isInterpolated: true });
-    const { floats } = this.#loop;
-    fillTable(floats, rowCount, { tapCount: this.tapCount, cutoff: STOP / factor - TRANSITION / this.tapCount / 2 });
-    const view = (start: number, length: number) => floats.subarray(start, start + length);
-    this.inputLeft = view(tableSamples, INPUT_SAMPLES);
-    this.inputRight = view(tableSamples + INPUT_SAMPLES, INPUT_SAMPLES);
-    this.outputLeft = view(tableSamples + 2 * INPUT_SAMPLES, SCRATCH_SAMPLES);
-    this.outputRight = view(tableSamples + 2 * INPUT_SAMPLES + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
+    this.#factor = factor;
   }
 
   /**
-   * Writes `count` samples to the outputs, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both
-   * of PHASE_COUNT) after the last.
+   * Makes `count` samples, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both of PHASE_COUNT)
+   * after the last. `input` has INPUT_SAMPLES. What is returned holds until the next run of any kernel.
    */
-  run(from: number, { phase, step, count }: { phase: number; step: number; count: number }): void {
+  run(
+    input: Stereo,
+    from: number,
+    { phase, step, count }: { readonly phase: number; readonly step: number; readonly count: number },
+  ): Stereo {
+    this.#workplace ??= createWorkplace(this.#factor);
+    const { loop, input: ownInput, output, rowsPerPhase } = this.#workplace;
+    // Whole arrays are copied fast and without a view being made.
+    ownInput.left.set(input.left);
+    ownInput.right.set(input.right);
     const stepSamples = Math.floor(step / PHASE_COUNT);
-    this.#loop.run(
+    loop.run(
       0,
       this.tapCount * 4,
-      this.inputLeft.byteOffset + from * 4,
-      this.inputRight.byteOffset + from * 4,
-      this.outputLeft.byteOffset,
-      this.outputRight.byteOffset,
+      ownInput.left.byteOffset + from * 4,
+      ownInput.right.byteOffset + from * 4,
+      output.left.byteOffset,
+      output.right.byteOffset,
       count,
       phase,
       PHASE_COUNT,
       stepSamples * 4,
       step - stepSamples * PHASE_COUNT,
-      this.#rowsPerPhase,
+      rowsPerPhase,
     );
+    return output;
   }
+}
+
+function createWorkplace(factor: number): Workplace {
+  const tapCount = tapCountFor(factor);
+  const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
+  const tableSamples = (rowCount + 1) * tapCount;
+  const loop = createResampleLoop(tableSamples + 2 * INPUT_SAMPLES + 2 * SCRATCH_SAMPLES, { isInterpolated: true });
+  fillTable(loop.floats, rowCount, { tapCount, cutoff: STOP / factor - TRANSITION / tapCount / 2 });
+  const stereo = (start: number, length: number) => ({
+    left: loop.floats.subarray(start, start + length),
+    right: loop.floats.subarray(start + length, start + 2 * length),
+  });
+  const input = stereo(tableSamples, INPUT_SAMPLES);
+  const output = stereo(tableSamples + 2 * INPUT_SAMPLES, SCRATCH_SAMPLES);
+  return { loop, input, output, rowsPerPhase: rowCount / PHASE_COUNT };
 }
 
 /** A whole number of 16-byte steps of the loop. */
@@ -87,7 +111,7 @@ function tapCountFor(factor: number): number {
 // A bounded memo of a pure function: what a factor's filter is never changes.
 const kernels = new Map<number, TimescaleKernel>();
 
-/** The shared filter for going through sound `factor` times as fast. A new one takes 1 to 2 ms to compute. */
+/** The shared filter for going through sound `factor` times as fast. A new one takes a millisecond at its first run. */
 export function timescaleKernel(factor: number): TimescaleKernel {
   const steps = Math.max(0, Math.ceil(Math.log2(factor) * STEPS_PER_OCTAVE - 1e-9));
   const kernel = kernels.get(steps) ?? new TimescaleKernel(2 ** (steps / STEPS_PER_OCTAVE));

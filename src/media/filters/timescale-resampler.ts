@@ -90,8 +90,9 @@ export class TimescaleResampler {
     if (this.#step === PHASE_COUNT && this.#phase === 0) {
       sink.append(this.#input.left, this.#input.right, HISTORY_SAMPLES, count);
     } else {
-      this.#run(kernel, count);
-      sink.append(kernel.outputLeft, kernel.outputRight, 0, count);
+      const from = HISTORY_SAMPLES - kernel.tapCount / 2 + 1;
+      const { left, right } = kernel.run(this.#input, from, { phase: this.#phase, step: this.#step, count });
+      sink.append(left, right, 0, count);
     }
     this.#advance(count);
     return count;
@@ -114,13 +115,6 @@ export class TimescaleResampler {
     this.#input.left.fill(0, this.#inputLength, this.#inputLength + this.#paddingSamples);
     this.#input.right.fill(0, this.#inputLength, this.#inputLength + this.#paddingSamples);
     this.#inputLength += this.#paddingSamples;
-  }
-
-  #run(kernel: TimescaleKernel, count: number): void {
-    // Whole arrays are copied fast and without a view being made.
-    kernel.inputLeft.set(this.#input.left);
-    kernel.inputRight.set(this.#input.right);
-    kernel.run(HISTORY_SAMPLES - kernel.tapCount / 2 + 1, { phase: this.#phase, step: this.#step, count });
   }
 
   #advance(count: number): void {
