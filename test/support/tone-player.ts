@@ -112,8 +112,11 @@ class RecordingVoice implements Voice {
 class CountingCodecs extends Codecs {
   encoderCount = 0;
   decoderCount = 0;
+  /** What a decoder waits for before it is made. */
+  beforeDecoder: () => Promise<void> = async () => undefined;
 
   override async createDecoder(stream: AudioStream): Promise<Decoder> {
+    await this.beforeDecoder();
     const decoder = await super.createDecoder(stream);
     this.decoderCount++;
     const close = decoder.close.bind(decoder);

@@ -154,6 +154,14 @@ describe("fade-out", () => {
     expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
   });
 
+  it("begins in time though the decoder takes long to load", async () => {
+    own.codecs.beforeDecoder = () => new Promise((loaded) => own.clock.after(300, loaded));
+    own.play(song);
+    await own.settle();
+    await own.tick(SONG_FRAMES + 10);
+    await expectFallBefore(SONG_FRAMES * FRAME_MS);
+  });
+
   it("falls towards the end time", async () => {
     own.play(song, { endMs: 2000 });
     await own.settle();
