@@ -161,10 +161,10 @@ export class LoudnessKernel {
     }
   }
 
-  /** The highest at the samples of a chunk and at the places of one row of taps. */
+  /** The highest at the samples of a chunk, the one behind it, and the places of one row of taps in between. */
   #peakIn(sound: Float32Array, from: number, row: number): number {
     const taps = this.#taps;
-    let highest = 0;
+    let highest = Math.abs(sound[from + CHUNK_SAMPLES]!);
     for (let at = from; at < from + CHUNK_SAMPLES; at++) {
       let even = 0;
       let odd = 0;

@@ -70,14 +70,14 @@
           (f32x4.abs (v128.load offset=56 (local.get $at))))
         (f32x4.abs (v128.load offset=72 (local.get $at))))))
 
-  ;; The highest of the 16 samples at byte address $at and of what lies half way between each of them and the next.
+  ;; The highest of the 17 samples at byte address $at and of what lies half way between them.
   (func $halfWay (param $at i32) (result v128)
-    (local $end i32) (local $highest v128) (local $x v128) (local $half v128)
+    (local $end i32) (local $highest v128) (local $x v128) (local $next v128) (local $half v128)
     (local.set $end (i32.add (local.get $at) (i32.const 64)))
     (loop $nextFour
       (local.set $x (v128.load (local.get $at)))
-      (local.set $half (f32x4.mul (v128.load (i32.const 64))
-        (f32x4.add (local.get $x) (v128.load offset=4 (local.get $at)))))
+      (local.set $next (v128.load offset=4 (local.get $at)))
+      (local.set $half (f32x4.mul (v128.load (i32.const 64)) (f32x4.add (local.get $x) (local.get $next))))
       (local.set $half (f32x4.add (local.get $half) (f32x4.mul (v128.load (i32.const 176))
         (f32x4.add (v128.load (i32.sub (local.get $at) (i32.const 4))) (v128.load offset=8 (local.get $at))))))
       (local.set $half (f32x4.add (local.get $half) (f32x4.mul (v128.load (i32.const 288))
@@ -89,7 +89,7 @@
       (local.set $half (f32x4.add (local.get $half) (f32x4.mul (v128.load (i32.const 624))
         (f32x4.add (v128.load (i32.sub (local.get $at) (i32.const 20))) (v128.load offset=24 (local.get $at))))))
       (local.set $highest (f32x4.pmax
-        (local.get $highest)
+        (f32x4.pmax (local.get $highest) (f32x4.abs (local.get $next)))
         (f32x4.pmax (f32x4.abs (local.get $x)) (f32x4.abs (local.get $half)))))
       (br_if $nextFour (i32.lt_u (local.tee $at (i32.add (local.get $at) (i32.const 16))) (local.get $end))))
     (local.get $highest))

@@ -19,7 +19,7 @@ const SHARE_STEP = 1 / (CHUNKS_PER_SECOND * 0.02);
 /** Where song samples wait: a StereoFifo, or this stage. */
 export interface SongQueue {
   readonly lengthSamples: number;
-  /** Moves up to `lengthSamples` (960 at most) to the start of both arrays; returns how many there were. */
+  /** Moves up to `lengthSamples` to the start of both arrays; returns how many there were. */
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
 }
 
@@ -38,7 +38,6 @@ interface Running {
   readonly rider: GainRider;
   readonly limiter: PeakLimiter;
   readonly meter: LoudnessMeter;
-  settings: LoudnessSettings;
   /** How much of the gain is applied, 0 to 1, at the end of the chunk at work, and the factors at both its ends. */
   share: number;
   fromGain: number;
@@ -88,7 +87,6 @@ export class LoudnessStage implements SongQueue {
       return;
     }
     running.state = "on";
-    running.settings = settings;
     running.rider.setTarget(settings.target);
     running.limiter.setCeiling(settings.peak);
   }
@@ -141,6 +139,7 @@ export class LoudnessStage implements SongQueue {
     return Math.max(0, this.heldSamples + waitingSamples - (isLookingAhead ? HELD_SAMPLES : 0));
   }
 
+  /** A frame of 960 samples at most. */
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number {
     const running = this.#running;
     if (running === undefined) return this.#readSong(left, right, lengthSamples);
@@ -164,7 +163,7 @@ export class LoudnessStage implements SongQueue {
     const [outLeft, outRight] = [kernel.leftOut.subarray(0, FRAME_SAMPLES), kernel.rightOut.subarray(0, FRAME_SAMPLES)];
     const places = { kernel, newLeft, newRight, outLeft, outRight };
     const meter = new LoudnessMeter(kernel);
-    return { state: "on", ...places, rider, limiter, meter, settings, share: 0, fromGain: 1, toGain: 1 };
+    return { state: "on", ...places, rider, limiter, meter, share: 0, fromGain: 1, toGain: 1 };
   }
 
   /** Counts from here on. Of what is held, keeps the last `heldSamples` that are song. */

@@ -1,0 +1,89 @@
+// A loudness stage with a song made for it, heard piece by piece; both sides are alike.
+
+import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
+import { LoudnessKernel } from "../../src/media/loudness/loudness-kernel.ts";
+import { type LoudnessSettings, LoudnessStage } from "../../src/media/loudness/loudness-stage.ts";
+import { loudnessOf } from "./loudness-of.ts";
+import { seededRandom } from "./seeded-random.ts";
+
+const FRAME_SAMPLES = 960;
+
+/** A song: the value of each sample. */
+export type At = (sample: number) => number;
+
+export class LoudnessListening {
+  readonly stage: LoudnessStage;
+  song: At;
+  pushedSamples = 0;
+  readonly #fifo = new StereoFifo();
+  readonly #frame = { left: new Float32Array(FRAME_SAMPLES), right: new Float32Array(FRAME_SAMPLES) };
+
+  constructor(
+    song: At,
+    { settings, lufs, isSimd = true }: { settings?: LoudnessSettings; lufs?: number; isSimd?: boolean } = {},
+  ) {
+    this.song = song;
+    this.stage = isSimd ? new LoudnessStage() : new LoudnessStage(() => new LoudnessKernel({ isSimd }));
+    if (settings !== undefined) this.stage.set(settings);
+    this.stage.begin(lufs);
+  }
+
+  /** Song samples that have been heard. */
+  get position(): number {
+    return this.pushedSamples - this.#fifo.lengthSamples - this.stage.heldSamples;
+  }
+
+  /** What is heard in the next while. */
+  hear(seconds: number, pieceSamples = FRAME_SAMPLES): Float32Array {
+    const wantedSamples = Math.round(seconds * 48_000);
+    const heard = new Float32Array(wantedSamples);
+    for (let done = 0; done < wantedSamples; ) {
+      const queue = this.stage.over(this.#fifo);
+      const count = Math.min(pieceSamples, wantedSamples - done);
+      while (queue.lengthSamples < count) this.#push();
+      if (queue.readInto(this.#frame.left, this.#frame.right, count) !== count) throw new Error("less than announced");
+      heard.set(this.#frame.left.subarray(0, count), done);
+      done += count;
+    }
+    return heard;
+  }
+
+  /** No more song: everything that is left. */
+  finish(): Float32Array {
+    this.stage.finish();
+    const queue = this.stage.over(this.#fifo);
+    const heard: number[] = [];
+    for (let count = -1; count !== 0; ) {
+      count = queue.readInto(this.#frame.left, this.#frame.right, Math.min(FRAME_SAMPLES, queue.lengthSamples));
+      heard.push(...this.#frame.left.subarray(0, count));
+    }
+    return Float32Array.from(heard);
+  }
+
+  #push(): void {
+    const block = Float32Array.from({ length: FRAME_SAMPLES }, (_, sample) => this.song(this.pushedSamples + sample));
+    this.pushedSamples += FRAME_SAMPLES;
+    this.#fifo.append(block, block, 0, FRAME_SAMPLES);
+  }
+}
+
+/** What a 1 kHz tone at this loudness is. */
+export const tone =
+  (lufs: number, hz = 1000): At =>
+  (sample) =>
+    10 ** (lufs / 20) * Math.sin((2 * Math.PI * hz * sample) / 48_000);
+
+/** Something like music: a chord, a beat, noise; at some loudness, with peaks some 10 dB above it. */
+export function music(lufs: number, seed = 5): At {
+  const random = seededRandom(seed);
+  const noise = Float32Array.from({ length: 9600 }, () => 2 * random() - 1);
+  const raw: At = (sample) => {
+    const seconds = sample / 48_000;
+    const chord = [220, 277.2, 329.6].reduce((sum, hz) => sum + Math.sin(2 * Math.PI * hz * seconds), 0);
+    const beat = Math.exp(-((seconds * 2) % 1) * 12);
+    return 0.1 * chord + beat * (0.4 * Math.sin(2 * Math.PI * 60 * seconds) + 0.2 * noise[sample % 9600]!);
+  };
+  const sound = Float32Array.from({ length: 48_000 * 2 }, (_, sample) => raw(sample));
+  const gain = 10 ** ((lufs - loudnessOf(sound)) / 20);
+  return (sample) => gain * sound[sample % sound.length]!;
+}
