@@ -5,7 +5,8 @@ import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { type Answer, plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
 import { type LoggedRequest, MediaServer } from "../../lab/media-server/media-server.ts";
 import { Bot, type LoadView } from "../../lab/stage/bot.ts";
-import { countedSong, numbersFrom, packetNumbers } from "../support/counted-song.ts";
+import { countedSong } from "../support/counted-song.ts";
+import { opusPacket } from "../support/media-builders.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { NODE_PASSWORD, RoutedNode, SITE_IPV4, SITE_IPV6 } from "./routed-node.ts";
 
@@ -31,7 +32,8 @@ export interface PlannerView {
 
 const SHORT_SONG = countedSong({ seconds: 1 });
 /** 10 kB/s, sent at twice that: longer than any test takes, and never fetched far ahead. */
-const LONG_SONG = countedSong({ seconds: 120, packetBytes: 200 });
+const SONG_PACKET_BYTES = 200;
+const LONG_SONG = countedSong({ seconds: 120, packetBytes: SONG_PACKET_BYTES });
 const SLOW = { kind: "slow", bytesPerSecond: 20_000 } as const;
 const SONG_ANSWER: Answer = { ...plainPlan(LONG_SONG, "audio/ogg"), fault: SLOW };
 const SONG_PATH = "/long.ogg";
@@ -189,11 +191,12 @@ export class Music {
     return this.#bans.refused;
   }
 
-  /** Whether every packet so far was heard once and in order, how many silence frames were among them, and events. */
+  /** Whether every packet so far was heard bit for bit, once and in order, how many silence frames were among them, and events. */
   get heard(): { readonly isWhole: boolean; readonly silences: number; readonly eventTypes: readonly string[] } {
     const { sound, channel, eventTypes } = this.#call;
-    const numbers = packetNumbers(sound);
-    const isWhole = numbers.join() === numbersFrom(0, numbers.length).join();
+    const isWhole = sound.every(
+      ({ opus }, number) => Buffer.compare(opus, opusPacket(number, SONG_PACKET_BYTES)) === 0,
+    );
     return { isWhole, silences: channel.listener.heard.length - sound.length, eventTypes };
   }
 }

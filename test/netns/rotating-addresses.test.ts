@@ -5,11 +5,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { isInBlock, parseIpAddress, parseIpBlock } from "../../src/lib/ip-block.ts";
 import { unevenness } from "../support/planner-builders.ts";
 import { NetworkStage, type NetworkStageOptions, SITE_HOSTS } from "./network-stage.ts";
-import { NODE_IPV4 } from "./routed-node.ts";
+import { NETNS_MISSING, NODE_IPV4 } from "./routed-node.ts";
 
-/** Set by test/netns/run.sh: empty when everything is there. */
-const { NETNS_MISSING: missing = "it is run by `npm run test:netns`" } = process.env;
-if (missing !== "") console.log(`skipped: ${missing}`);
+if (NETNS_MISSING !== "") console.log(`skipped: ${NETNS_MISSING}`);
 
 const IPV4_BLOCK = "10.78.0.0/24";
 const IPV6_BLOCK_64 = "fd78::/64";
@@ -18,8 +16,8 @@ const LOADS = 1000;
 const SUBNET_BITS = 64n;
 /** Requests after which the site takes against an address or a subnet. */
 const PATIENCE = 100;
-/** What `unevenness` exceeds once in three million fair runs. */
-const UNEVENNESS_MAX = 5;
+/** Of the 38 counts that are judged here, one exceeds this once in a million fair runs. */
+const UNEVENNESS_MAX = 5.5;
 const FINE = { isWhole: true, silences: 0, eventTypes: ["TrackStartEvent"] };
 
 const stages: NetworkStage[] = [];
@@ -74,7 +72,7 @@ function patience(keyOf: (from: string) => string): (from: string) => boolean {
 }
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("BalancingIpRoutePlanner", () => {
+describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
   /** One of every sixteen neighbours, so that what is left is even by sixteens and by last digit. */
   const excludedIps = Array.from({ length: 16 }, (_, index) => `10.78.0.${index * 16 + 5}`);
 
@@ -121,7 +119,7 @@ describe.skipIf(missing !== "")("BalancingIpRoutePlanner", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("RotatingIpRoutePlanner", () => {
+describe.skipIf(NETNS_MISSING !== "")("RotatingIpRoutePlanner", () => {
   /** Every other address: a planner that forgets them would soon use one. */
   const excludedIps = Array.from({ length: 128 }, (_, index) => `10.78.0.${index * 2}`);
 
@@ -160,7 +158,7 @@ describe.skipIf(missing !== "")("RotatingIpRoutePlanner", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("NanoIpRoutePlanner", () => {
+describe.skipIf(NETNS_MISSING !== "")("NanoIpRoutePlanner", () => {
   test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("sends each of 1,000 loads from a later address of %s", async (block) => {
     const refused: string[] = [];
     let count = 0;
@@ -189,7 +187,7 @@ describe.skipIf(missing !== "")("NanoIpRoutePlanner", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("RotatingNanoIpRoutePlanner", () => {
+describe.skipIf(NETNS_MISSING !== "")("RotatingNanoIpRoutePlanner", () => {
   const subnetOf = (from: string): bigint => placeIn(IPV6_BLOCK_48, from) >> SUBNET_BITS;
 
   test("sends 1,000 loads from one /64 until an address of it is banned, then from the next", async () => {
@@ -237,7 +235,7 @@ describe.skipIf(missing !== "")("RotatingNanoIpRoutePlanner", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("when all addresses are banned", () => {
+describe.skipIf(NETNS_MISSING !== "")("when all addresses are banned", () => {
   const IPV4_FOUR = ["10.78.0.8", "10.78.0.9", "10.78.0.10", "10.78.0.11"];
   const IPV6_FOUR = ["fd78::8", "fd78::9", "fd78::a", "fd78::b"];
 
@@ -282,7 +280,7 @@ describe.skipIf(missing !== "")("when all addresses are banned", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(missing !== "")("which family", () => {
+describe.skipIf(NETNS_MISSING !== "")("which family", () => {
   test.each([IPV4_BLOCK, IPV6_BLOCK_64])("a name with addresses of both is asked from %s", async (ipBlocks) => {
     const { stage, bot } = await start({ strategy: "LoadBalance", ipBlocks });
     await stage.loadMany(bot, { host: "both.test", count: 20 });
