@@ -2,7 +2,7 @@
 // way to the next, without a hole or a click, every packet in its place, and between the fades the files' own packets. The
 // bot hears of ends and starts in the order it knows.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -12,12 +12,14 @@ import { decodeHeard } from "../../lab/listen/heard.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { oggFile } from "../support/counted-song.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { packetText } from "../support/song.ts";
+import { packetText, SONGS } from "../support/song.ts";
 import { startStage } from "../support/start-stage.ts";
 import { levelsOf, opusSong, type ToneSong, WINDOW_MS } from "../support/tone-player.ts";
 
 const FRAME_MS = 20;
 const SONG_FRAMES = 200;
+/** Of the songs among the fixtures: 2.5 s. */
+const FIXTURE_FRAMES = 125;
 const FADE_MS = 1000;
 const FADE_FRAMES = FADE_MS / FRAME_MS;
 const FADE_WINDOWS = FADE_MS / WINDOW_MS;
@@ -46,8 +48,17 @@ beforeAll(async () => {
   ] as const) {
     writeFileSync(join(folder, name), oggFile(song.packets.map(({ data }) => data)));
   }
+  for (const name of ["song.m4a", "song.flac", "song.mp3", "song.ogg"]) {
+    copyFileSync(new URL(name, SONGS), join(folder, name));
+  }
   stage = await startStage({ media: { root: folder } });
 });
+
+/** Resolves when all that sounds has been heard. */
+async function untilSilent(call: MusicCall): Promise<void> {
+  const isSilent = () => call.channel.listener.heard.slice(-5).every(({ isSilence }) => isSilence);
+  await call.discord.until(isSilent, "silence behind the rest of the last song");
+}
 
 afterAll(async () => {
   await stage.close();
@@ -96,8 +107,7 @@ describe.concurrent("two songs", { retry: 2 }, () => {
     await follow(call);
     await lastEnd(call);
     const { receiver } = call.session;
-    const isSilent = () => call.channel.listener.heard.slice(-5).every(({ isSilence }) => isSilence);
-    await call.discord.until(isSilent, "silence behind the rest of the last song");
+    await untilSilent(call);
     delay.disable();
 
     const ends = call.bot.events("TrackEndEvent", call.guildId);
@@ -130,6 +140,27 @@ describe.concurrent("two songs", { retry: 2 }, () => {
     expect(places.slice(first, first + 20)).toEqual(
       low.packets.slice(first, first + 20).map(({ data }) => packetText(data)),
     );
+    await call.leave();
+  });
+
+  test.each([
+    ["song.m4a", "song.flac"],
+    ["song.mp3", "song.m4a"],
+    ["song.ogg", "song.mp3"],
+  ])("of other codecs, with other filters, are heard without a seam: %s and %s", async (first, second) => {
+    const call = await MusicCall.join(stage, { daveVersion: 0 });
+    const tonearm = { crossfade: TONEARM.crossfade, loudness: {}, reverb: {} };
+    await call.update({ filters: { pluginFilters: { tonearm } } });
+    await call.play(first);
+    await call.ended();
+    await call.play(second);
+    await lastEnd(call);
+    await untilSilent(call);
+    const { left } = await decodeHeard(call.sound.map(({ opus }) => opus));
+    const sound = left.subarray(4800, -4800);
+    expect([findClicks(sound), findGaps(sound)]).toEqual([[], []]);
+    expect(call.channel.listener.heard.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
+    expect(Math.abs(call.sound.length - (2 * FIXTURE_FRAMES - FADE_FRAMES))).toBeLessThanOrEqual(15);
     await call.leave();
   });
 });
