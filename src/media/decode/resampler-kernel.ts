@@ -30,6 +30,19 @@ const CACHED_KERNELS_MAX = 8;
 
 /** The exports of resampler-kernel.wat. */
 interface ResamplerExports {
+  fillRow(
+    first: number,
+    mirrored: number,
+    tapCount: number,
+    time: number,
+    series: number,
+    terms: number,
+    turn: number,
+    sine: number,
+    cosine: number,
+    stepSine: number,
+    stepCosine: number,
+  ): void;
   readonly resample: ResampleFunction;
   readonly resampleInterpolated: ResampleFunction;
 }
@@ -81,8 +94,9 @@ export class ResamplerKernel {
     const tableSamples = (rowCount + 1) * this.tapCount;
     const inputSamples = this.tapCount + SCRATCH_SAMPLES;
     const sampleCount = tableSamples + 2 * inputSamples + 2 * SCRATCH_SAMPLES;
-    const { floats, run } = createResampleLoop(sampleCount, { isInterpolated: this.#rowsPerPhase < 1, isSimd });
-    fillTable(floats, rowCount, filter);
+    const isInterpolated = this.#rowsPerPhase < 1;
+    const { floats, run, fillTable } = createResampleLoop(sampleCount, { isInterpolated, isSimd });
+    fillTable(rowCount, filter);
     const view = (start: number, length: number) => floats.subarray(start, start + length);
     this.inputLeft = view(tableSamples, inputSamples);
     this.inputRight = view(tableSamples + inputSamples, inputSamples);
@@ -131,6 +145,11 @@ export interface ResampleLoop {
   /** The memory the loop works in. */
   readonly floats: Float32Array;
   readonly run: ResampleFunction;
+  /**
+   * Writes the table to the start of `floats`. Row r holds the taps for an output that lies r / rowCount of an input sample
+   * behind tap number tapCount / 2 - 1. The second half of the rows is the first one backwards.
+   */
+  readonly fillTable: (rowCount: number, filter: Pick<Filter, "tapCount" | "cutoff">) => void;
 }
 
 /** The inner loop with a memory for so many samples; `isInterpolated` for tables with fewer rows than phases. */
@@ -138,13 +157,35 @@ export function createResampleLoop(
   sampleCount: number,
   { isInterpolated, isSimd = true }: { readonly isInterpolated: boolean; readonly isSimd?: boolean },
 ): ResampleLoop {
+  const seriesByte = 8 * Math.ceil((sampleCount * Float32Array.BYTES_PER_ELEMENT) / 8);
   const { memory, exports } = createWasmLoop<ResamplerExports>(RESAMPLER_KERNEL_BASE64, {
     isSimd,
-    sizeBytes: sampleCount * Float32Array.BYTES_PER_ELEMENT,
+    sizeBytes: seriesByte + KAISER_SERIES.byteLength,
   });
   const floats = new Float32Array(memory);
-  const name = isInterpolated ? "resampleInterpolated" : "resample";
-  return { floats, run: exports?.[name] ?? plainResample(floats) };
+  if (exports === undefined) {
+    const fillTable: ResampleLoop["fillTable"] = (rowCount, filter) => fillTablePlainly(floats, rowCount, filter);
+    return { floats, run: plainResample(floats), fillTable };
+  }
+  new Float64Array(memory, seriesByte, KAISER_TERMS).set(KAISER_SERIES);
+  const run = exports[isInterpolated ? "resampleInterpolated" : "resample"];
+  return { floats, run, fillTable: (rowCount, filter) => fillTable(exports, seriesByte, { rowCount, ...filter }) };
+}
+
+function fillTable(
+  { fillRow }: ResamplerExports,
+  seriesByte: number,
+  { rowCount, tapCount, cutoff }: { readonly rowCount: number } & Pick<Filter, "tapCount" | "cutoff">,
+): void {
+  const turn = 2 * Math.PI * cutoff;
+  for (let row = 0; row <= rowCount / 2; row++) {
+    const time = 1 - tapCount / 2 - row / rowCount;
+    const first = row * tapCount * 4;
+    const mirrored = (rowCount - row + 1) * tapCount * 4 - 4;
+    const [sine, cosine] = [Math.sin(turn * time), Math.cos(turn * time)];
+    const [stepSine, stepCosine] = [Math.sin(turn), Math.cos(turn)];
+    fillRow(first, mirrored, tapCount, time, seriesByte, KAISER_TERMS, turn, sine, cosine, stepSine, stepCosine);
+  }
 }
 
 interface Filter {
@@ -164,11 +205,7 @@ function designFilter(inputRateHz: number): Filter {
   return { tapCount, cutoff, interpolatedRowCount: Math.ceil((INTERPOLATED_ROWS * 2 * stopHz) / inputRateHz) };
 }
 
-/**
- * Row r holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1. The second
- * half of the rows is the first one backwards.
- */
-export function fillTable(
+function fillTablePlainly(
   table: Float32Array,
   rowCount: number,
   { tapCount, cutoff }: Pick<Filter, "tapCount" | "cutoff">,

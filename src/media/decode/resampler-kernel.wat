@@ -1,4 +1,5 @@
-;; The inner loop of the resampler: dot products of stereo sound with rows of filter taps, four samples at a time.
+;; The inner loop of the resampler: dot products of stereo sound with rows of filter taps, four samples at a time. And the
+;; making of such rows, which takes ten times as long in JavaScript that has not been compiled yet.
 ;; Kept built in resampler-kernel-binary.ts. After a change here run (Debian package wabt)
 ;;   wat2wasm src/media/decode/resampler-kernel.wat --output=- | base64 --wrap=0
 ;; and put the text there. A test compares it with the plain loop of resampler-kernel.ts.
@@ -7,6 +8,50 @@
 ;; The tap loop stands written out in both functions: as a function of its own it made the whole 40 % slower.
 (module
   (import "host" "memory" (memory 1))
+
+  ;; Writes a row of a windowed sinc to `first`, and backwards to `mirrored` (its last tap). Tap 0 is `time` samples from the
+  ;; middle; `turn` is the angle per sample, of which sine and cosine at tap 0 and of one step are given. The window is a
+  ;; power series of `terms` f64 at `series` in the height of a parabola (1 in the middle, 0 at either edge).
+  (func (export "fillRow") (param $first i32) (param $mirrored i32) (param $tapCount i32) (param $time f64)
+    (param $series i32) (param $terms i32) (param $turn f64)
+    (param $sine f64) (param $cosine f64) (param $stepSine f64) (param $stepCosine f64)
+    (local $tap i32) (local $end i32) (local $term i32) (local $angle f64) (local $edge f64) (local $value f64) (local $sum f64)
+    (local.set $tap (local.get $first))
+    (local.set $end (i32.add (local.get $first) (i32.shl (local.get $tapCount) (i32.const 2))))
+    (loop $nextTap
+      (local.set $edge
+        (f64.div (f64.mul (f64.const 2) (local.get $time)) (f64.convert_i32_s (local.get $tapCount))))
+      (local.set $edge (f64.sub (f64.const 1) (f64.mul (local.get $edge) (local.get $edge))))
+      (local.set $value (f64.const 0))
+      (if (f64.ge (local.get $edge) (f64.const 0)) (then
+        (local.set $term (i32.add (local.get $series) (i32.shl (local.get $terms) (i32.const 3))))
+        (loop $nextTerm
+          (local.set $term (i32.sub (local.get $term) (i32.const 8)))
+          (local.set $value
+            (f64.add (f64.mul (local.get $value) (local.get $edge)) (f64.load (local.get $term))))
+          (br_if $nextTerm (i32.gt_u (local.get $term) (local.get $series))))))
+      (local.set $angle (f64.mul (local.get $turn) (local.get $time)))
+      (if (f64.ne (local.get $angle) (f64.const 0)) (then
+        (local.set $value (f64.mul (local.get $value) (f64.div (local.get $sine) (local.get $angle))))))
+      (local.set $sum (f64.add (local.get $sum) (local.get $value)))
+      (f32.store (local.get $tap) (f32.demote_f64 (local.get $value)))
+      (local.set $time (f64.add (local.get $time) (f64.const 1)))
+      (local.set $value (f64.add
+        (f64.mul (local.get $sine) (local.get $stepCosine)) (f64.mul (local.get $cosine) (local.get $stepSine))))
+      (local.set $cosine (f64.sub
+        (f64.mul (local.get $cosine) (local.get $stepCosine)) (f64.mul (local.get $sine) (local.get $stepSine))))
+      (local.set $sine (local.get $value))
+      (br_if $nextTap (i32.lt_u (local.tee $tap (i32.add (local.get $tap) (i32.const 4))) (local.get $end))))
+    ;; Each row passes a constant unchanged.
+    (local.set $tap (local.get $first))
+    (loop $nextTap
+      (f32.store (local.get $tap)
+        (f32.demote_f64 (f64.div (f64.promote_f32 (f32.load (local.get $tap))) (local.get $sum))))
+      (br_if $nextTap (i32.lt_u (local.tee $tap (i32.add (local.get $tap) (i32.const 4))) (local.get $end))))
+    (loop $nextTap
+      (f32.store (local.get $mirrored) (f32.load (local.get $first)))
+      (local.set $mirrored (i32.sub (local.get $mirrored) (i32.const 4)))
+      (br_if $nextTap (i32.lt_u (local.tee $first (i32.add (local.get $first) (i32.const 4))) (local.get $end)))))
 
   ;; Writes `count` output samples. Position in the input is `left` plus phase / phaseCount samples; each output moves it
   ;; by stepBytes / 4 + stepPhase / phaseCount. Row number = phase.

@@ -2,7 +2,7 @@
 // WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where it
 // aliases into what can be heard. Audio thread.
 
-import { createResampleLoop, fillTable, type ResampleLoop } from "../decode/resampler-kernel.ts";
+import { createResampleLoop, type ResampleLoop } from "../decode/resampler-kernel.ts";
 
 /** Positions between two samples are told apart this finely: a factor of 1 is exact to 0.002 cents. */
 export const PHASE_COUNT = 2 ** 20;
@@ -92,7 +92,7 @@ function createWorkplace(factor: number): Workplace {
   const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
   const tableSamples = (rowCount + 1) * tapCount;
   const loop = createResampleLoop(tableSamples + 2 * INPUT_SAMPLES + 2 * SCRATCH_SAMPLES, { isInterpolated: true });
-  fillTable(loop.floats, rowCount, { tapCount, cutoff: STOP / factor - TRANSITION / tapCount / 2 });
+  loop.fillTable(rowCount, { tapCount, cutoff: STOP / factor - TRANSITION / tapCount / 2 });
   const stereo = (start: number, length: number) => ({
     left: loop.floats.subarray(start, start + length),
     right: loop.floats.subarray(start + length, start + 2 * length),
@@ -111,7 +111,7 @@ function tapCountFor(factor: number): number {
 // A bounded memo of a pure function: what a factor's filter is never changes.
 const kernels = new Map<number, TimescaleKernel>();
 
-/** The shared filter for going through sound `factor` times as fast. A new one takes a millisecond at its first run. */
+/** The shared filter for going through sound `factor` times as fast. A new one computes its table at its first run, in 0.2 ms. */
 export function timescaleKernel(factor: number): TimescaleKernel {
   const steps = Math.max(0, Math.ceil(Math.log2(factor) * STEPS_PER_OCTAVE - 1e-9));
   const kernel = kernels.get(steps) ?? new TimescaleKernel(2 ** (steps / STEPS_PER_OCTAVE));
