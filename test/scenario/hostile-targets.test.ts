@@ -16,6 +16,7 @@ import type { Dial } from "../support/worker-scripts/record-dials.mjs";
 const RECORDING_AUDIO = new URL("../support/worker-scripts/recording-audio.mjs", import.meta.url);
 /** Where the fake voice gateway listens. */
 const GATEWAY_ADDRESS = "127.0.0.1";
+const VOICE_OF_V3 = "PATCH player of v3 with a voice endpoint";
 const REFUSED = /refused: not a public address; .* tonearm\.network\.allow/;
 
 /** One of each technique that needs no fake resolver, those that lead to this machine and others by turns. */
@@ -101,7 +102,7 @@ const PLAYING: readonly Way[] = [
 
 const SPEAKING: readonly Way[] = [
   ["PATCH player with a voice endpoint", ({ v4 }) => patchBy(v4, "/v4", (url) => ({ voice: voiceAt(url) }))],
-  ["PATCH player of v3 with a voice endpoint", ({ v3 }) => patchBy(v3, "/v3", (url) => ({ voice: voiceAt(url) }))],
+  [VOICE_OF_V3, ({ v3 }) => patchBy(v3, "/v3", (url) => ({ voice: voiceAt(url) }))],
 ];
 
 function loadBy(bot: Bot, path: string): Attempt {
@@ -140,9 +141,17 @@ function exceptionIn(bot: Bot, guildId: string): Promise<NodeMessage> {
 }
 
 /** As Discord writes it, host and port, where the URL has no more than these. */
-function voiceAt(url: string): object {
+function voiceAt(url: string) {
   const endpoint = /^http:\/\/([^/@\\?#]+)\/[^@]*$/.exec(url)?.[1] ?? url;
   return { token: "token", sessionId: "session", channelId: "1", endpoint };
+}
+
+/** There is no answer to it. Returns the guild. */
+function updateVoice(bot: Bot, url: string): string {
+  const guildId = String(++guildCount);
+  const { endpoint } = voiceAt(url);
+  bot.send(JSON.stringify({ op: "voiceUpdate", guildId, sessionId: "session", event: { token: "token", endpoint } }));
+  return guildId;
 }
 
 function failWhenRefused(answer: unknown): void {
@@ -182,6 +191,18 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
     );
   });
 
+  it("the operation voiceUpdate of v3 reaches no target", async () => {
+    const { range, v3 } = world;
+    const guildIds = range.aims.map(({ url }) => updateVoice(v3, url));
+    await v3.ping();
+    // An update of the same player waits for the one before it.
+    const path = `/v3/sessions/${v3.sessionId}/players`;
+    await inParallel(guildIds, async (guildId) => void (await v3.request("PATCH", `${path}/${guildId}`, {})));
+    await allDialsTold();
+    expect(range.strayDials(0)).toEqual([]);
+    expect(range.visitorCount).toBe(0);
+  });
+
   it("the UDP address that a voice gateway names gets no datagram", async () => {
     const canary = await UdpCanary.start();
     await inParallel(["127.0.0.2", "127.1.2.3", "0.0.0.0", "10.0.0.1", "224.0.0.1"], (address) =>
@@ -211,6 +232,18 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
     const urls = range.aims.filter(({ url }) => reached.has(url)).map(({ target }) => target.url);
     expect(urls).toEqual(HERE.map(({ url }) => url).filter((url) => refusedBy.get(name)?.includes(url)));
     expect(range.misledDials(0)).toEqual([]);
+  });
+
+  it("the operation voiceUpdate of v3 reaches those that an update was refused for", async () => {
+    const { range, v3 } = world;
+    const refused = refusedBy.get(VOICE_OF_V3) ?? [];
+    const wanted = range.aims.filter(({ target }) => refused.includes(target.url));
+    expect(wanted.length).toBeGreaterThanOrEqual(5);
+    for (const { url, canary } of wanted) {
+      const visited = canary?.visited();
+      updateVoice(v3, url);
+      await visited;
+    }
   });
 
   it("the UDP address that a voice gateway names gets datagrams", async () => {
