@@ -26,7 +26,10 @@ afterAll(async () => {
 async function get(
   url: string,
   allow: string[],
-  { resolve, ...options }: { localAddress?: string; proxyUrl?: string; resolve?: ResolveHost } = {},
+  {
+    resolve,
+    ...options
+  }: { localAddress?: string; proxyUrl?: string; resolve?: ResolveHost; connectTimeoutMs?: number } = {},
 ) {
   const guard = new OutboundGuard(allow, resolve === undefined ? {} : { resolve });
   const dispatcher = createGuardedDispatcher({ guard, ...timeouts, ...options });
@@ -94,6 +97,12 @@ it("plain HTTP goes through a proxy with its credentials", async () => {
   expect(await get("http://radio.example/live?x=1", [], { proxyUrl, resolve })).toBe("from the proxy");
   expect(seen).toEqual([["http://radio.example/live?x=1", "Basic dXNlcjpzZWNyZXQ="]]);
   await new Promise((resolve) => proxy.close(resolve));
+});
+
+it("a name that is never resolved is given up when connecting takes too long", async () => {
+  const resolve: ResolveHost = () => undefined;
+  const pending = get("http://silent.example/", [], { resolve, connectTimeoutMs: 100 });
+  await expect(pending).rejects.toMatchObject({ code: "UND_ERR_CONNECT_TIMEOUT" });
 });
 
 describe("behind a proxy", () => {
