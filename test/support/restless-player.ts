@@ -13,6 +13,7 @@ import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
 import { AudioPlayer, type Voice } from "../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
+import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { randomFilters } from "./random-filters.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
@@ -20,7 +21,8 @@ import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 const FRAME_SAMPLES = 960;
 const SONG_MS = 20_000;
 const PRE_SKIP_MS = 6.5;
-/** The song is a tone that rises: its pitch tells the time. */
+const MP3_FRAME_SAMPLES = 1152;
+/** Most songs are a tone that rises: its pitch tells the time. */
 const START_HZ = 300;
 const RISE_HZ_PER_MS = 0.15;
 /** Some filters do not cut to full scale, and settings are worse here than a client can make them. */
@@ -51,8 +53,8 @@ interface Song {
 
 const soundAt = (ms: number) => 0.4 * Math.sin((2 * Math.PI * (START_HZ * ms + (RISE_HZ_PER_MS * ms * ms) / 2)) / 1000);
 
-/** The same song as Opus, which can be passed through, and at another rate, which cannot. */
-export async function makeRisingSongs(): Promise<readonly Song[]> {
+/** One song as Opus, which can be passed through, and at another rate, which cannot; and MP3, some seconds over and over. */
+export async function makeSongs(): Promise<readonly Song[]> {
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 128_000 });
   const rest = { durationMs: FRAME_MS, trimEndSamples: 0 };
   const numbers = Array.from({ length: SONG_MS / FRAME_MS }, (_, number) => number);
@@ -66,9 +68,16 @@ export async function makeRisingSongs(): Promise<readonly Song[]> {
     return { ...rest, data: new Uint8Array(sound.buffer), timestampMs: number * FRAME_MS };
   });
   encoder.close();
+  const { stream, packets } = readCodecFixture("mp3");
+  const durationMs = (1000 * MP3_FRAME_SAMPLES) / stream.sampleRateHz;
+  const mp3 = Array.from({ length: Math.floor(SONG_MS / durationMs) }, (_, number) => {
+    const data = packets[number % packets.length]!;
+    return { data, durationMs, timestampMs: number * durationMs, trimEndSamples: 0 };
+  });
   return [
     { stream: OPUS, packets: opus },
     { stream: PCM, packets: pcm },
+    { stream, packets: mp3 },
   ];
 }
 
@@ -204,13 +213,13 @@ export class RestlessPlayer {
       await this.#tick(1);
       const positionMs = this.#player.position?.positionMs;
       if (positionMs === undefined || this.#hasEnded) return;
-      const packet = OPUS === this.#song?.stream ? this.#packetHeard() : undefined;
+      const packet = this.#song?.stream === OPUS ? this.#packetHeard() : undefined;
       if (packet !== undefined) {
         this.checksByPacket += 1;
         expectNear(positionMs, packet.timestampMs + FRAME_MS, "packet");
         return;
       }
-      if (this.#clock.now() > this.#isMixedUntilMs && OPUS !== this.#song?.stream && this.#isSteady()) {
+      if (this.#clock.now() > this.#isMixedUntilMs && this.#song?.stream === PCM && this.#isSteady()) {
         this.checksByPitch += 1;
         expectNear(positionMs, this.#timeHeardMs(), "pitch");
         return;
@@ -218,14 +227,17 @@ export class RestlessPlayer {
     }
   }
 
-  /** Nothing may be left behind. */
-  async close(): Promise<void> {
-    this.#player.close();
-    // The loop finds out that it has nobody to serve.
-    this.#clock.advance(FRAME_MS);
-    await this.#settle();
+  /** Stops, and sees that nothing is left behind. The next act plays again. */
+  async rest(): Promise<void> {
+    this.#stop();
+    await this.#tick(10);
     if (this.#openCodecs !== 0) throw new Error(`${this.#openCodecs} decoders or encoders are still open`);
     if (this.#clock.pendingCount > 0) throw new Error(`${this.#clock.pendingCount} timers are still running`);
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
+    this.#player.close();
   }
 
   #setFilters(filters: FilterSettings): void {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { makeRisingSongs, RestlessPlayer } from "../../support/restless-player.ts";
+import { makeSongs, RestlessPlayer } from "../../support/restless-player.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const OBJECTS = 250;
@@ -9,13 +9,13 @@ const CHECK_EVERY = 15;
 it("random filters objects do no harm to a player that plays, seeks, pauses and changes tracks", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   try {
-    const player = await RestlessPlayer.create(seededRandom(seed), await makeRisingSongs());
+    const player = await RestlessPlayer.create(seededRandom(seed), await makeSongs());
     for (let object = 1; object <= OBJECTS; object++) {
       await player.act();
       if (object % CHECK_EVERY === 0) await player.checkPosition();
     }
     await player.close();
-    expect(player.checksByPacket + player.checksByPitch).toBeGreaterThan(4);
+    expect(player.checksByPacket + player.checksByPitch).toBeGreaterThan(0);
   } catch (error) {
     throw new Error(`seed ${seed}`, { cause: error });
   }
