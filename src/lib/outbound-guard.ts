@@ -140,13 +140,19 @@ function lookupOptions(value: LookupOptions | number | LookupCallback): LookupOp
 
 function parseBlock(text: string): AddressBlock {
   const trimmed = text.trim();
-  if (ipaddr.isValidCIDR(trimmed)) return ipaddr.parseCIDR(trimmed);
+  if (ipaddr.isValidCIDR(trimmed)) return unmapped(ipaddr.parseCIDR(trimmed));
   if (ipaddr.IPv4.isValidFourPartDecimal(trimmed)) return [ipaddr.parse(trimmed), 32];
-  if (ipaddr.IPv6.isValid(trimmed)) return [ipaddr.parse(trimmed), 128];
+  if (ipaddr.IPv6.isValid(trimmed)) return unmapped([ipaddr.parse(trimmed), 128]);
   throw new NodeError(
     "network-allow-invalid",
     `reading tonearm.network.allow: "${text}" is not an address block; write it like 192.168.0.0/16`,
   );
+}
+
+/** A block of IPv4 addresses within IPv6 as what it is, for addresses are judged without that wrapping. */
+function unmapped([network, prefixLength]: AddressBlock): AddressBlock {
+  const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && prefixLength >= 96;
+  return isMapped ? [network.toIPv4Address(), prefixLength - 96] : [network, prefixLength];
 }
 
 /** The address with an IPv4 one inside IPv6 (::ffff:a.b.c.d) taken out, as the kernel would dial it. */

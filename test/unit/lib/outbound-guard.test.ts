@@ -115,6 +115,12 @@ describe("the allow list", () => {
     }
   });
 
+  it("takes IPv4 blocks that are written as IPv6", () => {
+    const guard = new OutboundGuard(["::ffff:10.1.0.0/112", "::ffff:192.168.1.7"]);
+    for (const ip of ["10.1.2.3", "::ffff:a01:1", "192.168.1.7"]) expect(codeOf(() => guard.check(ip))).toBe("passed");
+    for (const ip of ["10.2.0.0", "192.168.1.8"]) expect(codeOf(() => guard.check(ip))).toBe("address-refused");
+  });
+
   it.each(["", "nonsense", "10.0.0.0/33", "300.0.0.1", "0x7f000001", "::/129"])("%j is no block", (entry) => {
     expect(codeOf(() => new OutboundGuard([entry]))).toBe("network-allow-invalid");
   });
