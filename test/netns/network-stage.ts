@@ -31,15 +31,16 @@ export interface PlannerView {
 }
 
 const SHORT_SONG = countedSong({ seconds: 1 });
-/** 10 kB/s, sent at twice that: longer than any test takes, and never fetched far ahead. */
+/** 10 kB/s, sent at twice that while it plays: longer than any test takes, and never fetched far ahead. */
 const SONG_PACKET_BYTES = 200;
 const LONG_SONG = countedSong({ seconds: 120, packetBytes: SONG_PACKET_BYTES });
 const SLOW = { kind: "slow", bytesPerSecond: 20_000 } as const;
-const SONG_ANSWER: Answer = { ...plainPlan(LONG_SONG, "audio/ogg"), fault: SLOW };
 const SONG_PATH = "/long.ogg";
 
 /** How the site treats the long song. */
-interface SongBans {
+interface SongTreatment {
+  /** Not while it is loaded: its length is read off its end. */
+  isSlow: boolean;
   /** So many requests for it are still to be refused. */
   refusalsDue: number;
   /** Where those came from that were. */
@@ -52,7 +53,7 @@ export class NetworkStage {
   readonly media: MediaServer;
   readonly #node: RoutedNode;
   readonly #served: LoggedRequest[];
-  readonly #songBans: SongBans;
+  readonly #song: SongTreatment;
   readonly #bots: Bot[] = [];
   #loadCount = 0;
 
@@ -61,27 +62,28 @@ export class NetworkStage {
     readonly media: MediaServer;
     readonly node: RoutedNode;
     readonly served: LoggedRequest[];
-    readonly songBans: SongBans;
+    readonly song: SongTreatment;
   }) {
     this.discord = parts.discord;
     this.media = parts.media;
     this.#node = parts.node;
     this.#served = parts.served;
-    this.#songBans = parts.songBans;
+    this.#song = parts.song;
   }
 
   static async start({ strategy, ipBlocks, excludedIps = [], isRefused }: NetworkStageOptions): Promise<NetworkStage> {
     const served: LoggedRequest[] = [];
-    const songBans: SongBans = { refusalsDue: 0, refused: [] };
+    const song: SongTreatment = { isSlow: false, refusalsDue: 0, refused: [] };
     const answer = (request: LoggedRequest): Answer => {
       if (isRefused?.(request.from) === true) return statusPlan(429);
-      if (request.path === SONG_PATH && songBans.refusalsDue > 0) {
-        songBans.refusalsDue--;
-        songBans.refused.push(request.from);
+      if (request.path === SONG_PATH && song.refusalsDue > 0) {
+        song.refusalsDue--;
+        song.refused.push(request.from);
         return statusPlan(429);
       }
       served.push(request);
-      return request.path === SONG_PATH ? SONG_ANSWER : plainPlan(SHORT_SONG, "audio/ogg");
+      const plan = plainPlan(request.path === SONG_PATH ? LONG_SONG : SHORT_SONG, "audio/ogg");
+      return request.path === SONG_PATH && song.isSlow ? { ...plan, fault: SLOW } : plan;
     };
     const node = await RoutedNode.start({
       LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: ipBlocks,
@@ -90,7 +92,7 @@ export class NetworkStage {
     });
     const discord = await FakeDiscord.start({ address: SITE_IPV4 });
     const media = await MediaServer.start({ address: "::", script: answer });
-    return new NetworkStage({ discord, media, node, served, songBans });
+    return new NetworkStage({ discord, media, node, served, song });
   }
 
   async connectBot(): Promise<Bot> {
@@ -147,9 +149,11 @@ export class NetworkStage {
   /** Starts the long song in a channel of its own. */
   async playMusic(host: string): Promise<Music> {
     const call = await MusicCall.join(this);
-    await call.update({ track: { identifier: this.url(SONG_PATH, host) } });
+    const encoded = await call.bot.loadEncoded(this.url(SONG_PATH, host));
+    this.#song.isSlow = true;
+    await call.update({ track: { encoded } });
     await call.hearMore(50);
-    return new Music(call, this.media, this.#songBans);
+    return new Music(call, this.media, this.#song);
   }
 
   async close(): Promise<void> {
@@ -165,12 +169,12 @@ export class NetworkStage {
 export class Music {
   readonly #call: MusicCall;
   readonly #media: MediaServer;
-  readonly #bans: SongBans;
+  readonly #song: SongTreatment;
 
-  constructor(call: MusicCall, media: MediaServer, bans: SongBans) {
+  constructor(call: MusicCall, media: MediaServer, song: SongTreatment) {
     this.#call = call;
     this.#media = media;
-    this.#bans = bans;
+    this.#song = song;
   }
 
   /**
@@ -180,7 +184,7 @@ export class Music {
   async banThrice(): Promise<void> {
     for (let count = 0; count < 3; count++) {
       await this.#call.hearMore(50);
-      this.#bans.refusalsDue++;
+      this.#song.refusalsDue++;
       this.#media.ban(this.#media.requests.findLast(({ path }) => path === SONG_PATH)?.from ?? "");
     }
     await this.#call.hearMore(50);
@@ -188,17 +192,28 @@ export class Music {
 
   /** Addresses that were refused the rest of the song. */
   get refused(): readonly string[] {
-    return this.#bans.refused;
+    return this.#song.refused;
   }
 
-  /** Whether every packet so far was heard bit for bit, once and in order, how many silence frames were among them, and events. */
-  get heard(): { readonly isWhole: boolean; readonly silences: number; readonly eventTypes: readonly string[] } {
+  /** What the listener and the client have noticed. */
+  get heard(): MusicHeard {
     const { sound, channel, eventTypes } = this.#call;
     const isWhole = sound.every(
       ({ opus }, number) => Buffer.compare(opus, opusPacket(number, SONG_PACKET_BYTES)) === 0,
     );
-    return { isWhole, silences: channel.listener.heard.length - sound.length, eventTypes };
+    const silences = channel.listener.heard.length - sound.length;
+    return { isWhole, silences, eventTypes, refusals: this.#song.refused.length };
   }
+}
+
+interface MusicHeard {
+  /** Every packet so far came bit for bit, once and in order. */
+  readonly isWhole: boolean;
+  /** Frames of silence in between. */
+  readonly silences: number;
+  readonly eventTypes: readonly string[];
+  /** How often the rest of the song was refused meanwhile. */
+  readonly refusals: number;
 }
 
 /** Hosts of the site in a URL, by family. */
