@@ -1,5 +1,5 @@
 // Tonearm's filter of that name: what is louder than a threshold becomes softer, both sides alike, so that nothing moves
-// between them. Loudness is measured and gain calculated in decibels, every 16 samples; the gain glides in between. Audio
+// between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in between. Audio
 // thread; no allocation.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
@@ -7,7 +7,7 @@ import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
 
-const BLOCK_SAMPLES = 16;
+const BLOCK_SAMPLES = 32;
 const BLOCKS_PER_MS = 48 / BLOCK_SAMPLES;
 /** A peak counts for 10 to 20 ms, so that the gain does not follow the waves of a bass. */
 const WINDOW_BLOCKS = 10 * BLOCKS_PER_MS;
