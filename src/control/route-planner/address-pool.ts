@@ -1,11 +1,16 @@
 // What the planners choose from: the addresses of all blocks, without those that the operator excludes and those that
 // fail. Main thread.
 
+import type { RouteFailure } from "../../bridge/events.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import { FailingAddresses } from "./failing-addresses.ts";
 import { FreeIndexes } from "./free-indexes.ts";
 import type { FailingAddressJson } from "./planner-status.ts";
+
+const BANNED_MS = 7 * 24 * 60 * 60 * 1000;
+/** The machine may get the address any moment: an interface comes up, a route is set. */
+const UNUSABLE_MS = 60 * 1000;
 
 export interface AddressPoolOptions {
   /** How many addresses there are. */
@@ -22,61 +27,71 @@ export class AddressPool {
   readonly size: bigint;
   readonly #free: FreeIndexes;
   readonly #excluded: ReadonlySet<bigint>;
-  readonly #failing: FailingAddresses;
+  readonly #banned: FailingAddresses;
+  readonly #unusable: FailingAddresses;
   readonly #random: Random;
 
   constructor({ size, excluded, addressAt, clock, random }: AddressPoolOptions) {
     this.size = size;
     this.#free = new FreeIndexes(size);
     this.#excluded = new Set(excluded);
-    this.#failing = new FailingAddresses({
-      clock,
-      addressAt,
-      onFreed: (index) => this.#free.giveBack(index),
-    });
+    const onFreed = (index: bigint) => this.#free.giveBack(index);
+    this.#banned = new FailingAddresses({ clock, addressAt, onFreed, barredMs: BANNED_MS });
+    this.#unusable = new FailingAddresses({ clock, addressAt, onFreed, barredMs: UNUSABLE_MS });
     this.#random = random;
     for (const index of excluded) this.#free.take(index);
   }
 
   /** Neither excluded nor failing. */
   isFree(index: bigint): boolean {
-    this.#failing.expire();
+    this.#expire();
     return this.#free.isFree(index);
   }
 
   get isExhausted(): boolean {
-    this.#failing.expire();
+    this.#expire();
     return this.#free.freeCount === 0n;
   }
 
   /** Any free address, each as likely as the others; undefined when there is none. */
   pick(): bigint | undefined {
-    this.#failing.expire();
+    this.#expire();
     return this.#free.pick(this.#random);
   }
 
-  /** Bars it for seven days from now. */
-  markFailing(index: bigint): void {
+  /** Bars it: seven days from now when a site has banned it, a minute when the system cannot send from it. */
+  markFailing(index: bigint, reason: RouteFailure): void {
     if (this.#excluded.has(index)) return;
+    if (reason === "unusable" && this.#banned.has(index)) return;
+    this.#unusable.free(index);
     this.#free.take(index);
-    this.#failing.add(index);
+    if (reason === "banned") this.#banned.add(index);
+    else this.#unusable.add(index);
   }
 
   free(index: bigint): void {
-    this.#failing.free(index);
+    this.#banned.free(index);
+    this.#unusable.free(index);
   }
 
   freeAll(): void {
-    this.#failing.freeAll();
+    this.#banned.freeAll();
+    this.#unusable.freeAll();
   }
 
   get failingCount(): number {
-    return this.#failing.count;
+    return this.#banned.count + this.#unusable.count;
   }
 
   /** Those that fail, oldest first. */
   failing(): FailingAddressJson[] {
-    this.#failing.expire();
-    return this.#failing.list();
+    this.#expire();
+    const all = [...this.#banned.list(), ...this.#unusable.list()];
+    return all.sort((a, b) => a.failingTimestamp - b.failingTimestamp);
+  }
+
+  #expire(): void {
+    this.#banned.expire();
+    this.#unusable.expire();
   }
 }

@@ -1,10 +1,8 @@
-// Addresses that a site has refused, by their number, with when that was. They come back by themselves after seven days.
-// Main thread.
+// Addresses that cannot be used for a time, by their number, with when they failed. They come back by themselves. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import { type FailingAddressJson, failingAddressJson } from "./planner-status.ts";
 
-const BARRED_MS = 7 * 24 * 60 * 60 * 1000;
 /**
  * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,
  * which is the likeliest to work again.
@@ -24,6 +22,8 @@ interface Failure {
 
 export interface FailingAddressesOptions {
   readonly clock: Clock;
+  /** How long each stays out. */
+  readonly barredMs: number;
   /** How an address is written. */
   readonly addressAt: (index: bigint) => string;
   /** Called for each that has come back, for whatever reason. */
@@ -32,14 +32,16 @@ export interface FailingAddressesOptions {
 
 export class FailingAddresses {
   readonly #clock: Clock;
+  readonly #barredMs: number;
   readonly #addressAt: (index: bigint) => string;
   readonly #onFreed: (index: bigint) => void;
   readonly #failures = new Map<bigint, Failure>();
   #oldest: Failure | undefined;
   #newest: Failure | undefined;
 
-  constructor({ clock, addressAt, onFreed }: FailingAddressesOptions) {
+  constructor({ clock, barredMs, addressAt, onFreed }: FailingAddressesOptions) {
     this.#clock = clock;
+    this.#barredMs = barredMs;
     this.#addressAt = addressAt;
     this.#onFreed = onFreed;
   }
@@ -67,7 +69,11 @@ export class FailingAddresses {
   /** Frees those whose time is over. Costs as much as there are of them: it may be called before every choice. */
   expire(): void {
     const nowMs = this.#clock.now();
-    while (this.#oldest !== undefined && nowMs - this.#oldest.atMs >= BARRED_MS) this.free(this.#oldest.index);
+    while (this.#oldest !== undefined && nowMs - this.#oldest.atMs >= this.#barredMs) this.free(this.#oldest.index);
+  }
+
+  has(index: bigint): boolean {
+    return this.#failures.has(index);
   }
 
   get count(): number {

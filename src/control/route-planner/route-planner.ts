@@ -70,12 +70,12 @@ export class RoutePlanner {
     return { type: "route", routeId, address: this.#space.addressAt(index) };
   }
 
-  /** Bars the address for seven days. What a site refuses to a search counts only where the operator says so. */
+  /** Bars the address for a time. What a site refuses to a search counts only where the operator says so. */
   onFailure({ address, isSearch, reason }: RouteFailed): void {
     if (isSearch && reason === "banned" && !this.#settings.isTriggeredBySearch) return;
     const index = this.#indexOf(address);
     if (index === undefined) return;
-    this.#pool.markFailing(index);
+    this.#pool.markFailing(index, reason);
     this.#chooser.onFailure(index);
     this.#logFailure();
   }
@@ -110,7 +110,7 @@ export class RoutePlanner {
     this.#untoldFailures++;
     if (this.#clock.now() - this.#toldMs < LOG_INTERVAL_MS) return;
     const fields = { failures: this.#untoldFailures, failing: this.#pool.failingCount, of: String(this.#space.size) };
-    this.#logger.warn("addresses to send from have failed and are not used for seven days", fields);
+    this.#logger.warn("addresses to send from have failed and are not used for a while", fields);
     this.#toldMs = this.#clock.now();
     this.#untoldFailures = 0;
   }

@@ -17,7 +17,7 @@ function create(Class: Chooser, size: bigint, excluded: readonly bigint[] = []) 
   const { pool, clock, random } = createPool(size, { excluded, seed });
   const chooser = new Class({ pool, clock, random, addressAt: String });
   const fail = (index: bigint): void => {
-    pool.markFailing(index);
+    pool.markFailing(index, "banned");
     chooser.onFailure(index);
   };
   return { chooser, pool, clock, fail };
@@ -193,7 +193,7 @@ describe("RotatingNanoIpRoutePlanner", () => {
 
   test("leaves out what is excluded or fails", () => {
     const { chooser, pool } = create(RotatingNanoIp, SUBNET, [0n, 1n]);
-    pool.markFailing(2n);
+    pool.markFailing(2n, "banned");
     expect(chooser.choose()).toBe(3n);
   });
 });

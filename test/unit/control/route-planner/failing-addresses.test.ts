@@ -10,7 +10,12 @@ function create() {
   return {
     clock,
     freed,
-    failing: new FailingAddresses({ clock, addressAt: String, onFreed: (index) => freed.push(index) }),
+    failing: new FailingAddresses({
+      clock,
+      barredMs: SEVEN_DAYS_MS,
+      addressAt: String,
+      onFreed: (index) => freed.push(index),
+    }),
   };
 }
 

@@ -73,15 +73,33 @@ describe("the route planner", () => {
   });
 
   test("what a site refuses to a search counts only where the operator says so; an unusable address always", () => {
-    const { planner } = createPlanner({ isTriggeredBySearch: false });
+    const { planner, clock } = createPlanner({ isTriggeredBySearch: false });
     fail(planner, "192.0.2.1", { isSearch: true });
     expect(failingOf(planner)).toEqual([]);
     fail(planner, "192.0.2.2", { isSearch: true, reason: "unusable" });
+    clock.advance(1);
     fail(planner, "192.0.2.3");
     expect(failingOf(planner)).toEqual(["/192.0.2.2", "/192.0.2.3"]);
     const { planner: other } = createPlanner({ isTriggeredBySearch: true });
     fail(other, "192.0.2.1", { isSearch: true });
     expect(failingOf(other)).toEqual(["/192.0.2.1"]);
+  });
+
+  test("an address that the machine cannot send from is back after a minute, one that a site has banned is not", () => {
+    const { planner, clock } = createPlanner();
+    fail(planner, "192.0.2.1", { reason: "unusable" });
+    fail(planner, "192.0.2.2", { reason: "unusable" });
+    fail(planner, "192.0.2.2");
+    fail(planner, "192.0.2.3");
+    fail(planner, "192.0.2.3", { reason: "unusable" });
+    clock.advance(59_999);
+    expect(failingOf(planner).toSorted()).toEqual(["/192.0.2.1", "/192.0.2.2", "/192.0.2.3"]);
+    clock.advance(1);
+    expect(failingOf(planner)).toEqual(["/192.0.2.2", "/192.0.2.3"]);
+    planner.freeAll();
+    fail(planner, "192.0.2.1", { reason: "unusable" });
+    planner.free("192.0.2.1");
+    expect(failingOf(planner)).toEqual([]);
   });
 
   test("excluded addresses and those of others never become failing ones", () => {
