@@ -100,11 +100,7 @@ class ListeningVoice implements Voice {
     const block = this.#decoder.decode(opus);
     if (block instanceof Promise || block.lengthSamples !== FRAME_SAMPLES) throw new Error("a damaged packet was sent");
     this.heard.copyWithin(0, FRAME_SAMPLES);
-    for (const channel of block.channels) {
-      for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
-        if (!(Math.abs(channel[sample]!) < PEAK_MAX)) throw new Error(`sound of ${channel[sample]} was sent`);
-      }
-    }
+    for (const channel of block.channels) expectSane(channel);
     this.heard.set(block.channels[0]!.subarray(0, FRAME_SAMPLES), FRAME_SAMPLES);
     this.lastPacket = Uint8Array.from(opus);
     this.frames += 1;
@@ -121,6 +117,26 @@ class ListeningVoice implements Voice {
 
   close(): void {
     void this.#decoder.close();
+  }
+}
+
+const watchedEncoders = new WeakSet<OpusFrameEncoder>();
+
+/** The encoder makes silence of what is no number, so nobody would hear it: it is looked at before. */
+function watched(encoder: OpusFrameEncoder): OpusFrameEncoder {
+  if (watchedEncoders.has(encoder)) return encoder;
+  watchedEncoders.add(encoder);
+  const encode = encoder.encode.bind(encoder);
+  encoder.encode = (left, right) => {
+    for (const channel of [left, right]) expectSane(channel);
+    return encode(left, right);
+  };
+  return encoder;
+}
+
+function expectSane(channel: Float32Array): void {
+  for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
+    if (!(Math.abs(channel[sample]!) < PEAK_MAX)) throw new Error(`sound of ${channel[sample]} was made`);
   }
 }
 
@@ -163,9 +179,9 @@ export class RestlessPlayer {
             this.#openCodecs += 1;
             return { ...bound(decoder), close: () => this.#closeDecoder(decoder) };
           },
-          acquireEncoder: () => {
+          acquireEncoder: async () => {
             this.#openCodecs += 1;
-            return this.#codecs.acquireEncoder();
+            return watched(await this.#codecs.acquireEncoder());
           },
           releaseEncoder: (encoder) => {
             this.#openCodecs -= 1;

@@ -86,7 +86,7 @@ describe("the route planner", () => {
   });
 
   test("an address that the machine cannot send from is back after a minute, one that a site has banned is not", () => {
-    const { planner, clock } = createPlanner();
+    const { planner, clock } = createPlanner({});
     fail(planner, "192.0.2.1", { reason: "unusable" });
     fail(planner, "192.0.2.2", { reason: "unusable" });
     fail(planner, "192.0.2.2");
