@@ -34,6 +34,7 @@ export const PRESETS: Readonly<Record<string, object>> = {
   flat: { equalizer: bands(Array.from({ length: 15 }, () => 0)) },
   flanger: tonearm({ flanger: {} }),
   karaoke: { karaoke: { level: 1, monoLevel: 1, filterBand: 220, filterWidth: 100 } },
+  loudness: tonearm({ loudness: {} }),
   lowpass: { lowPass: { smoothing: 20 } },
   mono: { channelMix: { leftToLeft: 0.5, leftToRight: 0.5, rightToLeft: 0.5, rightToRight: 0.5 } },
   nightcore: { timescale: { speed: 1.2, pitch: 1.2, rate: 1 } },
