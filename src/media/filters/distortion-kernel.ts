@@ -4,6 +4,7 @@
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { clamp } from "./clamp.ts";
 import { DISTORTION_KERNEL_BASE64 } from "./distortion-kernel-binary.ts";
+import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 
 /** `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(x * cosScale)) * (tanOffset + tan(x * tanScale))`. */
 export interface Curve {
@@ -16,9 +17,6 @@ export interface Curve {
   readonly offset: number;
   readonly scale: number;
 }
-
-/** Samples per call. */
-export const BLOCK_SAMPLES = 960;
 
 /** Rows per unit. The fine table holds each value of 16-bit sound exactly; it takes 256 kB and 1 ms to make. */
 const COARSE_ROWS = 4096;
@@ -59,8 +57,8 @@ export class DistortionKernel {
   constructor({ isSimd = true }: { readonly isSimd?: boolean } = {}) {
     const options = { isSimd, sizeBytes: SIZE_BYTES };
     const { memory, exports } = createWasmLoop<Loops>(DISTORTION_KERNEL_BASE64, options);
-    this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
-    this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
     this.#curve = new Float64Array(memory, 0, CURVE_NUMBERS);
     this.#table = new Float32Array(memory, TABLE, rowCountOf(FINE_ROWS));
     this.#loops = exports;

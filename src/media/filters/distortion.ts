@@ -3,9 +3,9 @@
 // made with the settings: three trigonometric functions per sample would cost ten times as much. The loops are in
 // distortion-kernel.ts. Audio thread; no allocation once made.
 
-import type { AudioFilter } from "./audio-filter.ts";
-import { BLOCK_SAMPLES, type Curve, type DistortionKernel, sharedDistortionKernel } from "./distortion-kernel.ts";
+import { type Curve, type DistortionKernel, sharedDistortionKernel } from "./distortion-kernel.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { KernelFilter } from "./kernel-filter.ts";
 import { isPresent, numberSetting } from "./setting.ts";
 
 const DEFAULTS: Curve = {
@@ -21,47 +21,24 @@ const DEFAULTS: Curve = {
 /** Where numbers are cut: beyond it the curve is noise anyway and its sines become slow. */
 const SETTING_MAX = 1e6;
 
-export class DistortionFilter implements AudioFilter {
+export class DistortionFilter extends KernelFilter {
   readonly #kernel: DistortionKernel;
   readonly #curve: Curve;
   readonly #table: Float32Array;
 
   constructor(curve: Curve, previous?: DistortionFilter, kernel = sharedDistortionKernel()) {
+    super(kernel);
     this.#kernel = kernel;
     this.#curve = curve;
     this.#table = previous !== undefined && isSame(previous.#curve, curve) ? previous.#table : kernel.makeTable(curve);
   }
 
   /** Beyond full scale the curve is not defined (upstream knows 16-bit sound only): what goes in is cut, too. */
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (left.length <= BLOCK_SAMPLES) {
-      this.#processBlock(left, right, lengthSamples);
-      return;
-    }
-    for (let start = 0; start < lengthSamples; start += BLOCK_SAMPLES) {
-      const end = Math.min(start + BLOCK_SAMPLES, lengthSamples);
-      this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-    }
+  protected override run(count: number): void {
+    this.#kernel.run(this.#table, count);
   }
 
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
-    const kernel = this.#kernel;
-    // Whole arrays are copied fast.
-    kernel.left.set(left);
-    kernel.right.set(right);
-    kernel.run(this.#table, count);
-    if (left.length === BLOCK_SAMPLES && count === BLOCK_SAMPLES) {
-      left.set(kernel.left);
-      right.set(kernel.right);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.left[sample]!;
-      right[sample] = kernel.right[sample]!;
-    }
-  }
-
-  reset(): void {
+  override reset(): void {
     // Nothing is remembered.
   }
 }

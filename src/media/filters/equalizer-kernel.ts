@@ -3,9 +3,8 @@
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { EQUALIZER_KERNEL_BASE64 } from "./equalizer-kernel-binary.ts";
+import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 
-/** Samples per call. */
-export const KERNEL_SAMPLES = 960;
 /** Bands are worked on three at a time. */
 export const GROUP_BANDS = 3;
 /** Numbers per band: g, b, k, w1 and w2, each for left and right. */

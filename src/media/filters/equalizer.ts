@@ -1,18 +1,17 @@
 // The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
 // Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
 
-import type { AudioFilter } from "./audio-filter.ts";
 import {
   BAND_NUMBERS,
   BAND_STATE_OFFSET,
   type EqualizerKernel,
   GROUP_BANDS,
   HISTORY_OFFSET,
-  KERNEL_SAMPLES,
   STATE_NUMBERS,
   sharedEqualizerKernel,
 } from "./equalizer-kernel.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { KernelFilter } from "./kernel-filter.ts";
 import { numberSetting } from "./setting.ts";
 
 const CENTRES_HZ = [25, 40, 63, 100, 160, 250, 400, 630, 1000, 1600, 2500, 4000, 6300, 10_000, 16_000];
@@ -42,7 +41,7 @@ const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
   return { g: Math.fround((1 + b) * Math.cos(centre)), b: Math.fround(b), a: Math.fround((1 - b) / 2) };
 });
 
-export class EqualizerFilter implements AudioFilter {
+export class EqualizerFilter extends KernelFilter {
   readonly #kernel: EqualizerKernel;
   /** Bands whose gain is not 0, lowest first. */
   readonly #bands: readonly number[];
@@ -50,6 +49,7 @@ export class EqualizerFilter implements AudioFilter {
   readonly #state = new Float64Array(STATE_NUMBERS);
 
   constructor(gains: readonly number[], previous?: EqualizerFilter, kernel = sharedEqualizerKernel()) {
+    super(kernel);
     this.#kernel = kernel;
     this.#bands = BANDS.map((_, band) => band).filter((band) => (gains[band] ?? 0) !== 0);
     this.#groupCount = Math.ceil(this.#bands.length / GROUP_BANDS);
@@ -61,38 +61,15 @@ export class EqualizerFilter implements AudioFilter {
     if (previous !== undefined) this.#continue(previous);
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+  protected override run(count: number): void {
     const kernel = this.#kernel;
     kernel.state.set(this.#state);
-    if (left.length <= KERNEL_SAMPLES) this.#processBlock(left, right, lengthSamples);
-    else {
-      for (let start = 0; start < lengthSamples; start += KERNEL_SAMPLES) {
-        const end = Math.min(start + KERNEL_SAMPLES, lengthSamples);
-        this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-      }
-    }
+    kernel.run(count, this.#groupCount);
     this.#state.set(kernel.state);
     this.#silenceFadedBands();
   }
 
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
-    const kernel = this.#kernel;
-    // Whole arrays are copied fast; what lies behind `count` is not touched in between.
-    kernel.left.set(left);
-    kernel.right.set(right);
-    kernel.run(count, this.#groupCount);
-    if (left.length === KERNEL_SAMPLES) {
-      left.set(kernel.left);
-      right.set(kernel.right);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.left[sample]!;
-      right[sample] = kernel.right[sample]!;
-    }
-  }
-
-  reset(): void {
+  override reset(): void {
     for (let place = 0; place < this.#bands.length; place++) this.#clearBand(place);
     this.#state.fill(0, HISTORY_OFFSET);
   }

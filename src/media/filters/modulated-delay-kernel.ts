@@ -2,11 +2,10 @@
 // WebAssembly where the processor has SIMD, else the same in plain JavaScript, twice as slow. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 import { MODULATED_DELAY_KERNEL_BASE64 } from "./modulated-delay-kernel-binary.ts";
 import type { Oscillator } from "./oscillator.ts";
 
-/** Samples per call. */
-export const BLOCK_SAMPLES = 960;
 /** Of the delay: the interpolation looks two samples beyond it, and two are made at a time. */
 export const DELAY_SAMPLES_MIN = 4;
 /** 85 ms. */
@@ -74,8 +73,8 @@ export class ModulatedDelayKernel {
     this.#swing = exports?.swing;
     this.#leftLine = new Float32Array(memory, 0, LINE_SIZE + GROUP_SAMPLES);
     this.#rightLine = new Float32Array(memory, RIGHT_LINE, LINE_SIZE + GROUP_SAMPLES);
-    this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
-    this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
     this.#pointer = new Float64Array(memory, POINTER, 2);
     if (previous === undefined) return;
     new Uint8Array(memory).set(new Uint8Array(previous.#memory));

@@ -2,8 +2,8 @@
 // turn ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no allocation
 // once made.
 
-import type { AudioFilter } from "./audio-filter.ts";
-import { BLOCK_SAMPLES, DELAY_SAMPLES_MIN, type Drive, ModulatedDelayKernel, STILL } from "./modulated-delay-kernel.ts";
+import { KernelFilter } from "./kernel-filter.ts";
+import { DELAY_SAMPLES_MIN, type Drive, ModulatedDelayKernel, STILL } from "./modulated-delay-kernel.ts";
 import { Oscillator } from "./oscillator.ts";
 
 /** 5 ms: a step in the delay or in what is fed back would be heard. */
@@ -20,7 +20,7 @@ export interface ModulatedDelaySettings {
   readonly mix: number;
 }
 
-export class ModulatedDelay implements AudioFilter {
+export class ModulatedDelay extends KernelFilter {
   readonly #kernel: ModulatedDelayKernel;
   readonly #mix: number;
   readonly #oscillator: Oscillator;
@@ -34,6 +34,12 @@ export class ModulatedDelay implements AudioFilter {
     { frequencyHz, feedback, mix, ...delay }: ModulatedDelaySettings,
     { previous, isSimd = true }: { readonly previous: ModulatedDelay | undefined; readonly isSimd?: boolean },
   ) {
+    const kernel = new ModulatedDelayKernel({
+      previous: previous === undefined ? undefined : previous.#kernel,
+      isSimd,
+    });
+    super(kernel);
+    this.#kernel = kernel;
     const longest = Math.max(delay.delaySamplesMax, DELAY_SAMPLES_MIN);
     const shortest = Math.max(delay.delaySamplesMin, DELAY_SAMPLES_MIN);
     this.#mix = mix;
@@ -41,24 +47,9 @@ export class ModulatedDelay implements AudioFilter {
     // Sound is faded into an empty line.
     this.#drive = previous === undefined ? { ...this.#target, input: 0 } : { ...previous.#drive };
     this.#oscillator = new Oscillator(frequencyHz, previous === undefined ? undefined : previous.#oscillator);
-    this.#kernel = new ModulatedDelayKernel({
-      previous: previous === undefined ? undefined : previous.#kernel,
-      isSimd,
-    });
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (left.length <= BLOCK_SAMPLES) {
-      this.#processBlock(left, right, lengthSamples);
-      return;
-    }
-    for (let start = 0; start < lengthSamples; start += BLOCK_SAMPLES) {
-      const end = Math.min(start + BLOCK_SAMPLES, lengthSamples);
-      this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-    }
-  }
-
-  reset(): void {
+  override reset(): void {
     this.#kernel.clear();
     this.#oscillator.reset();
     Object.assign(this.#drive, this.#target);
@@ -66,28 +57,15 @@ export class ModulatedDelay implements AudioFilter {
     this.#glideSamplesLeft = GLIDE_SAMPLES;
   }
 
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
-    const kernel = this.#kernel;
-    // Whole arrays are copied fast; what lies behind `count` is not touched in between.
-    kernel.left.set(left);
-    kernel.right.set(right);
+  protected override run(count: number): void {
     const glideSamples = Math.min(this.#glideSamplesLeft, count);
     if (glideSamples > 0) this.#glide(glideSamples);
-    if (glideSamples < count) this.#run(glideSamples, count, STILL);
-    if (left.length === BLOCK_SAMPLES) {
-      left.set(kernel.left);
-      right.set(kernel.right);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.left[sample]!;
-      right[sample] = kernel.right[sample]!;
-    }
+    if (glideSamples < count) this.#swingOver(glideSamples, count, STILL);
   }
 
   #glide(count: number): void {
     const [target, drive, share] = [this.#target, this.#drive, 1 / this.#glideSamplesLeft];
-    this.#run(0, count, {
+    this.#swingOver(0, count, {
       centre: (target.centre - drive.centre) * share,
       swing: (target.swing - drive.swing) * share,
       feedback: (target.feedback - drive.feedback) * share,
@@ -97,7 +75,7 @@ export class ModulatedDelay implements AudioFilter {
     if (this.#glideSamplesLeft === 0) Object.assign(drive, target);
   }
 
-  #run(start: number, end: number, step: Readonly<Drive>): void {
+  #swingOver(start: number, end: number, step: Readonly<Drive>): void {
     this.#oscillator.startBlock(end - start);
     this.#kernel.run(start, end, { oscillator: this.#oscillator, drive: this.#drive, step, mix: this.#mix });
   }

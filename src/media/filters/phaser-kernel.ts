@@ -2,10 +2,9 @@
 // has SIMD, else the same in plain JavaScript, about twice as slow. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 import { PHASER_KERNEL_BASE64 } from "./phaser-kernel-binary.ts";
 
-/** Samples per call. */
-export const KERNEL_SAMPLES = 960;
 /** Left and right of: the four stages, what the last of them gave last, and before that. */
 export const STATE_NUMBERS = 12;
 

@@ -2,10 +2,10 @@
 // right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no allocation.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
-import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
-import { KERNEL_SAMPLES, type Phasing, STATE_NUMBERS, sharedPhaserKernel } from "./phaser-kernel.ts";
+import { type Phasing, STATE_NUMBERS, sharedPhaserKernel } from "./phaser-kernel.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
 
 /** Where each stage turns by a quarter: the notches lie at 0.41 and 2.41 times that. */
@@ -17,7 +17,7 @@ const BLOCK_SAMPLES = 64;
 /** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
 const SILENCE = 1e-20;
 
-export class PhaserFilter implements AudioFilter {
+export class PhaserFilter extends KernelFilter {
   readonly #kernel;
   readonly #depth: number;
   readonly #feedback: number;
@@ -32,6 +32,7 @@ export class PhaserFilter implements AudioFilter {
     previous?: PhaserFilter,
     kernel = sharedPhaserKernel(),
   ) {
+    super(kernel);
     this.#kernel = kernel;
     this.#depth = depth;
     this.#feedback = feedback;
@@ -41,42 +42,19 @@ export class PhaserFilter implements AudioFilter {
     if (previous !== undefined) this.#state.set(previous.#state);
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    const kernel = this.#kernel;
-    kernel.state.set(this.#state);
-    if (left.length <= KERNEL_SAMPLES) this.#processBlock(left, right, lengthSamples);
-    else {
-      for (let start = 0; start < lengthSamples; start += KERNEL_SAMPLES) {
-        const end = Math.min(start + KERNEL_SAMPLES, lengthSamples);
-        this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-      }
-    }
-    this.#state.set(kernel.state);
-    if (this.#state.every((value) => Math.abs(value) < SILENCE)) this.#state.fill(0);
-  }
-
-  reset(): void {
+  override reset(): void {
     this.#oscillator.reset();
     this.#state.fill(0);
     this.#hasStarted = false;
   }
 
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
+  protected override run(count: number): void {
     const kernel = this.#kernel;
-    // Whole arrays are copied fast; what lies behind `count` is not touched in between.
-    kernel.left.set(left);
-    kernel.right.set(right);
+    kernel.state.set(this.#state);
     for (let start = 0; start < count; start += BLOCK_SAMPLES)
       this.#sweep(start, Math.min(start + BLOCK_SAMPLES, count));
-    if (left.length === KERNEL_SAMPLES) {
-      left.set(kernel.left);
-      right.set(kernel.right);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.left[sample]!;
-      right[sample] = kernel.right[sample]!;
-    }
+    this.#state.set(kernel.state);
+    if (this.#state.every((value) => Math.abs(value) < SILENCE)) this.#state.fill(0);
   }
 
   #sweep(start: number, end: number): void {

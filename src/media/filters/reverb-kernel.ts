@@ -3,6 +3,7 @@
 // processor has SIMD, else the same in plain JavaScript, some five times slower. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 import { REVERB_KERNEL_BASE64 } from "./reverb-kernel-binary.ts";
 
 /** 29 to 58 ms, and primes, so that echoes do not meet. */
@@ -10,8 +11,6 @@ export const LINE_SAMPLES: readonly number[] = [1399, 1567, 1747, 1931, 2137, 23
 /** The first two make the left side dense, the others the right one. */
 const DIFFUSER_SAMPLES: readonly number[] = [142, 379, 107, 277];
 const DIFFUSION = 0.6;
-/** Samples per call. */
-export const BLOCK_SAMPLES = 960;
 
 const LINE_SIZE = 4096;
 const DIFFUSER_SIZE = 512;
@@ -66,8 +65,8 @@ export class ReverbKernel {
     this.#reverberate = exports?.reverberate;
     this.#lines = new Float32Array(memory, 0, 8 * LINE_STRIDE);
     this.#diffusers = new Float32Array(memory, DIFFUSERS, 4 * DIFFUSER_STRIDE);
-    this.left = new Float32Array(memory, LEFT, BLOCK_SAMPLES);
-    this.right = new Float32Array(memory, RIGHT, BLOCK_SAMPLES);
+    this.left = new Float32Array(memory, LEFT, KERNEL_SAMPLES);
+    this.right = new Float32Array(memory, RIGHT, KERNEL_SAMPLES);
     this.#shares = new Float32Array(memory, SHARES, 8);
     this.#lowPassed = new Float32Array(memory, LOW_PASSED, 8);
     if (previous === undefined) return;

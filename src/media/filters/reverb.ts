@@ -3,9 +3,9 @@
 // loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5 ms after a change.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
-import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
-import { BLOCK_SAMPLES, LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "./reverb-kernel.ts";
+import { KernelFilter } from "./kernel-filter.ts";
+import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "./reverb-kernel.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
 
 /** Until the sound is 60 dB softer: 0.4 s in the smallest room, 8 s in the largest. */
@@ -16,7 +16,7 @@ const DAMPING_MAX = 0.8;
 /** 5 ms: a step in what goes round would be heard. */
 const GLIDE_SAMPLES = 240;
 
-export class ReverbFilter implements AudioFilter {
+export class ReverbFilter extends KernelFilter {
   readonly #kernel: ReverbKernel;
   readonly #target: ReverbTuning;
   #now: ReverbTuning;
@@ -27,49 +27,28 @@ export class ReverbFilter implements AudioFilter {
     settings: TonearmSettings<"reverb">,
     { previous, isSimd = true }: { readonly previous: ReverbFilter | undefined; readonly isSimd?: boolean },
   ) {
+    const kernel = new ReverbKernel({ previous: previous === undefined ? undefined : previous.#kernel, isSimd });
+    super(kernel);
+    this.#kernel = kernel;
     this.#target = tuningOf(settings);
     // Sound is faded into an empty room.
     this.#now = previous === undefined ? { ...this.#target, input: 0 } : previous.#now;
-    this.#kernel = new ReverbKernel({ previous: previous === undefined ? undefined : previous.#kernel, isSimd });
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (left.length <= BLOCK_SAMPLES) {
-      this.#processBlock(left, right, lengthSamples);
-      return;
-    }
-    for (let start = 0; start < lengthSamples; start += BLOCK_SAMPLES) {
-      const end = Math.min(start + BLOCK_SAMPLES, lengthSamples);
-      this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-    }
-  }
-
-  reset(): void {
+  override reset(): void {
     this.#kernel.clear();
     this.#now = { ...this.#target, input: 0 };
     this.#glideSamplesLeft = GLIDE_SAMPLES;
   }
 
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
+  protected override run(count: number): void {
     const kernel = this.#kernel;
-    // Whole arrays are copied fast; what lies behind `count` is not touched in between.
-    kernel.left.set(left);
-    kernel.right.set(right);
     let done = 0;
     while (this.#glideSamplesLeft > 0 && done < count) {
       this.#now = towards(this.#target, this.#now, 1 / this.#glideSamplesLeft--);
       kernel.run(done, ++done, this.#now);
     }
     if (done < count) kernel.run(done, count, this.#target);
-    if (left.length === BLOCK_SAMPLES) {
-      left.set(kernel.left);
-      right.set(kernel.right);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.left[sample]!;
-      right[sample] = kernel.right[sample]!;
-    }
   }
 }
 

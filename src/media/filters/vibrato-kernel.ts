@@ -2,13 +2,12 @@
 // it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import { KERNEL_SAMPLES, type KernelSound } from "./kernel-filter.ts";
 import { VIBRATO_KERNEL_BASE64 } from "./vibrato-kernel-binary.ts";
 
 /** Samples of the past that are kept: the longest delay and the two behind it that the interpolation looks at. */
 export const PAST_SAMPLES = 104;
-/** Samples per call. */
-export const BLOCK_SAMPLES = 960;
-const LINE_SAMPLES = PAST_SAMPLES + BLOCK_SAMPLES;
+const LINE_SAMPLES = PAST_SAMPLES + KERNEL_SAMPLES;
 
 /** Byte positions, as vibrato-kernel.wat knows them. */
 const LEFT = 0;
@@ -31,8 +30,9 @@ export class VibratoKernel {
   /** The past, then the block at work. */
   readonly left: Float32Array;
   readonly right: Float32Array;
-  readonly leftOut: Float32Array;
-  readonly rightOut: Float32Array;
+  /** The block at work, and what comes of it. */
+  readonly input: KernelSound;
+  readonly output: KernelSound;
   readonly run: Vibrate;
 
   /** `isSimd` false forces the plain loop (for tests). */
@@ -40,13 +40,17 @@ export class VibratoKernel {
     const { memory, exports } = createWasmLoop<{ vibrate: Vibrate }>(VIBRATO_KERNEL_BASE64, { isSimd });
     this.left = new Float32Array(memory, LEFT, LINE_SAMPLES);
     this.right = new Float32Array(memory, RIGHT, LINE_SAMPLES);
-    this.leftOut = new Float32Array(memory, LEFT_OUT, BLOCK_SAMPLES);
-    this.rightOut = new Float32Array(memory, RIGHT_OUT, BLOCK_SAMPLES);
+    this.input = { left: this.left.subarray(PAST_SAMPLES), right: this.right.subarray(PAST_SAMPLES) };
+    this.output = {
+      left: new Float32Array(memory, LEFT_OUT, KERNEL_SAMPLES),
+      right: new Float32Array(memory, RIGHT_OUT, KERNEL_SAMPLES),
+    };
     this.run = exports?.vibrate ?? ((...args) => this.#runPlainly(...args));
   }
 
   #runPlainly(...[count, origin, swing, startSine, startCosine, stepSine, stepCosine]: Parameters<Vibrate>): void {
     const { left, right } = this;
+    const { left: leftOut, right: rightOut } = this.output;
     let sine = startSine;
     let cosine = startCosine;
     for (let sample = 0; sample < count; sample++) {
@@ -59,8 +63,8 @@ export class VibratoKernel {
       const w1 = 1 - 2.5 * t2 + 1.5 * t3;
       const w2 = 0.5 * t + 2 * t2 - 1.5 * t3;
       const w3 = 0.5 * (t3 - t2);
-      this.leftOut[sample] = w0 * left[at - 1]! + w1 * left[at]! + w2 * left[at + 1]! + w3 * left[at + 2]!;
-      this.rightOut[sample] = w0 * right[at - 1]! + w1 * right[at]! + w2 * right[at + 1]! + w3 * right[at + 2]!;
+      leftOut[sample] = w0 * left[at - 1]! + w1 * left[at]! + w2 * left[at + 1]! + w3 * left[at + 2]!;
+      rightOut[sample] = w0 * right[at - 1]! + w1 * right[at]! + w2 * right[at + 1]! + w3 * right[at + 2]!;
       const next = sine * stepCosine + cosine * stepSine;
       cosine = cosine * stepCosine - sine * stepSine;
       sine = next;

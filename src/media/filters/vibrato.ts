@@ -2,18 +2,18 @@
 // formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in vibrato-kernel.ts. Audio
 // thread; no allocation.
 
-import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
+import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
 import { isPresent, numberSetting } from "./setting.ts";
-import { BLOCK_SAMPLES, PAST_SAMPLES, sharedVibratoKernel, type VibratoKernel } from "./vibrato-kernel.ts";
+import { PAST_SAMPLES, sharedVibratoKernel, type VibratoKernel } from "./vibrato-kernel.ts";
 
 const FREQUENCY_HZ_MAX = 14;
 /** Twice 1 ms: what the delay swings over at depth 1. */
 const SWING_SAMPLES = 96;
 const DELAY_SAMPLES_MIN = 3;
 
-export class VibratoFilter implements AudioFilter {
+export class VibratoFilter extends KernelFilter {
   readonly #kernel: VibratoKernel;
   readonly #swingSamples: number;
   readonly #oscillator: Oscillator;
@@ -21,6 +21,7 @@ export class VibratoFilter implements AudioFilter {
   readonly #pastRight = new Float32Array(PAST_SAMPLES);
 
   constructor({ frequencyHz, depth }: Modulation, previous?: VibratoFilter, kernel = sharedVibratoKernel()) {
+    super(kernel.input, kernel.output);
     this.#kernel = kernel;
     this.#swingSamples = (SWING_SAMPLES * depth) / 2;
     this.#oscillator = new Oscillator(frequencyHz, previous === undefined ? undefined : previous.#oscillator);
@@ -29,24 +30,10 @@ export class VibratoFilter implements AudioFilter {
     this.#pastRight.set(previous.#pastRight);
   }
 
-  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    if (left.length <= BLOCK_SAMPLES) {
-      this.#processBlock(left, right, lengthSamples);
-      return;
-    }
-    for (let start = 0; start < lengthSamples; start += BLOCK_SAMPLES) {
-      const end = Math.min(start + BLOCK_SAMPLES, lengthSamples);
-      this.#processBlock(left.subarray(start, end), right.subarray(start, end), end - start);
-    }
-  }
-
-  #processBlock(left: Float32Array, right: Float32Array, count: number): void {
+  protected override run(count: number): void {
     const kernel = this.#kernel;
-    // Whole arrays are copied fast; what lies behind `count` is never read.
     kernel.left.set(this.#pastLeft);
     kernel.right.set(this.#pastRight);
-    kernel.left.set(left, PAST_SAMPLES);
-    kernel.right.set(right, PAST_SAMPLES);
     const oscillator = this.#oscillator;
     oscillator.startBlock(count);
     const { sine, cosine, stepSine, stepCosine } = oscillator;
@@ -56,18 +43,9 @@ export class VibratoFilter implements AudioFilter {
       this.#pastLeft[sample] = kernel.left[count + sample]!;
       this.#pastRight[sample] = kernel.right[count + sample]!;
     }
-    if (left.length === BLOCK_SAMPLES && count === BLOCK_SAMPLES) {
-      left.set(kernel.leftOut);
-      right.set(kernel.rightOut);
-      return;
-    }
-    for (let sample = 0; sample < count; sample++) {
-      left[sample] = kernel.leftOut[sample]!;
-      right[sample] = kernel.rightOut[sample]!;
-    }
   }
 
-  reset(): void {
+  override reset(): void {
     this.#oscillator.reset();
     this.#pastLeft.fill(0);
     this.#pastRight.fill(0);
