@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuardedDispatcher } from "../../../src/lib/guarded-dispatcher.ts";
@@ -84,6 +85,30 @@ describe("bound, a name is dialled", () => {
     await dispatcher.destroy();
   });
 });
+
+it.each([undefined, "127.0.0.2"])(
+  "TLS asks for the certificate of the name, not of the address (bound to %s)",
+  async (localAddress) => {
+    const asked: [string, string | undefined][] = [];
+    // It has no certificate to show: the handshake ends once it knows which one was asked for.
+    const tls = createTlsServer({
+      SNICallback: (serverName, callback) => {
+        asked.push([serverName, from.shift()]);
+        callback(new Error("no such name"));
+      },
+    });
+    const from: (string | undefined)[] = [];
+    tls.on("connection", (socket) => from.push(socket.remoteAddress));
+    tls.on("tlsClientError", () => undefined);
+    await new Promise<void>((resolve) => tls.listen(0, "127.0.0.1", resolve));
+    const resolve: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+    const url = `https://radio.example:${(tls.address() as AddressInfo).port}/`;
+    const options = localAddress === undefined ? { resolve } : { resolve, localAddress };
+    await expect(get(url, ["127.0.0.0/8"], options)).rejects.toThrow();
+    expect(asked).toEqual([["radio.example", localAddress ?? "127.0.0.1"]]);
+    await new Promise((done) => tls.close(done));
+  },
+);
 
 it("plain HTTP goes through a proxy with its credentials", async () => {
   const seen: unknown[] = [];
