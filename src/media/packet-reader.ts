@@ -3,7 +3,7 @@
 
 import type { PlayableInput } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import type { AudioStream, Demuxer, Packet } from "./demux/demuxer.ts";
 import { OpusRepacketizer } from "./encode/opus-packet.ts";
 import { PacketQueue } from "./packet-queue.ts";
@@ -39,6 +39,8 @@ export class PacketReader {
   /** Grows with each demuxer that is given up, so that its late answers are dropped. */
   #generation = 0;
   #seekTargetMs: number | undefined;
+  /** Runs while a seek waits for a read that is under way. */
+  #patience: Timer | undefined;
   #landedMs: number;
   #runNumber = 0;
   #isReading = false;
@@ -97,7 +99,8 @@ export class PacketReader {
       return;
     }
     const generation = this.#generation;
-    this.#options.clock.after(SEEK_PATIENCE_MS, () => {
+    this.#patience?.cancel();
+    this.#patience = this.#options.clock.after(SEEK_PATIENCE_MS, () => {
       const isStillWaiting = this.#isReading && this.#seekTargetMs === targetMs && this.#generation === generation;
       if (isStillWaiting && this.#demuxer !== undefined && !this.#abort.signal.aborted) this.#start();
     });
@@ -105,6 +108,7 @@ export class PacketReader {
 
   close(): void {
     this.#abort.abort();
+    this.#patience?.cancel();
     this.#generation += 1;
     this.#demuxer?.close();
     this.queue.clear();
