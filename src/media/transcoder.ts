@@ -291,14 +291,20 @@ export class Transcoder {
   #changeDecoder(entry: QueuedPacket, supply: PacketSupply): void {
     this.#stream = entry.stream;
     this.#nextMs = undefined;
-    this.#await(this.#options.createDecoder(entry.stream), supply, (decoder) => {
+    const run = this.#run;
+    const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
+      if (this.#isClosed) {
+        decoder.close();
+        return;
+      }
+      // Also behind a jump: what comes next is of this stream, or changes the decoder again.
       this.#decoder.close();
       this.#decoder = decoder;
-      this.#converter.flush(this.#fifo);
+      if (run === this.#run) this.#converter.flush(this.#fifo);
       this.#converter = new StereoConverter({ codec: entry.stream.codec });
       this.#options.chain.continueWith(entry.stream.loudnessLufs);
-      this.#decode(entry, supply);
     });
+    this.#await(whenChanged, supply, () => this.#decode(entry, supply));
   }
 
   #flush(): void {

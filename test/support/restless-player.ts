@@ -32,8 +32,11 @@ const START_TICKS_MAX = 3;
 /** A check of the position waits this long for fades and old filters to be over. */
 const CHECK_TICKS_MAX = 120;
 const POSITION_MS_MAX = FRAME_MS;
-/** Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. */
-const MIX_MS_MORE = 400;
+/**
+ * Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. The longest is
+ * timescale at twenty times the speed: what it holds goes on for half a second, at a pitch that comes back.
+ */
+const MIX_MS_MORE = 1000;
 const ENCODING = { complexity: 1, bitrateBps: 160_000 };
 
 const stereo = { sampleRateHz: 48_000, channelCount: 2, description: undefined } as const;
