@@ -4,6 +4,7 @@ import { decodeHeard } from "../../../lab/listen/heard.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { Codecs } from "../../../src/media/codecs.ts";
+import type { Decoder } from "../../../src/media/decode/decoder.ts";
 import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
@@ -55,6 +56,9 @@ beforeAll(async () => {
 afterEach(() => {
   for (const pipeline of opened.splice(0)) pipeline.close();
 });
+
+/** Lets what waits for input or a codec go on. */
+const turn = () => new Promise((next) => setImmediate(next));
 
 interface Setup {
   readonly demuxer: ScriptedDemuxer;
@@ -110,7 +114,7 @@ async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
     const frame = pipeline.produce();
     if (frame !== undefined) return Uint8Array.from(frame);
     if (pipeline.isEnded) return undefined;
-    await new Promise((next) => setImmediate(next));
+    await turn();
   }
   throw new Error(`nothing came: waiting for the ${pipeline.dryCause}`);
 }
@@ -122,7 +126,7 @@ async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> 
     if (frame === undefined) break;
     taken.push(frame);
     // Between two ticks promises and small jobs get their turn.
-    for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
+    for (let count = 0; count < 20; count++) await turn();
   }
   return taken;
 }
@@ -197,6 +201,48 @@ describe("a chained file that goes on in another codec", () => {
     const stretch = { from: 10 * FRAME_SAMPLES, to: 80 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS };
     expect(worstError(sound, stretch)).toBeLessThan(0.02);
   });
+
+  it("and is closed while the next decoder is being made, closes that one too", async () => {
+    const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000 });
+    let openDecoders = 0;
+    let isAsked = false;
+    let give = (): void => undefined;
+    const mayBeMade = new Promise<void>((resolve) => {
+      give = resolve;
+    });
+    const createDecoder = async (stream: AudioStream): Promise<Decoder> => {
+      isAsked ||= stream === OPUS;
+      if (stream === OPUS) await mayBeMade;
+      const decoder = await codecs.createDecoder(stream);
+      const close = decoder.close.bind(decoder);
+      openDecoders += 1;
+      decoder.close = () => {
+        openDecoders -= 1;
+        close();
+      };
+      return decoder;
+    };
+    const demuxer = new ChainedDemuxer([
+      ...pcmPackets.slice(0, 10).map((packet) => ({ packet, stream: PCM })),
+      ...opusPackets.slice(10, 20).map((packet) => ({ packet, stream: OPUS })),
+    ]);
+    const { pipeline } = startOn(demuxer, {
+      codecs: {
+        createDecoder,
+        acquireEncoder: () => codecs.acquireEncoder(),
+        releaseEncoder: (encoder) => codecs.releaseEncoder(encoder),
+      },
+    });
+    while (!isAsked) {
+      pipeline.produce();
+      await turn();
+    }
+    expect(openDecoders).toBe(1);
+    pipeline.close();
+    give();
+    for (let count = 0; count < 20; count++) await turn();
+    expect(openDecoders).toBe(0);
+  });
 });
 
 describe("a volume change in the middle of passing through", () => {
@@ -268,7 +314,7 @@ describe("transcoding", () => {
     const { pipeline } = start(PCM, pcmPackets);
     const before = await frames(pipeline, 10);
     pipeline.seek(1500);
-    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    while (pipeline.seekTargetMs !== undefined) await turn();
     const after = await frames(pipeline, 20);
     const heard = (await decodeHeard([...before, ...after])).left;
     const from = 11 * FRAME_SAMPLES;
@@ -288,7 +334,7 @@ describe("a seek", () => {
     expect(ghost).toEqual(opusPackets.slice(5, 10).map((packet) => packet.data));
     expect(pipeline.seekTargetMs).toBe(2000);
     arrive();
-    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    while (pipeline.seekTargetMs !== undefined) await turn();
     await frames(pipeline, 1);
     expect(Math.abs(pipeline.positionMs - 2020)).toBeLessThanOrEqual(10);
   });
@@ -297,7 +343,7 @@ describe("a seek", () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 5);
     pipeline.seek(60_000);
-    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    while (pipeline.seekTargetMs !== undefined) await turn();
     expect(await nextFrame(pipeline)).toBeUndefined();
     expect(pipeline.isEnded).toBe(true);
   });
@@ -306,7 +352,7 @@ describe("a seek", () => {
     const { pipeline } = start(OPUS, opusPackets, { endMs: 1000 });
     await frames(pipeline, 5);
     pipeline.seek(1500);
-    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    while (pipeline.seekTargetMs !== undefined) await turn();
     expect(await nextFrame(pipeline)).toBeUndefined();
     expect(pipeline.isEnded).toBe(true);
   });
@@ -317,7 +363,7 @@ describe("a seek", () => {
     pipeline.seek(500);
     pipeline.seek(1500);
     pipeline.seek(2500);
-    while (pipeline.seekTargetMs !== undefined) await new Promise((next) => setImmediate(next));
+    while (pipeline.seekTargetMs !== undefined) await turn();
     await frames(pipeline, 1);
     expect(Math.abs(pipeline.positionMs - 2520)).toBeLessThanOrEqual(10);
   });
@@ -360,7 +406,7 @@ it("a closed pipeline closes its demuxer, also one that opens too late", async (
   pipeline.close();
   arrive();
   await opening;
-  await new Promise((next) => setImmediate(next));
+  await turn();
   expect(demuxer.isClosed).toBe(true);
 });
 
