@@ -2,15 +2,14 @@
 // CommandChannel is the main thread's end, EventChannel the worker's. Both need only an Endpoint that carries plain data
 // in order, so the same two classes run over a MessagePort today and over a network later.
 
-import { NodeError } from "../errors.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
-import type { RouteCommand, RouteId, WorkerCommand } from "./commands.ts";
+import type { NodeError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { RouteCommand, WorkerCommand } from "./commands.ts";
 import type { AddressFamily, WorkerEvent } from "./events.ts";
+import { PendingReplies } from "./pending-replies.ts";
 import type { ProbeResult } from "./playable-input.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
-/** Requests that may wait for a reply at once, per worker and direction; one more is refused with `worker-busy`. */
-const PENDING_MAX = 4096;
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
 const ROUTE_TIMEOUT_MS = 5000;
 
@@ -44,31 +43,21 @@ export type PlainCommand = Exclude<WorkerCommand, RouteCommand>;
 /** Events other than answers and what `wantRoute` sends. */
 export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" }>;
 
-interface Pending<Value = unknown> {
-  readonly resolve: (value: Value) => void;
-  readonly reject: (error: NodeError) => void;
-  readonly timer: Timer;
-}
-
-type PendingRoute = Pending<string | undefined>;
-
 /** The main thread's end. */
 export class CommandChannel {
   readonly #endpoint: Endpoint;
-  readonly #clock: Clock;
-  readonly #pending = new Map<number, Pending>();
-  #requestCount = 0;
+  readonly #pending: PendingReplies<unknown>;
   #closedBy: NodeError | undefined;
 
   constructor(endpoint: Endpoint, options: { clock: Clock; onEvent: (event: WorkerEvent) => void }) {
     this.#endpoint = endpoint;
-    this.#clock = options.clock;
+    this.#pending = new PendingReplies(options.clock);
     endpoint.on("message", (message) => {
       if (this.#closedBy !== undefined) return;
       // The other end is our own worker, compiled with the same contract.
       const event = message as WorkerEvent;
-      if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value);
-      else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
+      if (event.type === "reply") this.#pending.resolve(event.requestId, event.value);
+      else if (event.type === "replyError") this.#pending.reject(event.requestId, new RemoteError(event.error));
       else options.onEvent(event);
     });
   }
@@ -84,52 +73,39 @@ export class CommandChannel {
    */
   request<R extends UnnumberedRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
     if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
-    if (this.#pending.size >= PENDING_MAX) {
-      return Promise.reject(new NodeError("worker-busy", `the audio worker has ${PENDING_MAX} unanswered requests`));
-    }
-    const requestId = ++this.#requestCount;
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(options.timeoutMs, () => {
-        const message = `the audio worker did not answer ${command.type} within ${options.timeoutMs} ms`;
-        this.#take(requestId)?.reject(new NodeError("worker-timeout", message));
-      });
-      // The reply's type follows from the request's: WorkerReplies is what both ends are compiled with.
-      this.#pending.set(requestId, { resolve: resolve as (value: unknown) => void, reject, timer });
+    const { timeoutMs } = options;
+    const busyText = (count: number) => `the audio worker has ${count} unanswered requests`;
+    const lateText = `the audio worker did not answer ${command.type} within ${timeoutMs} ms`;
+    const reply = this.#pending.ask({ timeoutMs, busyText, lateText }, (requestId) => {
       this.#endpoint.postMessage({ ...command, requestId });
     });
+    // The reply's type follows from the request's: WorkerReplies is what both ends are compiled with.
+    return reply as Promise<WorkerReplies[R["type"]]>;
   }
 
   /** Rejects what waits with `reason` and ignores what still arrives. */
   close(reason: NodeError): void {
     if (this.#closedBy !== undefined) return;
     this.#closedBy = reason;
-    for (const requestId of [...this.#pending.keys()]) this.#take(requestId)?.reject(reason);
-  }
-
-  #take(requestId: number): Pending | undefined {
-    const pending = this.#pending.get(requestId);
-    this.#pending.delete(requestId);
-    pending?.timer.cancel();
-    return pending;
+    this.#pending.rejectAll(reason);
   }
 }
 
 /** The worker's end. */
 export class EventChannel {
   readonly #endpoint: Endpoint;
-  readonly #clock: Clock;
-  readonly #wantedRoutes = new Map<RouteId, PendingRoute>();
-  #routeCount = 0;
+  readonly #wantedRoutes: PendingReplies<string | undefined>;
 
   /** `onCommand` hears of all commands but the answers to `wantRoute`. */
   constructor(endpoint: Endpoint, options: { clock: Clock; onCommand: (command: PlainCommand) => void }) {
     this.#endpoint = endpoint;
-    this.#clock = options.clock;
+    this.#wantedRoutes = new PendingReplies(options.clock);
     endpoint.on("message", (message) => {
       // The other end is our own main thread, compiled with the same contract.
       const command = message as WorkerCommand;
-      if (command.type === "route") this.#takeRoute(command.routeId)?.resolve(command.address);
-      else if (command.type === "routeError") this.#takeRoute(command.routeId)?.reject(new RemoteError(command.error));
+      if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
+      else if (command.type === "routeError")
+        this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
       else options.onCommand(command);
     });
   }
@@ -145,18 +121,9 @@ export class EventChannel {
    * 4096 wishes already waiting.
    */
   wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
-    if (this.#wantedRoutes.size >= PENDING_MAX) {
-      return Promise.reject(
-        new NodeError("worker-busy", `${PENDING_MAX} requests wait for an address to be sent from`),
-      );
-    }
-    const routeId = ++this.#routeCount;
-    return new Promise<string | undefined>((resolve, reject) => {
-      const timer = this.#clock.after(ROUTE_TIMEOUT_MS, () => {
-        const message = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
-        this.#takeRoute(routeId)?.reject(new NodeError("worker-timeout", message));
-      });
-      this.#wantedRoutes.set(routeId, { resolve, reject, timer });
+    const busyText = (count: number) => `${count} requests wait for an address to be sent from`;
+    const lateText = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
+    return this.#wantedRoutes.ask({ timeoutMs: ROUTE_TIMEOUT_MS, busyText, lateText }, (routeId) => {
       this.#endpoint.postMessage({ type: "routeWanted", routeId, families });
     });
   }
@@ -168,13 +135,6 @@ export class EventChannel {
     } catch (error) {
       this.#endpoint.postMessage({ type: "replyError", requestId: request.requestId, error: toWireError(error) });
     }
-  }
-
-  #takeRoute(routeId: RouteId): PendingRoute | undefined {
-    const pending = this.#wantedRoutes.get(routeId);
-    this.#wantedRoutes.delete(routeId);
-    pending?.timer.cancel();
-    return pending;
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */
