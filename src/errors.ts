@@ -39,6 +39,7 @@ export const ERROR_FAULTS = {
   "media-not-seekable": "caller",
   "media-unknown-format": "caller",
   "media-unsupported-codec": "caller",
+  "memory-exhausted": "remote",
   "network-allow-invalid": "environment",
   "player-busy": "caller",
   "player-destroyed": "caller",

@@ -1,5 +1,12 @@
 // What a worker is told once, when it starts (workerData): the part of the configuration that the audio side needs.
 
+/** The whole of it: what workerData is. */
+export interface WorkerStart {
+  readonly settings: WorkerSettings;
+  /** The thread's WorkMark. */
+  readonly markMemory: SharedArrayBuffer;
+}
+
 export interface WorkerSettings {
   /** Outbound guard: CIDR blocks that may be dialled although private (design.md section 6). */
   readonly networkAllow: readonly string[];

@@ -19,6 +19,7 @@ export interface AudioWorkerOptions {
   readonly logger: Logger;
   readonly open: PlayerSurroundings["open"];
   readonly codecs: PlayerSurroundings["codecs"];
+  readonly createBudget: PlayerSurroundings["createBudget"];
   readonly probe: (input: PlayableInput) => Promise<ProbeResult>;
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
@@ -42,8 +43,8 @@ export class AudioWorker {
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
     this.#loop = new TickLoop(options.clock);
-    const { clock, open, codecs, trackStuckThresholdMs, send } = options;
-    this.#surroundings = { clock, loop: this.#loop, open, codecs, trackStuckThresholdMs, send };
+    const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
+    this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, send };
     this.#armCounters();
   }
 

@@ -4,7 +4,9 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { EventChannel } from "../bridge/channel.ts";
-import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import { WorkMark } from "../bridge/work-mark.ts";
+import type { WorkerStart } from "../bridge/worker-settings.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createHostResolver } from "../lib/host-resolver.ts";
 import { OutboundGuard } from "../lib/outbound-guard.ts";
@@ -12,13 +14,26 @@ import { OwnNetwork } from "../lib/own-network.ts";
 import { systemRandom } from "../lib/random.ts";
 import { createLogger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
+import { ThreadTurns } from "./budget/thread-turns.ts";
+import { TrackBudget } from "./budget/track-budget.ts";
 import { Codecs } from "./codecs.ts";
 import type { HttpClient } from "./input/http-client.ts";
 import type { OutgoingRoutes } from "./input/outgoing-routes.ts";
 import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 
-function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSettings): void {
+/** Kept outside of V8's heap by all tracks of a worker together, and by one. */
+const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
+const TRACK_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+
+function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
   const clock = systemClock;
+  const mark = new WorkMark(markMemory);
+  const turns = new ThreadTurns();
+  const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
+  const createBudget = (owner: number): TrackBudget => {
+    const ofTrack = new ByteBudget({ owner: "the track", limitBytes: TRACK_MEMORY_BYTES_MAX, parent: memory });
+    return new TrackBudget({ clock, turns, memory: ofTrack, mark, owner, activity: "read" });
+  };
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const ownNetwork = new OwnNetwork({ clock, blocks: settings.routing?.ipBlocks ?? [] });
@@ -46,17 +61,18 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
       send: (event) => channel.send(event),
     });
   };
-  const openDemuxer: TrackOpenerOptions["openDemuxer"] = async (source, hints) =>
-    (await import("./demux/open-demuxer.ts")).openDemuxer(source, hints);
+  const openDemuxer: TrackOpenerOptions["openDemuxer"] = async (source, hints, budget) =>
+    (await import("./demux/open-demuxer.ts")).openDemuxer(source, hints, budget);
   const opener = new TrackOpener({
-    openInput: async (input, signal) => {
+    openInput: async (input, work) => {
       const { openInput } = await import("./input/open-input.ts");
-      return openInput(input, { client: await loadClient(), settings, clock, logger, signal });
+      return openInput(input, { ...work, client: await loadClient(), settings, clock: work.budget.clock, logger });
     },
     readPlaylist: async (input, opened) => (await import("./input/playlist.ts")).readPlaylist(input, opened),
-    openHls: async (url, signal) => {
+    openHls: async (url, work) => {
       const { HlsDemuxer } = await import("./input/hls/hls-demuxer.ts");
-      return HlsDemuxer.open(url, { client: await loadClient(), clock, logger, signal, openSegment: openDemuxer });
+      const parts = { client: await loadClient(), clock: work.budget.clock, logger, openSegment: openDemuxer };
+      return HlsDemuxer.open(url, { ...work, ...parts });
     },
     openDemuxer,
     onProbed: (stream) => codecs.warmUp(stream),
@@ -66,8 +82,9 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const worker = new AudioWorker({
     clock,
     logger,
-    open: (input, signal) => opener.open(input, signal),
-    probe: (input) => opener.probe(input),
+    createBudget,
+    open: (input, work) => opener.open(input, work),
+    probe: (input) => opener.probe(input, createBudget(0)),
     codecs,
     createVoice: async (listener, ids) => {
       const { VoiceConnection } = await import("./voice/voice-connection.ts");
@@ -95,4 +112,4 @@ function startWorker(port: NonNullable<typeof parentPort>, settings: WorkerSetti
 
 if (parentPort === null) throw new Error("media/main.ts runs in a worker thread only");
 // workerData is made by control/workers from the same contract.
-startWorker(parentPort, workerData as WorkerSettings);
+startWorker(parentPort, workerData as WorkerStart);

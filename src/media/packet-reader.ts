@@ -3,7 +3,8 @@
 
 import type { PlayableInput } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Timer } from "../lib/clock.ts";
+import type { TrackBudget } from "./budget/track-budget.ts";
 import type { AudioStream, Demuxer, Packet } from "./demux/demuxer.ts";
 import { OpusRepacketizer } from "./encode/opus-packet.ts";
 import { PacketQueue } from "./packet-queue.ts";
@@ -15,7 +16,10 @@ const SAMPLES_PER_MS = 48;
 const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
 
 /** Opens an input up to its first packet; rejects with a NodeError that says why not. */
-export type OpenDemuxer = (input: PlayableInput, signal: AbortSignal) => Promise<Demuxer>;
+export type OpenDemuxer = (
+  input: PlayableInput,
+  work: { readonly signal: AbortSignal; readonly budget: TrackBudget },
+) => Promise<Demuxer>;
 
 export interface PacketReaderOptions {
   readonly input: PlayableInput;
@@ -23,7 +27,7 @@ export interface PacketReaderOptions {
   /** Of the song as the client was told, for containers that do not say it themselves. */
   readonly lengthMs: number | undefined;
   readonly open: OpenDemuxer;
-  readonly clock: Clock;
+  readonly budget: TrackBudget;
   /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
   readonly onProgress: () => void;
   /** Reading has failed for good; what is queued may still be played. Called at most once. */
@@ -100,7 +104,7 @@ export class PacketReader {
     }
     const generation = this.#generation;
     this.#patience?.cancel();
-    this.#patience = this.#options.clock.after(SEEK_PATIENCE_MS, () => {
+    this.#patience = this.#options.budget.clock.after(SEEK_PATIENCE_MS, () => {
       const isStillWaiting = this.#isReading && this.#seekTargetMs === targetMs && this.#generation === generation;
       if (isStillWaiting && this.#demuxer !== undefined && !this.#abort.signal.aborted) this.#start();
     });
@@ -120,7 +124,8 @@ export class PacketReader {
     this.#demuxer = undefined;
     const generation = ++this.#generation;
     this.#isReading = true;
-    this.#options.open(this.#options.input, this.#abort.signal).then(
+    const { input, budget } = this.#options;
+    this.#options.open(input, { signal: this.#abort.signal, budget }).then(
       (demuxer) => {
         if (generation !== this.#generation) {
           demuxer.close();
@@ -135,12 +140,16 @@ export class PacketReader {
     );
   }
 
-  /** One burst: the pending seek, then packets until the queue is full. */
+  /** One burst, on a turn of its own: the pending seek, then packets until the queue is full. */
   async #read(demuxer: Demuxer, generation: number): Promise<void> {
     this.#isReading = true;
+    const { budget } = this.#options;
     let soughtMs: number | undefined;
     try {
-      while (generation === this.#generation) {
+      await budget.turn();
+      for (;;) {
+        if (budget.isSpent) await budget.turn();
+        if (generation !== this.#generation) return;
         const targetMs = this.#seekTargetMs;
         if (targetMs !== soughtMs && targetMs !== undefined) {
           await demuxer.seek(targetMs);
@@ -161,6 +170,7 @@ export class PacketReader {
         // The first packets start the music: tell the pipeline at once, later ones in bursts.
         if (this.queue.length <= 2) this.#options.onProgress();
       }
+      budget.pause();
       this.#isReading = false;
       this.#options.onProgress();
     } catch (error) {

@@ -3,7 +3,7 @@
 // inside the tick: it never waits. Audio thread.
 
 import type { PlayableInput } from "../bridge/playable-input.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { TrackBudget } from "./budget/track-budget.ts";
 import type { Decoder } from "./decode/decoder.ts";
 import { isPassthroughHead, parseOpusHead } from "./decode/opus-head.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
@@ -41,7 +41,7 @@ export interface PipelineOptions {
   readonly open: OpenDemuxer;
   readonly codecs: CodecSupply;
   readonly chain: SoundChain;
-  readonly clock: Clock;
+  readonly budget: TrackBudget;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
   /** The track cannot go on. Buffered sound can still be produced. At most once. */
@@ -80,7 +80,7 @@ export class Pipeline {
       startMs: options.startMs,
       lengthMs: options.lengthMs,
       open: options.open,
-      clock: options.clock,
+      budget: options.budget,
       onProgress: () => this.#options.onProgress(),
       onFailure: (error) => this.#fail(error),
     });

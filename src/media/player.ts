@@ -15,6 +15,7 @@ import type {
 import type { EndReason, PositionReport } from "../bridge/events.ts";
 import { toWireError } from "../bridge/wire-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { TrackBudget } from "./budget/track-budget.ts";
 import { type Fade, fadeOf } from "./fade-curve.ts";
 import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
@@ -61,6 +62,8 @@ export interface PlayerSurroundings {
   readonly loop: TickLoop;
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
+  /** What a track of this player may take. */
+  readonly createBudget: (playerId: PlayerId) => TrackBudget;
   readonly trackStuckThresholdMs: number;
   readonly send: (event: PlainEvent) => void;
 }
@@ -137,7 +140,7 @@ export class AudioPlayer implements Tickable {
   play(command: PlayCommand): void {
     this.#letTrackLeave();
     this.#isPaused = command.isPaused;
-    const { open, codecs, clock } = this.#surroundings;
+    const { open, codecs, clock, createBudget } = this.#surroundings;
     const track: PlayingTrack = {
       trackId: command.trackId,
       seekId: 0,
@@ -153,7 +156,7 @@ export class AudioPlayer implements Tickable {
         open,
         codecs,
         chain: this.#createChain(),
-        clock,
+        budget: createBudget(this.playerId),
         onProgress: () => this.#onProgress(track),
         onFailure: (error) => this.#onFailure(track, error),
       }),

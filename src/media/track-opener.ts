@@ -4,6 +4,7 @@
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { TrackBudget } from "./budget/track-budget.ts";
 import type { AudioStream, Demuxer } from "./demux/demuxer.ts";
 import type { ContainerHints } from "./demux/open-demuxer.ts";
 import type { ByteSource } from "./input/byte-source.ts";
@@ -20,16 +21,22 @@ const HOPS_MAX = 5;
 const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
 
 export interface TrackOpenerOptions {
-  readonly openInput: (input: PlayableInput, signal: AbortSignal) => Promise<OpenedInput>;
+  readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
   /** Tells a link list or an HLS playlist from media; undefined is media. */
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<Playlist | undefined>;
-  readonly openHls: (url: URL, signal: AbortSignal) => Promise<Demuxer>;
-  readonly openDemuxer: (source: ByteSource, hints: ContainerHints) => Promise<Demuxer>;
+  readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
+  readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   /** Told what a look has found: it will probably be played soon. */
   readonly onProbed: (stream: AudioStream) => void;
   readonly clock: Clock;
   /** Compressed sound to read ahead, where the bit rate is known. */
   readonly readAheadMs: number;
+}
+
+/** What ends an opening, and what it may take of thread and memory. */
+export interface OpeningWork {
+  readonly signal: AbortSignal;
+  readonly budget: TrackBudget;
 }
 
 /** What an input turned out to be. */
@@ -45,10 +52,10 @@ export class TrackOpener {
   }
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
-  async open(input: PlayableInput, signal: AbortSignal): Promise<Demuxer> {
+  async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
     let place = input;
     for (let hop = 0; hop <= HOPS_MAX; hop++) {
-      const found = await this.#open(place, { signal, isLengthWanted: false });
+      const found = await this.#open(place, { ...work, isLengthWanted: false });
       if (found.kind === "media") return found.demuxer;
       place = found.input;
     }
@@ -56,11 +63,11 @@ export class TrackOpener {
   }
 
   /** Looks at an input and closes it again. Rejects with a NodeError that says why it cannot be played. */
-  async probe(input: PlayableInput): Promise<ProbeResult> {
+  async probe(input: PlayableInput, budget: TrackBudget): Promise<ProbeResult> {
     const abort = new AbortController();
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
-      const found = await this.#open(input, { signal: abort.signal, isLengthWanted: true });
+      const found = await this.#open(input, { signal: abort.signal, budget, isLengthWanted: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
       const result = describe(input, found.demuxer, found.opened);
       this.#options.onProbed(found.demuxer.stream);
@@ -78,9 +85,9 @@ export class TrackOpener {
 
   async #open(
     input: PlayableInput,
-    { signal, isLengthWanted }: { readonly signal: AbortSignal; readonly isLengthWanted: boolean },
+    { signal, budget, isLengthWanted }: OpeningWork & { readonly isLengthWanted: boolean },
   ): Promise<Opened> {
-    const opened = await this.#options.openInput(input, signal);
+    const opened = await this.#options.openInput(input, { signal, budget });
     const closeSource = () => opened.source.close();
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
     signal.addEventListener("abort", closeSource, { once: true });
@@ -90,8 +97,8 @@ export class TrackOpener {
       if (list?.kind === "link") return list;
       const demuxer =
         list === undefined
-          ? await this.#options.openDemuxer(opened.source, { ...hintsFor(input, opened), isLengthWanted })
-          : await this.#options.openHls(list.url, signal);
+          ? await this.#options.openDemuxer(opened.source, { ...hintsFor(input, opened), isLengthWanted }, budget)
+          : await this.#options.openHls(list.url, { signal, budget });
       this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };
     } catch (error) {

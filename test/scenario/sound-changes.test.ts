@@ -14,6 +14,7 @@ import { SongListener } from "../support/song-listener.ts";
 import { makeSong } from "../support/song-signal.ts";
 import { findLanding, judgeSong } from "../support/song-verdict.ts";
 import { startStage } from "../support/start-stage.ts";
+import { createTrackBudget } from "../support/track-budgets.ts";
 
 const MEDIA = new URL("../fixtures/media/", import.meta.url);
 const FRAME_SAMPLES = 960;
@@ -29,7 +30,11 @@ let passed: StereoSound;
 beforeAll(async () => {
   stage = await startStage({ media: { root: MEDIA.pathname } });
   listener = await SongListener.join(stage);
-  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL("song.webm", MEDIA))), {});
+  const demuxer = await openDemuxer(
+    new MemoryByteSource(readFileSync(new URL("song.webm", MEDIA))),
+    {},
+    createTrackBudget(),
+  );
   packets = [];
   for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
     packets.push(Uint8Array.from(packet.data));

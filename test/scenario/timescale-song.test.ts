@@ -10,6 +10,7 @@ import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
 import { MemoryByteSource } from "../support/memory-byte-source.ts";
 import { SongListener } from "../support/song-listener.ts";
 import { startStage } from "../support/start-stage.ts";
+import { createTrackBudget } from "../support/track-budgets.ts";
 
 const MEDIA = new URL("../fixtures/media/", import.meta.url);
 const LENGTHS_MS: Readonly<Record<string, number>> = { "song.webm": 5000, "song.mp3": 2500 };
@@ -26,7 +27,11 @@ let packets: Uint8Array[];
 beforeAll(async () => {
   stage = await startStage({ media: { root: MEDIA.pathname } });
   listener = await SongListener.join(stage);
-  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL("song.webm", MEDIA))), {});
+  const demuxer = await openDemuxer(
+    new MemoryByteSource(readFileSync(new URL("song.webm", MEDIA))),
+    {},
+    createTrackBudget(),
+  );
   packets = [];
   for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
     packets.push(Uint8Array.from(packet.data));

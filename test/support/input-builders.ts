@@ -8,6 +8,7 @@ import { silentLogger } from "../../src/log.ts";
 import { HttpClient } from "../../src/media/input/http-client.ts";
 import type { InputDeps } from "../../src/media/input/open-input.ts";
 import type { FakeClock } from "./fake-clock.ts";
+import { createTrackBudget } from "./track-budgets.ts";
 
 export const inputSettings: WorkerSettings = {
   networkAllow: ["127.0.0.0/8"],
@@ -34,7 +35,7 @@ export function createInputDeps(options: InputDepsOptions): InputDeps {
   const settings = { ...inputSettings, ...options.settings };
   const guard = new OutboundGuard(settings.networkAllow);
   const client = new HttpClient({ guard, settings: settings.http, clock });
-  return { client, settings, clock, logger: silentLogger, signal };
+  return { client, settings, clock, logger: silentLogger, signal, budget: createTrackBudget({ clock }) };
 }
 
 /** Bytes in which every position looks different from its neighbourhood, so that a slip shows. */

@@ -17,6 +17,7 @@ import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { randomFilters } from "./random-filters.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
+import { createTrackBudget } from "./track-budgets.ts";
 
 const FRAME_SAMPLES = 960;
 const SONG_MS = 20_000;
@@ -191,6 +192,7 @@ export class RestlessPlayer {
             this.#codecs.releaseEncoder(encoder);
           },
         },
+        createBudget: (owner) => createTrackBudget({ clock: this.#clock, owner }),
         trackStuckThresholdMs: 10_000,
         send: (event) => this.#onEvent(event),
       },

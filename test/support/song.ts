@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
 import { MemoryByteSource } from "./memory-byte-source.ts";
+import { createTrackBudget } from "./track-budgets.ts";
 
 /** Folder of the songs, for a media server's `root`. The chord repeats itself, packet for packet, every two seconds. */
 export const SONGS = new URL("../fixtures/media/", import.meta.url);
@@ -11,7 +12,7 @@ export const FRAME_MS = 20;
 
 /** The packets of a song, in order, as text that can be compared. */
 export async function packetsOf(file: string): Promise<string[]> {
-  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL(file, SONGS))), {});
+  const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL(file, SONGS))), {}, createTrackBudget());
   const packets: string[] = [];
   for (let packet = await demuxer.next(); packet !== undefined; packet = await demuxer.next()) {
     packets.push(packetText(packet.data));

@@ -14,6 +14,7 @@ import { AudioPlayer, type Voice } from "../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
+import { createTrackBudget } from "./track-budgets.ts";
 
 const AMPLITUDE = 0.3;
 const PRE_SKIP_MS = 6.5;
@@ -168,6 +169,7 @@ export class TonePlayer {
         loop: new TickLoop(this.clock),
         open,
         codecs: this.codecs,
+        createBudget: (owner) => createTrackBudget({ clock: this.clock, owner }),
         trackStuckThresholdMs: STUCK_MS,
         send: (event) => this.events.push(event),
       },

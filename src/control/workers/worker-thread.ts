@@ -4,7 +4,8 @@
 import { Worker } from "node:worker_threads";
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
-import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import { WorkMark } from "../../bridge/work-mark.ts";
+import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
@@ -53,9 +54,10 @@ export class WorkerThread {
     this.index = options.index;
     this.startedMs = options.clock.now();
     this.#options = options;
+    const start: WorkerStart = { settings: options.settings, markMemory: WorkMark.allocate() };
     this.#worker = new Worker(options.entry, {
       name: `audio-${options.index}`,
-      workerData: options.settings,
+      workerData: start,
       resourceLimits: {
         maxOldGenerationSizeMb: options.heapMegabytesMax,
         maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX,

@@ -2,6 +2,8 @@
 // of media/input and the packets that media/packet-reader queues. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { BudgetedSource } from "../budget/budgeted-source.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "./adts-demuxer.ts";
 import { ByteCursor } from "./byte-cursor.ts";
@@ -40,7 +42,8 @@ type Open = (source: ByteSource, leading: LeadingTags, hints: ContainerHints) =>
  * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
  * content is, or with the source's own; the source then stays open.
  */
-export async function openDemuxer(source: ByteSource, hints: ContainerHints): Promise<Demuxer> {
+export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
+  const source = new BudgetedSource(bytes, budget);
   const cursor = new ByteCursor(source);
   const head = await cursor.peek(TS_LOOK_BYTES);
   const leading = await readLeadingTags(cursor);

@@ -5,6 +5,7 @@ import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { LocalJail } from "../../lib/local-jail.ts";
 import type { Logger } from "../../log.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { type HttpClient, parseInputUrl } from "./http-client.ts";
 import { HttpSource } from "./http-source.ts";
@@ -19,6 +20,7 @@ export interface InputDeps {
   readonly logger: Logger;
   /** Ends the opening; afterwards the source's `close` is the way. */
   readonly signal: AbortSignal;
+  readonly budget: TrackBudget;
 }
 
 /** An opened input: its bytes and what the place they come from says. */

@@ -24,8 +24,11 @@ import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../support/hostile-site.t
 import { HOSTILE_TARGETS, resolveHostile } from "../../support/hostile-targets.ts";
 import { inputSettings } from "../../support/input-builders.ts";
 import { ScriptedVoiceGateway } from "../../support/scripted-voice-gateway.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 import { createVoice, until } from "../../support/voice-builders.ts";
 import { recordDials } from "../../support/worker-scripts/record-dials.mjs";
+
+const budget = createTrackBudget();
 
 /** Only the site that leads on. */
 const CLOSED = [`${SITE_ADDRESS}/32`];
@@ -74,7 +77,8 @@ const WAYS: readonly Way[] = [
 ];
 
 function openWith(opener: TrackOpener): Attempt {
-  return async (url, signal) => (await opener.open({ kind: "http", url, container: undefined }, signal)).close();
+  return async (url, signal) =>
+    (await opener.open({ kind: "http", url, container: undefined }, { signal, budget })).close();
 }
 
 interface OpenerParts {
@@ -90,9 +94,9 @@ function createOpener(allow: readonly string[], { settings: changes, routes }: O
   const client = new HttpClient({ guard, settings: settings.http, clock: systemClock, routes: routes?.(guard) });
   cleanups.push(() => client.close());
   return new TrackOpener({
-    openInput: (input, signal) => openInput(input, { ...deps, client, settings, signal }),
+    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings }),
     readPlaylist,
-    openHls: (url, signal) => HlsDemuxer.open(url, { ...deps, client, signal, openSegment: openDemuxer }),
+    openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
     openDemuxer,
     onProbed: () => undefined,
     clock: systemClock,
@@ -106,7 +110,7 @@ function fromLocalList(allow: readonly string[]): Attempt {
   return async (url, signal) => {
     const path = join(folder, `${count++}.m3u`);
     writeFileSync(path, `#EXTM3U\n${url}\n`);
-    (await opener.open({ kind: "local", path, container: undefined }, signal)).close();
+    (await opener.open({ kind: "local", path, container: undefined }, { signal, budget })).close();
   };
 }
 

@@ -13,6 +13,7 @@ import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { loudnessOf } from "../../support/loudness-of.ts";
 import { opusHeaders } from "../../support/media-builders.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -71,7 +72,7 @@ function start(
     open: async () => demuxer ?? new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
     codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
     chain,
-    clock: systemClock,
+    budget: createTrackBudget({ clock: systemClock }),
     onProgress: () => undefined,
     onFailure: (error) => expect.fail(String(error)),
   });

@@ -12,6 +12,7 @@ import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -69,7 +70,7 @@ function start(stream: AudioStream, filters: object, options: Partial<PipelineOp
     lengthMs: undefined,
     open: async () => demuxer,
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
-    clock: systemClock,
+    budget: createTrackBudget({ clock: systemClock }),
     onProgress: () => undefined,
     onFailure: (error) => expect.fail(String(error)),
     ...options,

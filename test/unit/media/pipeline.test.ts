@@ -10,6 +10,7 @@ import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -97,7 +98,7 @@ function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): O
     lengthMs: undefined,
     open: async () => demuxer,
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
-    clock: systemClock,
+    budget: createTrackBudget({ clock: systemClock }),
     onProgress: () => undefined,
     onFailure: (error) => failures.push(error),
     ...options,

@@ -7,6 +7,7 @@ import { AudioPlayer, type Voice } from "../../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../../src/media/tick-loop.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
 const STUCK_MS = 10_000;
@@ -84,6 +85,7 @@ beforeEach(async () => {
         acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
         releaseEncoder: () => undefined,
       },
+      createBudget: (owner) => createTrackBudget({ clock, owner }),
       trackStuckThresholdMs: STUCK_MS,
       send: (event) => events.push(event),
     },

@@ -10,6 +10,7 @@ import { TrackOpener } from "../../../src/media/track-opener.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryByteSource } from "../../support/memory-byte-source.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const STREAM: AudioStream = {
   codec: "opus",
@@ -92,10 +93,12 @@ function setup(places: Readonly<Record<string, Place>>) {
 
 const never = new AbortController().signal;
 
+const budget = createTrackBudget();
+
 describe("opening an input to play it", () => {
   it("tells the demuxer's opener what is known, and leaves the source to the demuxer", async () => {
     const { opener, sources, hints } = setup({ "song.mp3": { url: "http://cdn.example/a/real.ogg?x=1" } });
-    const demuxer = await opener.open({ ...http("song.mp3"), container: "ogg" }, never);
+    const demuxer = await opener.open({ ...http("song.mp3"), container: "ogg" }, { signal: never, budget });
     expect(hints).toEqual([
       { mimeType: "audio/test", fileName: "/a/real.ogg", container: "ogg", isLengthWanted: false },
     ]);
@@ -106,7 +109,7 @@ describe("opening an input to play it", () => {
 
   it("follows lists that lead to lists and keeps only the last source open", async () => {
     const { opener, sources } = setup({ a: { list: link("b") }, b: { list: link("c") } });
-    await opener.open(http("a"), never);
+    await opener.open(http("a"), { signal: never, budget });
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true, true, false]);
   });
 
@@ -115,38 +118,42 @@ describe("opening an input to play it", () => {
       Object.fromEntries(
         Array.from({ length: count }, (_, index) => [String(index), { list: link(String(index + 1)) }]),
       );
-    await expect(setup(chain(5)).opener.open(http("0"), never)).resolves.toBeDefined();
+    await expect(setup(chain(5)).opener.open(http("0"), { signal: never, budget })).resolves.toBeDefined();
     const tooLong = setup(chain(6));
-    await expect(tooLong.opener.open(http("0"), never)).rejects.toMatchObject({ code: "input-redirects" });
+    await expect(tooLong.opener.open(http("0"), { signal: never, budget })).rejects.toMatchObject({
+      code: "input-redirects",
+    });
     expect(tooLong.areAllClosed()).toBe(true);
     const loop = setup({ a: { list: link("a") } });
-    await expect(loop.opener.open(http("a"), never)).rejects.toMatchObject({ code: "input-redirects" });
+    await expect(loop.opener.open(http("a"), { signal: never, budget })).rejects.toMatchObject({
+      code: "input-redirects",
+    });
   });
 
   it("opens HLS by its address and closes what was opened to recognise it", async () => {
     const { opener, sources, demuxers } = setup({
       a: { list: { kind: "hls", url: new URL("http://media.example/a") } },
     });
-    expect(await opener.open(http("a"), never)).toBe(demuxers[0]);
+    expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   it("passes on why the input cannot be opened", async () => {
     const error = new NodeError("input-not-found", "nothing there");
-    await expect(setup({ a: { error } }).opener.open(http("a"), never)).rejects.toBe(error);
+    await expect(setup({ a: { error } }).opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
   });
 
   it("closes the source when what it holds cannot be played", async () => {
     const error = new NodeError("media-unknown-format", "no music");
     const { opener, areAllClosed } = setup({ a: { open: () => Promise.reject(error) } });
-    await expect(opener.open(http("a"), never)).rejects.toBe(error);
+    await expect(opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
     expect(areAllClosed()).toBe(true);
   });
 
   it("closes the source of a track that is given up while its head is read", async () => {
     const { opener, sources } = setup({ a: { open: () => FOREVER } });
     const abort = new AbortController();
-    void opener.open(http("a"), abort.signal);
+    void opener.open(http("a"), { signal: abort.signal, budget });
     await expect.poll(() => sources.length).toBe(1);
     await new Promise((next) => setImmediate(next));
     expect(sources[0]?.isClosed).toBe(false);
@@ -161,7 +168,7 @@ describe("opening an input to play it", () => {
       b: { info: { lengthMs: 400_000 } },
       c: {},
     });
-    for (const name of ["a", "b", "c"]) await opener.open(http(name), never);
+    for (const name of ["a", "b", "c"]) await opener.open(http(name), { signal: never, budget });
     expect(readAheads).toEqual([250_000, 65_536]);
   });
 });
@@ -176,7 +183,7 @@ describe("looking at an input", () => {
       lengthMs: 1234,
     };
     const { opener, hints, probed, areAllClosed } = setup({ a: { info } });
-    const result = await opener.probe(http("a"));
+    const result = await opener.probe(http("a"), budget);
     expect(result).toEqual({ kind: "track", container: "test", location: undefined, isSeekable: true, ...info });
     expect(hints[0]?.isLengthWanted).toBe(true);
     expect(probed).toEqual([STREAM]);
@@ -185,13 +192,13 @@ describe("looking at an input", () => {
 
   it("tells where redirects led, and only then", async () => {
     const { opener } = setup({ a: { url: "http://cdn.example/real" }, b: {} });
-    expect(await opener.probe(http("a"))).toMatchObject({ location: "http://cdn.example/real" });
-    expect(await opener.probe(http("b"))).toMatchObject({ location: undefined });
+    expect(await opener.probe(http("a"), budget)).toMatchObject({ location: "http://cdn.example/real" });
+    expect(await opener.probe(http("b"), budget)).toMatchObject({ location: undefined });
     const odd = { kind: "http", url: "http://MEDIA.example/b", container: undefined } as const;
-    expect(await setup({ b: { url: "http://media.example/b" } }).opener.probe(odd)).toMatchObject({
+    expect(await setup({ b: { url: "http://media.example/b" } }).opener.probe(odd, budget)).toMatchObject({
       location: undefined,
     });
-    expect(await opener.probe({ kind: "local", path: "/song", container: undefined })).toMatchObject({
+    expect(await opener.probe({ kind: "local", path: "/song", container: undefined }, budget)).toMatchObject({
       location: undefined,
     });
   });
@@ -203,24 +210,24 @@ describe("looking at an input", () => {
     [undefined, {}, [undefined, undefined]],
   ])("names a station by what it says of itself, tags first (%o, %o)", async (said, info, [title, author]) => {
     const station = said && { ...SILENT_STATION, ...said };
-    expect(await setup({ a: { station, info } }).opener.probe(http("a"))).toMatchObject({ title, author });
+    expect(await setup({ a: { station, info } }).opener.probe(http("a"), budget)).toMatchObject({ title, author });
   });
 
   it("does not follow a list: it says where it leads and under which title", async () => {
     const { opener, sources } = setup({ a: { list: link("b", "First") } });
-    expect(await opener.probe(http("a"))).toEqual({ kind: "reference", input: http("b"), title: "First" });
+    expect(await opener.probe(http("a"), budget)).toEqual({ kind: "reference", input: http("b"), title: "First" });
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   it.each(["input-not-found", "input-redirects"] as const)("is empty for %s", async (code) => {
     const { opener } = setup({ a: { error: new NodeError(code, "no") } });
-    expect(await opener.probe(http("a"))).toEqual({ kind: "empty" });
+    expect(await opener.probe(http("a"), budget)).toEqual({ kind: "empty" });
   });
 
   it("passes other failures on and closes the source", async () => {
     const error = new NodeError("media-unknown-format", "no music");
     const { opener, areAllClosed, clock } = setup({ a: { open: () => Promise.reject(error) } });
-    await expect(opener.probe(http("a"))).rejects.toBe(error);
+    await expect(opener.probe(http("a"), budget)).rejects.toBe(error);
     expect(areAllClosed()).toBe(true);
     expect(clock.pendingCount).toBe(0);
   });
@@ -234,7 +241,7 @@ describe("looking at an input", () => {
         throw new NodeError("input-closed", "reading from an input that was closed");
       },
     };
-    const result = opener.probe(http("a"));
+    const result = opener.probe(http("a"), budget);
     const failure = expect(result).rejects.toMatchObject({
       code: "load-timeout",
       message: "looking at the track took more than 15000 ms",

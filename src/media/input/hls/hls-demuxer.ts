@@ -2,6 +2,7 @@
 // of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../../demux/demuxer.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { closedError } from "../read-bounds.ts";
@@ -14,10 +15,12 @@ import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 export type OpenSegment = (
   source: ByteSource,
   hints: { readonly mimeType: string | undefined; readonly fileName: string | undefined },
+  budget: TrackBudget,
 ) => Promise<Demuxer>;
 
 export interface HlsOptions extends SegmentListOptions {
   readonly openSegment: OpenSegment;
+  readonly budget: TrackBudget;
   /** Ends the opening; afterwards `close` does. */
   readonly signal: AbortSignal;
 }
@@ -216,9 +219,10 @@ export class HlsDemuxer implements Demuxer {
 
   async #openSegment(segment: HlsSegment, loaded: LoadedSegment, signal: AbortSignal): Promise<void> {
     const { source, clockMs } = loaded;
+    const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
-      const demuxer = await this.#options.openSegment(source, { mimeType: source.mimeType, fileName });
+      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName }, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
       const isNeighbour = before === undefined || segment.sequence === before.sequence + 1;

@@ -4,9 +4,10 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { ascii, be, box, concat, id3Tag, le } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
-  return openDemuxer(new MemoryByteSource(bytes, options), {});
+  return openDemuxer(new MemoryByteSource(bytes, options), {}, createTrackBudget());
 }
 
 async function packetsOf(bytes: Uint8Array): Promise<readonly Uint8Array[]> {

@@ -5,6 +5,7 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { readMediaFixture } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const NAMES = readdirSync(new URL("../../../fixtures/demux", import.meta.url));
 /** More with `FUZZ_SEED=… FUZZ_ROUNDS=…` in the environment. */
@@ -52,7 +53,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 async function exercise(bytes: Uint8Array, isRandomAccess: boolean, random: () => number): Promise<void> {
   const source = new MemoryByteSource(bytes, { isRandomAccess, isSizeKnown: isRandomAccess });
   try {
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     for (let count = 0; count < 40; count++) if ((await demuxer.next()) === undefined) break;
     await demuxer.seek(random() * 3000);
     let count = 0;

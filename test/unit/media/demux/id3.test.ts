@@ -6,6 +6,7 @@ import type { Tags } from "../../../../src/media/demux/tags.ts";
 import { ascii, be, concat, id3Tag } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const SOUND = Uint8Array.of(0xff, 0xfb, 0x90, 0x44);
 
@@ -94,7 +95,7 @@ describe("readId3", () => {
     const tag = id3Tag(3, 0, concat(picture, picture, frame3("TIT2", ascii("\0Behind"))));
     const bytes = concat(tag, readMediaFixture("cbr-noxing.mp3"));
     const source = new MemoryByteSource(bytes, { isRandomAccess: false, isSizeKnown: false });
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     expect(demuxer.info.title).toBe("Behind");
     expect(await readPackets(demuxer)).toHaveLength(78);
   });

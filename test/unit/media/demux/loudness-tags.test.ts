@@ -20,6 +20,7 @@ import {
 } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const STREAM: AudioStream = {
   ...{ codec: "pcm", sampleRateHz: 48_000, channelCount: 2 },
@@ -29,7 +30,7 @@ const STREAM: AudioStream = {
 const TAGGED_LUFS = -10.97;
 
 async function loudnessIn(bytes: Uint8Array) {
-  return (await openDemuxer(new MemoryByteSource(bytes), {})).stream.loudnessLufs;
+  return (await openDemuxer(new MemoryByteSource(bytes), {}, createTrackBudget())).stream.loudnessLufs;
 }
 
 function loudnessOf(tags: Tags, channelCount = 2) {
@@ -78,7 +79,7 @@ describe("a file's tags tell its loudness", () => {
         oggPage({ serial, sequence: 2, granule: 1920, flags: 4, packets: [opusPacket(0), opusPacket(1)] }),
       );
     });
-    const demuxer = await openDemuxer(new MemoryByteSource(concat(...songs)), {});
+    const demuxer = await openDemuxer(new MemoryByteSource(concat(...songs)), {}, createTrackBudget());
     const heard = [];
     while ((await demuxer.next()) !== undefined) heard.push(demuxer.stream.loudnessLufs);
     expect(heard).toEqual([-18, -18, undefined, undefined, -25, -25]);
@@ -86,7 +87,11 @@ describe("a file's tags tell its loudness", () => {
 
   it("also behind a change of rate in the file", async () => {
     const tagged = readMediaFixture("loudness.mp3");
-    const demuxer = await openDemuxer(new MemoryByteSource(concat(tagged, readMediaFixture("mpeg2.mp3"))), {});
+    const demuxer = await openDemuxer(
+      new MemoryByteSource(concat(tagged, readMediaFixture("mpeg2.mp3"))),
+      {},
+      createTrackBudget(),
+    );
     await readPackets(demuxer);
     expect(demuxer.stream.sampleRateHz).toBe(22_050);
     // One channel where there were two.

@@ -4,6 +4,7 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { ascii, be, concat, ebml, opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const [OPUS_HEAD] = opusHeaders();
 const PACKETS_PER_CLUSTER = 50;
@@ -47,7 +48,7 @@ function webm(options: WebmOptions): Uint8Array {
 
 async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
   const source = new MemoryByteSource(bytes, options);
-  return { source, demuxer: await openDemuxer(source, {}) };
+  return { source, demuxer: await openDemuxer(source, {}, createTrackBudget()) };
 }
 
 describe("the Matroska reader", () => {

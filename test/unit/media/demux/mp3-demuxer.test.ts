@@ -3,9 +3,10 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { ascii, be, concat, id3Tag, le, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 function open(bytes: Uint8Array) {
-  return openDemuxer(new MemoryByteSource(bytes), {});
+  return openDemuxer(new MemoryByteSource(bytes), {}, createTrackBudget());
 }
 
 /** A frame of 128 kbit/s at 44.1 kHz that carries a summary instead of sound. */
@@ -42,7 +43,7 @@ describe("the MP3 reader", () => {
   it("seeks a long file of constant rate to the exact frame without reading it through", async () => {
     const bytes = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 20_000_000 });
     const source = new MemoryByteSource(bytes);
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     for (const targetMs of [1_000_000, 3, 777_777]) {
       await demuxer.seek(targetMs);
       const packet = await demuxer.next();
@@ -57,7 +58,7 @@ describe("the MP3 reader", () => {
 
   it("counts frames of a file of varying rate only once", async () => {
     const source = new MemoryByteSource(concat(...Array<Uint8Array>(40).fill(readMediaFixture("vbr-noxing.mp3"))));
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     await demuxer.seek(100_000);
     const [first] = await readPackets(demuxer, 1);
     const afterFirst = source.bytesRead;
@@ -89,7 +90,7 @@ describe("the MP3 reader", () => {
     const sizes = edges.slice(1).map((edge, index) => edge - (edges[index] ?? 0));
     const bytes = concat(vbriFrame({ frameCount: 9569, sizes, framesPerEntry: 100 }), sound);
     const source = new MemoryByteSource(bytes);
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     expect(demuxer.info.lengthMs).toBe(Math.floor((9569 * 1152) / 44.1));
     await demuxer.seek(200_000);
     const packet = await demuxer.next();

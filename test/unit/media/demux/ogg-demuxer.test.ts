@@ -3,6 +3,7 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { concat, oggPage, opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const PACKETS_PER_PAGE = 50;
 const FORWARD = { isRandomAccess: false, isSizeKnown: false };
@@ -27,7 +28,7 @@ function dataPages(serial: number, range: { first: number; end: number; isEnded?
 
 async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
   const source = new MemoryByteSource(bytes, options);
-  return { source, demuxer: await openDemuxer(source, {}) };
+  return { source, demuxer: await openDemuxer(source, {}, createTrackBudget()) };
 }
 
 describe("the Ogg reader", () => {
@@ -48,7 +49,7 @@ describe("the Ogg reader", () => {
   it("leaves the end of the file alone when it is to be played, and still finds every place", async () => {
     const bytes = concat(...headPages(7), ...dataPages(7, { first: 0, end: 600 }));
     const source = new MemoryByteSource(bytes);
-    const demuxer = await openDemuxer(source, { isLengthWanted: false });
+    const demuxer = await openDemuxer(source, { isLengthWanted: false }, createTrackBudget());
     expect(source.bytesRead).toBeLessThan(32_768);
     expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, true]);
     for (const targetMs of [400_000, 20, 599_900]) {
@@ -66,7 +67,7 @@ describe("the Ogg reader", () => {
 
   it("finds its way back and forth in a chained file that is played", async () => {
     const source = new MemoryByteSource(readMediaFixture("chained.ogg"));
-    const demuxer = await openDemuxer(source, { isLengthWanted: false });
+    const demuxer = await openDemuxer(source, { isLengthWanted: false }, createTrackBudget());
     expect((await readPackets(demuxer)).length).toBe(197);
     await demuxer.seek(1000);
     const opus = await demuxer.next();

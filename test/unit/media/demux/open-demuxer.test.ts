@@ -5,6 +5,7 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 /** What a file must come to. `packets` as counted by ffprobe; times in milliseconds, trims in samples. */
 interface Facts {
@@ -85,11 +86,11 @@ const FILES: Readonly<Record<string, Facts>> = {
 const FORWARD: MemoryByteSourceOptions = { isRandomAccess: false, isSizeKnown: false };
 
 async function open(name: string, options: MemoryByteSourceOptions = {}) {
-  return openDemuxer(new MemoryByteSource(readMediaFixture(name), options), {});
+  return openDemuxer(new MemoryByteSource(readMediaFixture(name), options), {}, createTrackBudget());
 }
 
 async function failure(bytes: Uint8Array, hints = {}): Promise<NodeError> {
-  const error: unknown = await openDemuxer(new MemoryByteSource(bytes), hints).then(
+  const error: unknown = await openDemuxer(new MemoryByteSource(bytes), hints, createTrackBudget()).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -178,7 +179,7 @@ describe("openDemuxer", () => {
   it("is not misled by hints", async () => {
     for (const [name, facts] of Object.entries(FILES)) {
       const hints = { mimeType: "audio/aac", fileName: "song.mp3", container: "wav" };
-      const demuxer = await openDemuxer(new MemoryByteSource(readMediaFixture(name)), hints);
+      const demuxer = await openDemuxer(new MemoryByteSource(readMediaFixture(name)), hints, createTrackBudget());
       expect(demuxer.info.probeName).toBe(facts.probe);
     }
   });
@@ -187,13 +188,13 @@ describe("openDemuxer", () => {
     const song = readMediaFixture("cbr-noxing.mp3");
     const bytes = Buffer.concat([new Uint8Array(300_000), song]);
     expect((await failure(bytes)).code).toBe("media-unknown-format");
-    const demuxer = await openDemuxer(new MemoryByteSource(bytes), { mimeType: "audio/mpeg" });
+    const demuxer = await openDemuxer(new MemoryByteSource(bytes), { mimeType: "audio/mpeg" }, createTrackBudget());
     expect(await readPackets(demuxer)).toHaveLength(78);
   });
 
   it("closes the source with the reader", async () => {
     const source = new MemoryByteSource(readMediaFixture("opus.webm"));
-    const demuxer = await openDemuxer(source, {});
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
     demuxer.close();
     demuxer.close();
     expect(source.isClosed).toBe(true);

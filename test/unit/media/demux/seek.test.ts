@@ -4,6 +4,7 @@ import type { Demuxer, Packet } from "../../../../src/media/demux/demuxer.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 /** Files, the sound that must come before a seek target (milliseconds), and how far off times may be after a seek. */
 const FILES = [
@@ -40,7 +41,7 @@ const FILES = [
 ] as const;
 
 function open(name: string, options: MemoryByteSourceOptions = {}): Promise<Demuxer> {
-  return openDemuxer(new MemoryByteSource(readMediaFixture(name), options), {});
+  return openDemuxer(new MemoryByteSource(readMediaFixture(name), options), {}, createTrackBudget());
 }
 
 function endOf(packets: readonly Packet[]): number {

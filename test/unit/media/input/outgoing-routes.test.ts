@@ -13,6 +13,7 @@ import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/medi
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const FILE = patternBytes(700_000);
 
@@ -79,7 +80,9 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     lines,
     senders: () => site.requests.map(({ from }) => from),
     async open(path) {
-      const deps = { client, settings: inputSettings, clock, logger, signal: new AbortController().signal };
+      const signal = new AbortController().signal;
+      const budget = createTrackBudget({ clock });
+      const deps = { client, settings: inputSettings, clock, logger, signal, budget };
       const input = await openInput({ kind: "http", url: urlOf(path), container: undefined }, deps);
       cleanups.push(() => input.source.close());
       return input;

@@ -1,0 +1,63 @@
+// What an audio thread writes into shared memory about itself, for the moment after which it cannot say anything any more:
+// that it lives, and whose work it is doing. The main thread reads it when the thread is lost or silent. Both threads.
+
+/** What is being done for an owner. */
+const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "lookup"] as const;
+export type Activity = (typeof ACTIVITIES)[number];
+
+/** Whose work, and what. An owner is a PlayerId, on the look-up thread the number of a request. */
+export interface MarkedWork {
+  readonly owner: number;
+  readonly activity: Activity;
+}
+
+const BEATS = 0;
+const OWNER = 1;
+const ACTIVITY = 2;
+const FIELDS = 3;
+
+const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
+
+export class WorkMark {
+  readonly #fields: Int32Array;
+
+  /** The memory to hand to the thread and to construct both ends from. */
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer(FIELDS * Int32Array.BYTES_PER_ELEMENT);
+  }
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#fields = new Int32Array(memory);
+  }
+
+  // The thread's side; costs some nanoseconds.
+
+  /** From now on the thread works for this owner. */
+  enter(owner: number, activity: Activity): void {
+    Atomics.store(this.#fields, OWNER, owner);
+    Atomics.store(this.#fields, ACTIVITY, CODES[activity]);
+  }
+
+  /** It works for nobody in particular. */
+  leave(): void {
+    Atomics.store(this.#fields, ACTIVITY, CODES.idle);
+  }
+
+  /** The thread has come round to its timers. */
+  beat(): void {
+    Atomics.add(this.#fields, BEATS, 1);
+  }
+
+  // The other side
+
+  /** Grows (and wraps) as long as the thread lives. */
+  get beats(): number {
+    return Atomics.load(this.#fields, BEATS);
+  }
+
+  /** Whose work is, or was last, being done; undefined: nobody's. */
+  get work(): MarkedWork | undefined {
+    const activity = ACTIVITIES[Atomics.load(this.#fields, ACTIVITY)] ?? "idle";
+    return activity === "idle" ? undefined : { owner: Atomics.load(this.#fields, OWNER), activity };
+  }
+}

@@ -1,0 +1,63 @@
+// Memory that is counted and bounded: what outsiders make the node keep (tables, read-ahead, decoders, stored JSON) is taken
+// from a budget before it is allocated, outside of V8's heap too. Budgets nest: what a track takes, its worker's budget has
+// taken as well. Used on all threads; a leaf without domain knowledge.
+
+import { NodeError } from "../errors.ts";
+
+export interface ByteBudgetOptions {
+  /** Whose it is, for the error: "the track", "the session". */
+  readonly owner: string;
+  readonly limitBytes: number;
+  /** What all its children share; taking here takes there too. */
+  readonly parent?: ByteBudget | undefined;
+}
+
+export class ByteBudget {
+  readonly #options: ByteBudgetOptions;
+  #usedBytes = 0;
+
+  constructor(options: ByteBudgetOptions) {
+    this.#options = options;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  get limitBytes(): number {
+    return this.#options.limitBytes;
+  }
+
+  /**
+   * Counts `sizeBytes` as used, here and in all parents. `purpose` ends the sentence "… needs memory for".
+   * @throws NodeError "memory-exhausted", and nothing is counted
+   */
+  take(sizeBytes: number, purpose: string): void {
+    const { owner, limitBytes, parent } = this.#options;
+    if (!(this.#usedBytes + sizeBytes <= limitBytes)) {
+      throw new NodeError(
+        "memory-exhausted",
+        `${owner} needs ${toMegabytes(sizeBytes)} MB of memory for ${purpose}: it would have more than its ` +
+          `${toMegabytes(limitBytes)} MB`,
+      );
+    }
+    parent?.take(sizeBytes, purpose);
+    this.#usedBytes += sizeBytes;
+  }
+
+  /** Gives back what `take` has counted; more than that is a mistake and is cut off. */
+  release(sizeBytes: number): void {
+    const freedBytes = Math.min(sizeBytes, this.#usedBytes);
+    this.#usedBytes -= freedBytes;
+    this.#options.parent?.release(freedBytes);
+  }
+
+  /** Gives back everything: its owner is gone. */
+  releaseAll(): void {
+    this.release(this.#usedBytes);
+  }
+}
+
+function toMegabytes(sizeBytes: number): string {
+  return (sizeBytes / 1024 / 1024).toFixed(1);
+}

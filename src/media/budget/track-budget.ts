@@ -1,0 +1,82 @@
+// What one track may take of its thread and of memory. It is handed to everything that works for the track outside the tick
+// (opening, searching, parsing, building tables), which asks it at every step whether the stretch has been long enough, and
+// gives the thread back when it has: no packet of anybody waits longer than one stretch. Audio and look-up threads.
+
+import type { Activity, WorkMark } from "../../bridge/work-mark.ts";
+import type { ByteBudget } from "../../lib/byte-budget.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { ThreadTurns } from "./thread-turns.ts";
+
+/** How long work may hold the thread without giving the others a turn; a step more may follow. */
+const STRETCH_MS_MAX = 1;
+/** The same in steps, each of which takes some microseconds: holds where a clock stands still. */
+const STRETCH_STEPS_MAX = 512;
+
+export interface TrackBudgetOptions {
+  /** Timers made with it are the track's own. */
+  readonly clock: Clock;
+  readonly turns: ThreadTurns;
+  /** What the track keeps: tables, read-ahead, decoders. Given back as a whole when the track is over. */
+  readonly memory: ByteBudget;
+  readonly mark: WorkMark;
+  /** Whom to name in the mark. */
+  readonly owner: number;
+  readonly activity: Activity;
+}
+
+export class TrackBudget {
+  readonly clock: Clock;
+  readonly memory: ByteBudget;
+  readonly #options: TrackBudgetOptions;
+  #isWorking = false;
+  #startedMs = 0;
+  #steps = 0;
+  #usedMs = 0;
+
+  constructor(options: TrackBudgetOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.memory = options.memory;
+  }
+
+  /** Asked once per step of work: true when the stretch is over and the caller has to `await turn()` before the next. */
+  get isSpent(): boolean {
+    if (!this.#isWorking) this.resume();
+    this.#steps += 1;
+    return this.#steps >= STRETCH_STEPS_MAX || this.clock.now() - this.#startedMs >= STRETCH_MS_MAX;
+  }
+
+  /** Gives the thread back, and resolves when it is this track's turn again. */
+  async turn(): Promise<void> {
+    this.pause();
+    await this.#options.turns.next();
+    this.resume();
+  }
+
+  /** Work goes on after a wait: a new stretch begins, under the track's name. */
+  resume(): void {
+    const { mark, owner, activity } = this.#options;
+    mark.enter(owner, activity);
+    this.#isWorking = true;
+    this.#steps = 0;
+    this.#startedMs = this.clock.now();
+  }
+
+  /** Work waits for something from outside, or is done. */
+  pause(): void {
+    if (!this.#isWorking) return;
+    this.#isWorking = false;
+    this.#usedMs += this.clock.now() - this.#startedMs;
+    this.#options.mark.leave();
+  }
+
+  /** Time of the thread spent for the track elsewhere, in the tick, is counted as well. */
+  addUsedMs(usedMs: number): void {
+    this.#usedMs += usedMs;
+  }
+
+  /** Time of the thread it has used since it began, milliseconds. */
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+}

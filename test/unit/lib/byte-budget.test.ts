@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { ByteBudget } from "../../../src/lib/byte-budget.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+test("what would pass the limit is refused with whose it is and what for, and nothing is counted", () => {
+  const budget = new ByteBudget({ owner: "the track", limitBytes: 2 * MEGABYTE });
+  budget.take(1.5 * MEGABYTE, "its tables");
+  expect(() => budget.take(MEGABYTE, "its tables")).toThrow(
+    "the track needs 1.0 MB of memory for its tables: it would have more than its 2.0 MB",
+  );
+  expect(budget.usedBytes).toBe(1.5 * MEGABYTE);
+});
+
+test("what a child takes its parent has taken too, and a parent's refusal leaves the child as it was", () => {
+  const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
+  const first = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
+  const second = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
+  first.take(70, "a");
+  expect(() => second.take(40, "b")).toThrow("the worker");
+  expect([first.usedBytes, second.usedBytes, parent.usedBytes]).toEqual([70, 0, 70]);
+  first.releaseAll();
+  second.take(40, "b");
+  expect(parent.usedBytes).toBe(40);
+});
+
+test("more than was taken cannot be given back", () => {
+  const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
+  const child = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
+  parent.take(10, "else");
+  child.take(20, "a");
+  child.release(50);
+  expect([child.usedBytes, parent.usedBytes]).toEqual([0, 10]);
+});
+
+test("sizes that are no numbers are refused", () => {
+  const budget = new ByteBudget({ owner: "the track", limitBytes: 80 });
+  expect(() => budget.take(Number.NaN, "a")).toThrow();
+  expect(() => budget.take(Number.POSITIVE_INFINITY, "a")).toThrow();
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { WorkMark } from "../../../../src/bridge/work-mark.ts";
+import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+describe("a stretch of work", () => {
+  test("is over when it has taken its time, and a new one begins with the next turn", async () => {
+    const clock = new FakeClock();
+    const budget = createTrackBudget({ clock });
+    expect(budget.isSpent).toBe(false);
+    clock.stall(0.9);
+    expect(budget.isSpent).toBe(false);
+    clock.stall(0.2);
+    expect(budget.isSpent).toBe(true);
+    await budget.turn();
+    expect(budget.isSpent).toBe(false);
+  });
+
+  test("is over after so many steps where time does not tell", () => {
+    const budget = createTrackBudget({ clock: new FakeClock() });
+    let steps = 1;
+    while (!budget.isSpent) steps++;
+    expect(steps).toBe(512);
+  });
+
+  test("counts as used, without the waits in between", async () => {
+    const clock = new FakeClock();
+    const budget = createTrackBudget({ clock });
+    budget.resume();
+    clock.stall(3);
+    budget.pause();
+    clock.stall(100);
+    budget.resume();
+    clock.stall(4);
+    await budget.turn();
+    budget.addUsedMs(5);
+    expect(budget.usedMs).toBe(12);
+  });
+
+  test("is marked as its owner's while it lasts", async () => {
+    const mark = new WorkMark(WorkMark.allocate());
+    const budget = createTrackBudget({ clock: new FakeClock(), mark, owner: 7 });
+    expect(budget.isSpent).toBe(false);
+    expect(mark.work).toEqual({ owner: 7, activity: "read" });
+    budget.pause();
+    expect(mark.work).toBeUndefined();
+  });
+});
+
+describe("turns", () => {
+  test("are given one at a time, in order, with sockets and timers in between", async () => {
+    const turns = new ThreadTurns();
+    const order: string[] = [];
+    const wait = async (name: string): Promise<void> => {
+      await turns.next();
+      order.push(name);
+    };
+    const all = Promise.all([wait("a"), wait("b"), wait("c")]);
+    const others = new Promise<void>((resolve) => {
+      let rounds = 0;
+      const look = (): void => {
+        order.push("others");
+        if (++rounds < 3) setImmediate(look);
+        else resolve();
+      };
+      setImmediate(look);
+    });
+    await Promise.all([all, others]);
+    expect(order).toEqual(["a", "others", "b", "others", "c", "others"]);
+  });
+});
