@@ -53,6 +53,12 @@ test("nothing of the machine it was written on stands in the project", () => {
   expect(traces).toEqual([]);
 });
 
+test("processes are ended by their id, never by a name that others may have too", () => {
+  const byName = new RegExp(`\\b(?:p${"kill"}|kill${"all"})\\b`);
+  const scripts = projectFiles("").filter(({ path }) => !path.endsWith(".md"));
+  expect(scripts.filter(({ text }) => byName.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 function isThisFile(path: string): boolean {
   return path === "test/tidy/source-files.test.ts";
 }
