@@ -9,7 +9,7 @@ export interface SocketProtocol extends Dialect {
   /** The paths it is served on. */
   readonly paths: readonly string[];
   /** The session that a handshake asks to go on with, in whatever state. */
-  findSession(sessions: Sessions, headers: IncomingHttpHeaders): Session | undefined;
+  findSession(sessions: Sessions, headers: IncomingHttpHeaders, userId: string): Session | undefined;
   /** Takes what a client says. Never throws. */
   onText(session: Session, text: string): void;
 }

@@ -121,12 +121,15 @@ export class WebSocketEndpoint {
   }
 
   /**
-   * The session that the client asks for, if it is waiting. One whose socket is still open, of the same user, is asked
-   * for a sign of life first: a client that lost its connection often returns before we notice.
+   * The session that the client asks for, if it is its own and waiting: no user gets the players of another. One whose
+   * socket is still open is asked for a sign of life first: a client that lost its connection often returns before we
+   * notice.
    */
   async #findResumable(protocol: SocketProtocol, { headers }: IncomingMessage): Promise<Session | undefined> {
-    const session = protocol.findSession(this.#options.sessions, headers);
-    if (session?.isConnected && session.userId === readUserId(headers["user-id"])) {
+    const userId = readUserId(headers["user-id"]) ?? "";
+    const session = protocol.findSession(this.#options.sessions, headers, userId);
+    if (session?.userId !== userId) return undefined;
+    if (session.isConnected) {
       const socket = this.#socketOf(session);
       if (socket !== undefined && !(await this.#isAnswering(socket))) {
         // Meanwhile the session may have got another socket, which is not meant.

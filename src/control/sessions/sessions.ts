@@ -71,9 +71,14 @@ export class Sessions {
     return this.#sessions.get(id);
   }
 
-  /** The session of a v3 client under its resume key: one that waits, else one that is connected. */
-  withResumeKey(key: string): Session | undefined {
-    const sessions = [...this.#sessions.values()].filter(({ resumeKey }) => resumeKey === key);
+  /**
+   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user has keys of its
+   * own: many clients use one that their library has chosen.
+   */
+  withResumeKey(key: string, userId: string): Session | undefined {
+    const sessions = [...this.#sessions.values()].filter(
+      (session) => session.resumeKey === key && session.userId === userId,
+    );
     return sessions.find(({ isWaiting }) => isWaiting) ?? sessions[0];
   }
 
@@ -100,9 +105,11 @@ export class Sessions {
 
   /** Only the last session that waits under a key can be asked for. */
   #endOthersUnderItsKey(session: Session): void {
-    if (session.resumeKey === null) return;
+    const { resumeKey, userId } = session;
+    if (resumeKey === null) return;
     for (const other of this.#sessions.values()) {
-      if (other !== session && other.isWaiting && other.resumeKey === session.resumeKey) other.destroy();
+      const isTwin = other.resumeKey === resumeKey && other.userId === userId;
+      if (isTwin && other !== session && other.isWaiting) other.destroy();
     }
   }
 

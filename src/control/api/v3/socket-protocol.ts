@@ -12,8 +12,8 @@ export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "
     version: "3",
     paths: ["/v3/websocket", "/"],
     write: v3Message,
-    findSession(sessions, { "resume-key": key }) {
-      const session = typeof key === "string" ? sessions.withResumeKey(key) : undefined;
+    findSession(sessions, { "resume-key": key }, userId) {
+      const session = typeof key === "string" ? sessions.withResumeKey(key, userId) : undefined;
       return session?.dialect.version === "3" ? session : undefined;
     },
     onText: (session, text) => operations.onText(session, text),

@@ -55,11 +55,22 @@ describe("resuming over a real socket", () => {
     expect(players.json).toHaveLength(1);
   });
 
-  test("any close code of the client will do, and another User-Id and name are ignored", async () => {
+  test("another User-Id gets a session of its own, and the one that waits goes on waiting", async () => {
+    const { client } = await resumable();
+    await drop(client);
+    const other = await server.connect({ "Session-Id": client.sessionId, "User-Id": "99" });
+    expect(other.handshake["session-resumed"]).toBe("false");
+    expect(other.sessionId).not.toBe(client.sessionId);
+    expect(server.sessions.get(other.sessionId)).toMatchObject({ userId: "99", players: new Map() });
+    const back = await server.connect({ "Session-Id": client.sessionId, "User-Id": "+01" });
+    expect(back.handshake["session-resumed"]).toBe("true");
+  });
+
+  test("any close code of the client will do, and another name is ignored", async () => {
     const { client } = await resumable();
     client.socket.close(4000, "bye");
     await client.closed;
-    const next = await server.connect({ "Session-Id": client.sessionId, "User-Id": "99", "Client-Name": "other" });
+    const next = await server.connect({ "Session-Id": client.sessionId, "Client-Name": "other" });
     expect(next.sessionId).toBe(client.sessionId);
     expect(server.sessions.get(client.sessionId)).toMatchObject({ userId: "1", clientName: "test/1" });
   });

@@ -231,6 +231,19 @@ describe("the WebSocket of v3", () => {
     expect(server.sessions.get(second.sessionId)).toBeUndefined();
     expect((await connect({ "Resume-Key": "same" })).sessionId).toBe(first.sessionId);
   });
+
+  test("each user has keys of its own", async () => {
+    const [mine, other] = [await connect(), await connect({ "User-Id": "2" })];
+    for (const client of [mine, other]) {
+      await say(client, { op: "configureResuming", key: "lavalink" });
+      client.socket.terminate();
+      await expect.poll(() => server.sessions.get(client.sessionId)?.isWaiting).toBe(true);
+    }
+    const key = { "Resume-Key": "lavalink" };
+    expect((await connect({ ...key, "User-Id": "3" })).handshake["session-resumed"]).toBe("false");
+    expect((await connect(key)).sessionId).toBe(mine.sessionId);
+    expect((await connect({ ...key, "User-Id": "2" })).sessionId).toBe(other.sessionId);
+  });
 });
 
 describe("operations", () => {
