@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 /** What is measured: a command that starts a v4 node, which finds its settings in Lavalink's environment variables. */
@@ -40,12 +41,17 @@ export class NodeProcess {
     this.startMs = startMs;
   }
 
-  static async start(node: NodeCommand, environment: Readonly<Record<string, string>> = {}): Promise<NodeProcess> {
+  /** With `onLine` what the node logs goes there instead of being shown. */
+  static async start(
+    node: NodeCommand,
+    environment: Readonly<Record<string, string>> = {},
+    onLine?: (line: string) => void,
+  ): Promise<NodeProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const startedMs = performance.now();
     const child = spawn(node.command, node.args, {
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: onLine === undefined ? ["ignore", "inherit", "inherit"] : ["ignore", "pipe", "pipe"],
       env: {
         ...process.env,
         SERVER_ADDRESS: "127.0.0.1",
@@ -57,8 +63,15 @@ export class NodeProcess {
         ...environment,
       },
     });
+    for (const input of [child.stdout, child.stderr]) {
+      if (input !== null && onLine !== undefined) createInterface({ input }).on("line", onLine);
+    }
     await untilAnswering(url, child);
     return new NodeProcess(child, url, performance.now() - startedMs);
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** CPU time since its start and memory now, all threads. Linux only: read from /proc. */
@@ -72,7 +85,7 @@ export class NodeProcess {
   }
 
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (this.hasEnded) return;
     const exited = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGTERM");
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), 5000);

@@ -1,0 +1,93 @@
+// Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case has
+// broken, so that the next one finds everybody playing.
+
+import { sleep } from "./attack.ts";
+import { HonestPlayers } from "./honest-players.ts";
+import { ListeningPost, type WindowResult } from "./listening-post.ts";
+import type { NodeUnderTest } from "./node-under-test.ts";
+import { longestGapMs } from "./verdict.ts";
+
+/** Sound has settled when a window of this length has no longer gap than that. */
+const SETTLED_WINDOW_MS = 500;
+const SETTLED_GAP_MS = 100;
+const SETTLE_TRIES = 40;
+
+export class Arena {
+  readonly post: ListeningPost;
+  readonly #startNode: () => Promise<NodeUnderTest>;
+  #node: NodeUnderTest;
+  #players: HonestPlayers;
+
+  private constructor(
+    startNode: () => Promise<NodeUnderTest>,
+    parts: { node: NodeUnderTest; post: ListeningPost; players: HonestPlayers },
+  ) {
+    this.#startNode = startNode;
+    this.#node = parts.node;
+    this.post = parts.post;
+    this.#players = parts.players;
+  }
+
+  /** `startNode` is called again whenever the node has ended. */
+  static async start(startNode: () => Promise<NodeUnderTest>): Promise<Arena> {
+    const post = await ListeningPost.start();
+    const node = await startNode();
+    await post.askVersion(node.url);
+    const arena = new Arena(startNode, { node, post, players: await HonestPlayers.start(node, post) });
+    await arena.#settle();
+    return arena;
+  }
+
+  get node(): NodeUnderTest {
+    return this.#node;
+  }
+
+  get players(): HonestPlayers {
+    return this.#players;
+  }
+
+  /** Everybody plays, and has for a moment. Throws when that cannot be brought about. */
+  async restore(): Promise<void> {
+    // A node that has lost workers waits before it starts others, which is no fair start for the next case.
+    if (this.#node.hasEnded || this.#node.lostWorkers > 0) {
+      await this.#restartNode();
+    } else if ((await this.#players.lossesSince(this.#players.mark)).length > 0) {
+      await this.#restartPlayers().catch(() => this.#restartNode());
+    } else {
+      await this.#players.rewind();
+    }
+    await this.#settle();
+  }
+
+  /** Measures while `work` is done. */
+  async measure(work: () => Promise<unknown>): Promise<WindowResult> {
+    await this.post.openWindow();
+    await work();
+    return this.post.closeWindow();
+  }
+
+  async close(): Promise<void> {
+    this.#players.close();
+    await this.#node.close();
+    this.post.close();
+  }
+
+  async #restartNode(): Promise<void> {
+    await this.#node.close();
+    this.#node = await this.#startNode();
+    await this.post.askVersion(this.#node.url);
+    await this.#restartPlayers();
+  }
+
+  async #restartPlayers(): Promise<void> {
+    this.#players.close();
+    this.#players = await HonestPlayers.start(this.#node, this.post);
+  }
+
+  async #settle(): Promise<void> {
+    for (let count = 0; count < SETTLE_TRIES; count++) {
+      if (longestGapMs(await this.measure(() => sleep(SETTLED_WINDOW_MS))) < SETTLED_GAP_MS) return;
+    }
+    throw new Error("the honest players do not play steadily, even without an attack");
+  }
+}

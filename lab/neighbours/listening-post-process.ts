@@ -1,0 +1,72 @@
+// Where the honest players play to: fake Discord, their songs, a listener for each, and a clock on GET /version. A process
+// of its own; started by listening-post.ts, which talks to it over IPC.
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { FakeDiscord } from "../discord/fake-discord.ts";
+import { MediaServer } from "../media-server/media-server.ts";
+import type { PostReply, PostRequest, WindowResult } from "./listening-post.ts";
+import { honestSongs } from "./songs.ts";
+import { SoundWatch } from "./sound-watch.ts";
+import { VersionClock } from "./version-clock.ts";
+
+const discord = await FakeDiscord.start({ keepFrames: false, udpSocketCount: 2 });
+const media = await MediaServer.start({ files: await honestSongs() });
+const watches = new Map<string, SoundWatch>();
+const ownDelay = monitorEventLoopDelay({ resolution: 2 });
+ownDelay.enable();
+let versionClock: VersionClock | undefined;
+let openedMs = 0;
+
+function closeWindow(): WindowResult {
+  const nowMs = performance.now();
+  return {
+    seconds: (nowMs - openedMs) / 1000,
+    heard: [...watches.values()].map((watch) => watch.close(nowMs)),
+    ...(versionClock?.read() ?? { versionMsMax: 0, versionFailures: 0 }),
+    ownDelayMsMax: ownDelay.max / 1e6,
+  };
+}
+
+function openWindow(): void {
+  openedMs = performance.now();
+  ownDelay.reset();
+  versionClock?.reset();
+  for (const watch of watches.values()) watch.open(openedMs);
+}
+
+async function answer(request: PostRequest): Promise<unknown> {
+  switch (request.kind) {
+    case "mediaUrl":
+      return media.url;
+    case "issueVoice":
+      return discord.issueVoice(request);
+    case "watch": {
+      const { listener } = discord.channel(request.channelId);
+      watches.set(request.guildId, await SoundWatch.start(request.guildId, listener));
+      return undefined;
+    }
+    case "forget":
+      return watches.clear();
+    case "askVersion":
+      versionClock?.stop();
+      versionClock = new VersionClock(request.url);
+      return undefined;
+    case "openWindow":
+      return openWindow();
+    case "closeWindow":
+      return closeWindow();
+    default:
+      return request satisfies never;
+  }
+}
+
+process.on("message", (message) => {
+  // Sent by listening-post.ts, compiled with the same types.
+  const { id, request } = message as { id: number; request: PostRequest };
+  const reply = (result: Omit<PostReply, "id">) => process.send?.({ id, ...result });
+  answer(request).then(
+    (value) => reply({ value }),
+    (error: unknown) => reply({ error: String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,113 @@
+// The runner's end of listening-post-process.ts, which listens to the honest players and asks the node for its version in
+// a process of its own: building and sending hostile files must not make it look as if packets were late.
+
+import { type ChildProcess, fork } from "node:child_process";
+import type { IssuedVoice } from "../discord/voice-session.ts";
+import type { Heard } from "./sound-watch.ts";
+
+export type PostRequest =
+  | { readonly kind: "mediaUrl" }
+  | {
+      readonly kind: "issueVoice";
+      readonly guildId: string;
+      readonly userId: string;
+      readonly channelId: string;
+      readonly daveVersion: number;
+    }
+  /** From now on this guild is listened to. */
+  | { readonly kind: "watch"; readonly guildId: string; readonly channelId: string }
+  | { readonly kind: "forget" }
+  | { readonly kind: "askVersion"; readonly url: string }
+  | { readonly kind: "openWindow" }
+  | { readonly kind: "closeWindow" };
+
+export interface PostReply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** What was measured from `openWindow` to `closeWindow`; plain data. */
+export interface WindowResult {
+  readonly seconds: number;
+  readonly heard: readonly Heard[];
+  /** The slowest answer to GET /version; one that has not come counts up to the end. */
+  readonly versionMsMax: number;
+  readonly versionFailures: number;
+  /** How long the listening process itself had no time: what it measured may be too long by that. */
+  readonly ownDelayMsMax: number;
+}
+
+const ENTRY = new URL("./listening-post-process.js", import.meta.url);
+/** In tests this file runs from its source, its process from what was built. */
+const BUILT_ENTRY = new URL("../../dist/lab/neighbours/listening-post-process.js", import.meta.url);
+
+export class ListeningPost {
+  readonly mediaUrl: string;
+  readonly #child: ChildProcess;
+  readonly #ask: Ask;
+
+  private constructor(child: ChildProcess, ask: Ask, mediaUrl: string) {
+    this.#child = child;
+    this.#ask = ask;
+    this.mediaUrl = mediaUrl;
+  }
+
+  static async start(): Promise<ListeningPost> {
+    const child = fork(import.meta.url.endsWith(".ts") ? BUILT_ENTRY : ENTRY);
+    const ask = asking(child);
+    return new ListeningPost(child, ask, (await ask({ kind: "mediaUrl" })) as string);
+  }
+
+  issueVoice(options: Omit<Extract<PostRequest, { kind: "issueVoice" }>, "kind">): Promise<IssuedVoice> {
+    return this.#ask({ kind: "issueVoice", ...options }) as Promise<IssuedVoice>;
+  }
+
+  async watch(guildId: string, channelId: string): Promise<void> {
+    await this.#ask({ kind: "watch", guildId, channelId });
+  }
+
+  /** Listens to nobody any more. */
+  async forget(): Promise<void> {
+    await this.#ask({ kind: "forget" });
+  }
+
+  /** Asks this node for its version ten times a second from now on. */
+  async askVersion(url: string): Promise<void> {
+    await this.#ask({ kind: "askVersion", url });
+  }
+
+  async openWindow(): Promise<void> {
+    await this.#ask({ kind: "openWindow" });
+  }
+
+  closeWindow(): Promise<WindowResult> {
+    return this.#ask({ kind: "closeWindow" }) as Promise<WindowResult>;
+  }
+
+  close(): void {
+    if (this.#child.connected) this.#child.disconnect();
+  }
+}
+
+type Ask = (request: PostRequest) => Promise<unknown>;
+
+function asking(child: ChildProcess): Ask {
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let count = 0;
+  child.on("message", (message) => {
+    const { id, value, error } = message as PostReply; // sent by listening-post-process.ts
+    if (error === undefined) waiting.get(id)?.resolve(value);
+    else waiting.get(id)?.reject(new Error(error));
+    waiting.delete(id);
+  });
+  child.once("exit", () => {
+    for (const { reject } of waiting.values()) reject(new Error("the listening process has ended"));
+  });
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const id = ++count;
+      waiting.set(id, { resolve, reject });
+      child.send({ id, request });
+    });
+}

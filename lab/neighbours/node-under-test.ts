@@ -1,0 +1,56 @@
+// The node that is attacked: one of this checkout, as a process of its own that is started anew when it ends, or any that
+// runs already. Tells how much memory it uses, whether it still runs and how many audio workers it has lost.
+
+import { NodeProcess, TONEARM } from "../bench/node-process.ts";
+import { HttpClient } from "../conformance/http-client.ts";
+
+export interface NodeUnderTest {
+  readonly url: string;
+  readonly password: string;
+  /** So far; 0 where it cannot be known. */
+  readonly lostWorkers: number;
+  readonly hasEnded: boolean;
+  memoryBytes(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What Tonearm writes when an audio worker is gone. */
+const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
+
+/** This checkout's node; `onLine` gets what it logs. */
+export async function startOwnNode(
+  onLine: (line: string) => void,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<NodeUnderTest> {
+  let lostWorkers = 0;
+  const settings = { LOGGING_LEVEL_ROOT: "WARN", ...environment };
+  const running = await NodeProcess.start(TONEARM, settings, (line) => {
+    if (LOST_WORKER.test(line)) lostWorkers += 1;
+    onLine(line);
+  });
+  return {
+    url: running.url,
+    password: running.password,
+    get lostWorkers() {
+      return lostWorkers;
+    },
+    get hasEnded() {
+      return running.hasEnded;
+    },
+    memoryBytes: async () => running.use().residentBytes,
+    close: () => running.close(),
+  };
+}
+
+/** A node that somebody else has started. Its memory is what it says of itself. */
+export function runningNode(url: string, password: string): NodeUnderTest {
+  const http = new HttpClient(url, password);
+  return {
+    url: http.url,
+    password,
+    lostWorkers: 0,
+    hasEnded: false,
+    memoryBytes: async () => Number((await http.get("/v4/stats")).json?.memory?.used ?? 0),
+    close: async () => undefined,
+  };
+}

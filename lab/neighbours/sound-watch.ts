@@ -1,0 +1,91 @@
+// What a listener gets of one player while somebody watches: when each packet with sound in it came, and the longest time
+// without any. Packets are decoded: silence and damage do not count as sound.
+
+import { loadLibopus } from "../../src/lib/libopus.ts";
+import type { Listener } from "../discord/listener.ts";
+
+/** What one honest player's listener heard in a window; plain data. */
+export interface Heard {
+  readonly guildId: string;
+  readonly packets: number;
+  /** Packets in which nothing, or nothing that can be decoded, is to be heard. */
+  readonly silentPackets: number;
+  readonly gapMsP50: number;
+  readonly gapMsP99: number;
+  /** The longest time without sound, up to the ends of the window. */
+  readonly gapMsMax: number;
+}
+
+const FRAME_MS = 20;
+const DECODE_SAMPLES_MAX = 5760;
+/** Of full scale; the quietest song of an honest player is at 0.06. */
+const AUDIBLE_LEVEL = 0.003;
+
+type Decode = (opus: Uint8Array) => number;
+
+export class SoundWatch {
+  readonly #guildId: string;
+  readonly #decode: Decode;
+  #gapsMs: number[] = [];
+  #packets = 0;
+  #silentPackets = 0;
+  #lastSoundMs = 0;
+
+  private constructor(guildId: string, decode: Decode) {
+    this.#guildId = guildId;
+    this.#decode = decode;
+  }
+
+  static async start(guildId: string, listener: Listener): Promise<SoundWatch> {
+    const watch = new SoundWatch(guildId, await createLevelMeter());
+    listener.onFrame = ({ opus, arrivalMs }) => watch.#onPacket(opus, arrivalMs);
+    return watch;
+  }
+
+  /** Begins a window. Sound shortly before it counts as heard at its start. */
+  open(nowMs: number): void {
+    this.#gapsMs = [];
+    this.#packets = 0;
+    this.#silentPackets = 0;
+    this.#lastSoundMs = Math.max(this.#lastSoundMs, nowMs - FRAME_MS);
+  }
+
+  close(nowMs: number): Heard {
+    const gapsMs = [...this.#gapsMs, nowMs - this.#lastSoundMs].sort((a, b) => a - b);
+    const quantile = (share: number) => gapsMs[Math.min(gapsMs.length - 1, Math.floor(gapsMs.length * share))] ?? 0;
+    return {
+      guildId: this.#guildId,
+      packets: this.#packets,
+      silentPackets: this.#silentPackets,
+      gapMsP50: quantile(0.5),
+      gapMsP99: quantile(0.99),
+      gapMsMax: gapsMs.at(-1) ?? 0,
+    };
+  }
+
+  #onPacket(opus: Uint8Array, arrivalMs: number): void {
+    this.#packets += 1;
+    if (this.#decode(opus) < AUDIBLE_LEVEL) {
+      this.#silentPackets += 1;
+      return;
+    }
+    this.#gapsMs.push(arrivalMs - this.#lastSoundMs);
+    this.#lastSoundMs = arrivalMs;
+  }
+}
+
+/** A decoder of one stream that tells how loud each packet is, 0 to 1; 0 for what cannot be decoded. */
+async function createLevelMeter(): Promise<Decode> {
+  const opus = await loadLibopus();
+  const { module, packetPointer, pcmPointer } = opus;
+  const decoder = opus.createDecoder(2, 0);
+  return (packet) => {
+    module.HEAPU8.set(packet, packetPointer);
+    const samples = module._oc_decode_float(decoder, packetPointer, packet.length, pcmPointer, DECODE_SAMPLES_MAX, 0);
+    let peak = 0;
+    for (let at = pcmPointer >> 2, end = at + 2 * samples; at < end; at++) {
+      peak = Math.max(peak, Math.abs(module.HEAPF32[at]!));
+    }
+    return peak;
+  };
+}
