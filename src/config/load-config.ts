@@ -1,7 +1,7 @@
 // Builds the NodeConfig from file, environment and command line, in that order of growing weight, or stops with the
 // whole list of what is wrong. Main thread, once at start.
 
-import { readFileSync, realpathSync } from "node:fs";
+import { closeSync, openSync, readSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { NodeError } from "../errors.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
@@ -14,6 +14,10 @@ import { readEnvironment } from "./read-environment.ts";
 import { readConfigFile } from "./read-file.ts";
 import { SettingTable } from "./setting-table.ts";
 import type { ConfigProblem } from "./written-setting.ts";
+import { FILE_SIZE_MAX_BYTES } from "./yaml-documents.ts";
+
+/** More mistakes than this are counted, not shown. */
+const SHOWN_PROBLEMS_MAX = 50;
 
 export interface LoadConfigOptions {
   /** `--key=value` and `--config FILE`. */
@@ -76,6 +80,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 function invalid(table: SettingTable): NodeError {
   const lines = table.problems.toSorted(byLine).map(({ place, message }) => `  ${place}: ${message}`);
   const count = lines.length === 1 ? "a mistake" : `${lines.length} mistakes`;
+  const unshownCount = lines.splice(SHOWN_PROBLEMS_MAX).length;
+  if (unshownCount > 0) lines.push(`  and ${unshownCount} more`);
   return new NodeError("config-invalid", `the configuration has ${count}:\n${lines.join("\n")}`);
 }
 
@@ -87,11 +93,26 @@ function byLine(a: ConfigProblem, b: ConfigProblem): number {
 
 function readTextFile(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readStart(path);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new NodeError("config-unreadable", `could not read ${path}: ${String(code)}`, { cause: error });
+  }
+}
+
+/** The text of a file, or of one that is too long a little more than is accepted: it may have no end (`/dev/zero`). */
+function readStart(path: string): string {
+  const buffer = Buffer.alloc(FILE_SIZE_MAX_BYTES + 4);
+  const file = openSync(path, "r");
+  try {
+    let length = 0;
+    for (let count = -1; count !== 0 && length < buffer.length; length += count) {
+      count = readSync(file, buffer, length, buffer.length - length, null);
+    }
+    return buffer.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
   }
 }
 

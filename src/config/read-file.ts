@@ -2,7 +2,9 @@
 // key's business, as it is for environment variables. Main thread, at start.
 
 import {
+  type Alias,
   type Document,
+  type ErrorCode,
   isAlias,
   isMap,
   isPair,
@@ -10,16 +12,21 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  parseAllDocuments,
   type YAMLMap,
+  type YAMLParseError,
   type YAMLSeq,
 } from "yaml";
 import { resolvePlaceholders, type Variables } from "./placeholders.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
+import { FileTooLarge, parseDocuments, resolveAliases } from "./yaml-documents.ts";
 
-/** More than this is no configuration: anchors that refer to anchors can grow without end. */
+/** More than this is no configuration. */
 const SETTINGS_MAX = 2000;
+/** Values looked at, those behind anchors each time: anchors that refer to anchors can grow without end. */
+const NODES_MAX = 50_000;
 const DEPTH_MAX = 32;
+/** No key is named so; it would have to be shown, and compared with all that there are. */
+const NAME_LENGTH_MAX = 200;
 
 export interface FileReading {
   readonly settings: readonly WrittenSetting[];
@@ -30,10 +37,14 @@ export interface FileReading {
 export function readConfigFile(text: string, options: { fileName: string; variables: Variables }): FileReading {
   const lineCounter = new LineCounter();
   const walk = new FileWalk(lineCounter, options);
-  const documents = parseAllDocuments(text, { schema: "failsafe", lineCounter, prettyErrors: false });
-  for (const document of Array.isArray(documents) ? documents : []) {
-    for (const error of document.errors) walk.problem(error.pos[0], firstLine(error.message));
-    if (document.errors.length === 0) walk.document(document);
+  try {
+    for (const document of parseDocuments(text, lineCounter)) {
+      for (const error of document.errors) walk.problem(error.pos[0], mistakeIn(error));
+      if (document.errors.length === 0) walk.document(document);
+    }
+  } catch (error) {
+    if (!(error instanceof FileTooLarge)) throw error;
+    walk.problem(error.offset, `${error.message}; a configuration needs less`);
   }
   return { settings: walk.settings, problems: walk.problems };
 }
@@ -43,6 +54,10 @@ class FileWalk {
   readonly problems: ConfigProblem[] = [];
   readonly #lineCounter: LineCounter;
   readonly #options: { fileName: string; variables: Variables };
+  #targets: ReadonlyMap<Alias, Node> = new Map();
+  /** Aliases within whose target the walk is, the outermost first. */
+  readonly #open: Alias[] = [];
+  #nodeCount = 0;
 
   constructor(lineCounter: LineCounter, options: { fileName: string; variables: Variables }) {
     this.#lineCounter = lineCounter;
@@ -51,7 +66,8 @@ class FileWalk {
 
   document(document: Document.Parsed): void {
     const { contents } = document;
-    if (isMap(contents)) this.#map(contents as YAMLMap, document, []);
+    this.#targets = resolveAliases(document);
+    if (isMap(contents)) this.#map(contents as YAMLMap, []);
     else if (contents !== null && !isEmptyScalar(contents))
       this.problem(offsetOf(contents), "expected keys and values");
   }
@@ -60,41 +76,64 @@ class FileWalk {
     this.problems.push({ place: this.#placeAt(offset), message });
   }
 
-  #map(map: YAMLMap, document: Document.Parsed, names: readonly string[]): void {
+  #map(map: YAMLMap, names: readonly string[]): void {
     const isMerge = (pair: (typeof map.items)[number]): boolean => isScalar(pair.key) && pair.key.value === "<<";
     // Merged keys first, so that the map's own come later and win.
-    for (const pair of map.items.filter(isMerge)) this.#merge(pair.value as Node | null, document, names);
+    for (const pair of map.items.filter(isMerge)) this.#merge(pair.value as Node | null, names);
     for (const pair of map.items) {
       if (!isPair(pair) || isMerge(pair)) continue;
       const key: unknown = isScalar(pair.key) ? pair.key.value : undefined;
-      if (typeof key !== "string") {
-        this.problem(offsetOf(pair.key as Node), "expected a name");
+      if (typeof key !== "string" || key.length > NAME_LENGTH_MAX) {
+        this.problem(offsetOf(pair.key as Node), `expected a name of at most ${NAME_LENGTH_MAX} characters`);
         continue;
       }
-      this.#node(pair.value as Node | null, document, [...names, ...pathNames(key)]);
+      this.#node(pair.value as Node | null, [...names, ...pathNames(key)]);
     }
   }
 
-  #merge(node: Node | null, document: Document.Parsed, names: readonly string[]): void {
-    const target = isAlias(node) ? node.resolve(document) : node;
-    if (isSeq(target)) for (const item of target.items) this.#merge(item as Node, document, names);
-    else this.#node(target ?? null, document, names);
+  /** The keys of a map, or of several in a list, as if they stood here. */
+  #merge(node: Node | null, names: readonly string[]): void {
+    this.#count(node, names);
+    if (isAlias(node)) this.#within(node, (target) => this.#merge(target, names));
+    else if (isSeq(node)) for (const item of node.items) this.#merge(item as Node | null, names);
+    else this.#node(node, names);
   }
 
-  #node(node: Node | null, document: Document.Parsed, names: readonly string[]): void {
-    if (names.length > DEPTH_MAX || this.settings.length >= SETTINGS_MAX) {
-      if (this.problems.length === 0) this.problem(node === null ? 0 : offsetOf(node), "too deep or too much");
-      return;
-    }
-    if (isAlias(node)) this.#node(node.resolve(document) ?? null, document, names);
-    else if (isMap(node)) this.#map(node as YAMLMap, document, names);
-    else if (isSeq(node)) this.#list(node as YAMLSeq, document, names);
+  #node(node: Node | null, names: readonly string[]): void {
+    this.#count(node, names);
+    if (isAlias(node)) this.#within(node, (target) => this.#node(target, names));
+    else if (isMap(node)) this.#map(node as YAMLMap, names);
+    else if (isSeq(node)) this.#list(node as YAMLSeq, names);
     else if (isScalar(node) && !isEmptyScalar(node)) this.#setting(names, String(node.value), offsetOf(node));
   }
 
-  #list(list: YAMLSeq, document: Document.Parsed, names: readonly string[]): void {
+  #list(list: YAMLSeq, names: readonly string[]): void {
     if (list.items.length === 0) this.#setting(names, "", offsetOf(list));
-    for (const [index, item] of list.items.entries()) this.#node(item as Node, document, [...names, String(index)]);
+    for (const [index, item] of list.items.entries()) this.#node(item as Node | null, [...names, String(index)]);
+  }
+
+  /** Goes on with what an alias stands for; one that stands within its own value would have no end. */
+  #within(alias: Alias, walk: (target: Node) => void): void {
+    const target = this.#targets.get(alias);
+    if (target === undefined) {
+      this.problem(offsetOf(alias), "nothing before has this anchor; a text that begins with * needs quotes");
+      return;
+    }
+    if (isInside(alias, target)) {
+      this.problem(offsetOf(alias), "this stands within the value that it stands for, and would have no end");
+      return;
+    }
+    this.#open.push(alias);
+    walk(target);
+    this.#open.pop();
+  }
+
+  #count(node: Node | null, names: readonly string[]): void {
+    const isTooMuch = ++this.#nodeCount > NODES_MAX || this.settings.length >= SETTINGS_MAX;
+    if (!isTooMuch && names.length <= DEPTH_MAX) return;
+    // The alias that led here stands where the mistake is; what it stands for is in order by itself.
+    const at = this.#open[0] ?? node;
+    throw new FileTooLarge(at === null ? 0 : offsetOf(at), "the settings are too deep or too much");
   }
 
   #setting(names: readonly string[], text: string, offset: number): void {
@@ -126,10 +165,21 @@ function isEmptyScalar(node: unknown): boolean {
   return isScalar(node) && node.type === "PLAIN" && ["", "~", "null"].includes(String(node.value ?? ""));
 }
 
+function isInside(alias: Alias, target: Node): boolean {
+  const [start, , end] = target.range ?? [0, 0, 0];
+  const offset = offsetOf(alias);
+  return start <= offset && offset < end;
+}
+
 function offsetOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? text;
+/** Their messages end in a piece of the file, which may be a password. */
+const QUOTING_ERRORS = new Set<ErrorCode>(["BAD_DIRECTIVE", "BAD_DQ_ESCAPE", "TAG_RESOLVE_FAILED", "UNEXPECTED_TOKEN"]);
+
+function mistakeIn({ code, message }: YAMLParseError): string {
+  const [sentence = ""] = message.split("\n", 1);
+  if (code === "TAG_RESOLVE_FAILED") return "Unresolved tag; a text that begins with ! needs quotes";
+  return QUOTING_ERRORS.has(code) ? sentence.replace(/(?:: | sequence ).*$/, "") : sentence;
 }

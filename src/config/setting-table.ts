@@ -9,6 +9,9 @@ import { type FoundKey, findByPath, findByVariable, isGroup, KEY_ENTRIES, variab
 import type { KeyEntry, Section, SectionValues } from "./section.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
+/** Whoever has written more that is not known has another problem than a misspelt name. */
+const SUGGESTIONS_MAX = 20;
+
 type SettingsByKey = Map<KeyEntry, Setting[]>;
 
 /** Sources are added in order of growing weight: file, variables, arguments. */
@@ -17,6 +20,7 @@ export class SettingTable {
   readonly warnings: string[] = [];
   readonly notes: string[] = [];
   readonly #settings: SettingsByKey = new Map();
+  #suggestionCount = 0;
 
   addFile(settings: readonly WrittenSetting[]): void {
     this.#addByPath(settings);
@@ -91,7 +95,7 @@ export class SettingTable {
       this.problems.push({ place: setting.place, message: `${path}: expected further keys below it, not a value` });
       return;
     }
-    const suggestion = suggestPath(setting.names);
+    const suggestion = this.#isSuggesting() ? suggestPath(setting.names) : undefined;
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
     if (canonicalName(setting.names[0] ?? "") === "tonearm") {
       this.problems.push({ place: setting.place, message: `${path}: there is no such key${hint}` });
@@ -101,10 +105,14 @@ export class SettingTable {
   #unknownVariable(name: string, setting: WrittenSetting): void {
     const upper = name.toUpperCase();
     if (isServiceLink(upper) || !/^(TONEARM|LAVALINK)_/.test(upper)) return;
-    const suggestion = closestName(upper, KEY_ENTRIES.map(variableNameOf));
+    const suggestion = this.#isSuggesting() ? closestName(upper, KEY_ENTRIES.map(variableNameOf)) : undefined;
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
     if (upper.startsWith("TONEARM_")) this.problems.push({ place: setting.place, message: `sets no key${hint}` });
     else this.warnings.push(`${setting.place} sets no key${hint}`);
+  }
+
+  #isSuggesting(): boolean {
+    return ++this.#suggestionCount <= SUGGESTIONS_MAX;
   }
 
   #reportFor({ path }: KeyEntry): SettingReport {

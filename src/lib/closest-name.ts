@@ -1,17 +1,25 @@
 // "Did you mean …": the known name that is least different from a misspelt one. A leaf, used at start.
 
-/** The closest of `names` by edits, or undefined when none is close (a third of its length, at least two edits). */
+/**
+ * The closest of `names` by edits, or undefined when none is close (a third of its length, at least two edits). Costs
+ * nothing where the lengths alone say no: what is written may be long.
+ */
 export function closestName(written: string, names: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of names) {
+    if (Math.abs(written.length - name.length) > editsMax(name)) continue;
     const distance = editDistance(written.toLowerCase(), name.toLowerCase());
     if (distance < bestDistance) {
       best = name;
       bestDistance = distance;
     }
   }
-  return best !== undefined && bestDistance <= Math.max(2, best.length / 3) ? best : undefined;
+  return best !== undefined && bestDistance <= editsMax(best) ? best : undefined;
+}
+
+function editsMax(name: string): number {
+  return Math.max(2, name.length / 3);
 }
 
 /** Levenshtein's distance: insertions, deletions and replacements of single characters. */

@@ -297,6 +297,57 @@ describe("YAML", () => {
   });
 });
 
+describe("a file that no configuration needs is refused with the line", () => {
+  const levels = (count: number, line: (level: number) => string): string =>
+    Array.from({ length: count }, (_, level) => line(level)).join("\n");
+  const long = "x".repeat(1000);
+
+  test.each([
+    ["a map merged into itself", "server:\n  port: 1\nx: &x { <<: *x }", "3:13", "would have no end"],
+    ["a map merged into itself in a list", "x: &x { <<: [{ a: 1 }, *x] }", "1:24", "would have no end"],
+    ["a list within itself", "x: &x\n  - *x\n  - *x", "2:5", "would have no end"],
+    ["a value within itself, further down", "x: &x { a: { b: [1, *x] } }", "1:21", "would have no end"],
+    [
+      "aliases of aliases that hold nothing",
+      levels(30, (n) => `a${n}: &a${n} [*a${n - 1}, *a${n - 1}]`).replaceAll("*a-1", "~"),
+      /\d+:\d+/,
+      "too deep or too much",
+    ],
+    [
+      "merges of merges that hold nothing",
+      levels(30, (n) => `a${n}: &a${n} { <<: [*a${n - 1}, *a${n - 1}] }`).replaceAll("*a-1", "{}"),
+      /\d+:\d+/,
+      "too deep or too much",
+    ],
+    ["lists in lists", `a: 1\nb: ${"[".repeat(500_000)}`, "2:67", "nested too deeply"],
+    ["maps in maps", `a: 1\n${levels(200, (n) => `${" ".repeat(n)}k:`)}`, /\d+:\d+/, "nested too deeply"],
+    ["lists on one line", "- ".repeat(400_000), "1:128", "nested too deeply"],
+    ["questions", "? ".repeat(400_000), "1:128", "nested too deeply"],
+    ["keys without end", levels(100_000, (n) => `k${n}:`), "7501:1", "too many keys, values and lines"],
+    ["documents without end", "---\n".repeat(200_000), "15001:1", "too many keys, values and lines"],
+    ["lines without end", "\n".repeat(1_000_000), /\d+:\d+/, "too many keys, values and lines"],
+    ["more bytes", `${long}\n`.repeat(5000), "1048:530", "goes on behind 1048576 bytes"],
+    ["a name that is a text", `a: 1\n${long}: 1`, "2:1", "at most 200 characters"],
+    ["an alias of nothing", "a: 1\nlavalink.server.password: *secret", "2:27", "text that begins with * needs quotes"],
+  ])("%s", (_, text, place, message) => {
+    const [first = ""] = mistakes({ files: { "application.yml": text } });
+    expect(first).toMatch(place instanceof RegExp ? place : `application.yml:${place}: `);
+    expect(first).toContain(message);
+  });
+
+  test("many unknown names are all told, and not each is compared with every key", () => {
+    const text = levels(1900, (n) => `tonearm.network.alow${n}: 1`);
+    const found = mistakes({ files: { "application.yml": text } });
+    expect(found[0]).toContain("did you mean tonearm.network.allow?");
+    expect(found[40]).not.toContain("did you mean");
+    expect(found.at(-1)).toContain("and 1850 more");
+  });
+
+  test.runIf(process.platform !== "win32")("a file without end is read no further than needed", () => {
+    expect(() => loadConfig({ args: ["--config", "/dev/zero"], env: {}, cwd: "/" })).toThrow("1048576 bytes");
+  });
+});
+
 describe("secrets", () => {
   const SECRET = "hunter2hunter2";
   const text = `lavalink.server: { password: ${SECRET}, httpConfig: { proxyHost: proxy.test, proxyUser: me, proxyPassword: ${SECRET} } }`;
@@ -315,6 +366,26 @@ describe("secrets", () => {
     const { warnings } = load({ files: { "application.yml": `lavalink.pasword: ${SECRET}\nsentry.dsn: ${SECRET}` } });
     expect(warnings).toHaveLength(2);
     expect(warnings.join()).not.toContain(SECRET);
+  });
+
+  test.each([
+    `"${SECRET} \\h"`,
+    `"x" ${SECRET}`,
+    `|${SECRET}`,
+    `!${SECRET}`,
+    `!${SECRET}!x y`,
+    `*${SECRET}`,
+    `&${SECRET}`,
+    `@${SECRET}`,
+    `%${SECRET}`,
+    `]${SECRET}`,
+    `}: ${SECRET}`,
+    `\n%${SECRET} 1\n---\na: 1`,
+    `"${SECRET}\\x${SECRET}"`,
+    `a: ${SECRET}: b`,
+  ])("do not show when their quotes were forgotten: %s", (value) => {
+    const files = { "application.yml": `lavalink.server.password: ${value}\ntonearm.nothing: 1` };
+    expect(mistakes({ files }).join()).not.toContain(SECRET.slice(0, 4));
   });
 
   test("the proxy's URL holds escaped credentials for the worker", () => {
