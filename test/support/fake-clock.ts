@@ -33,6 +33,11 @@ export class FakeClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
+  /** How many timers there have ever been. */
+  get setCount(): number {
+    return this.#order;
+  }
+
   /** How many timers wait. */
   get pendingCount(): number {
     return this.#timers.size;

@@ -38,8 +38,6 @@ export class SkippingBody implements HttpBody {
 export class IcyBody implements HttpBody {
   readonly #body: HttpBody;
   readonly #stripper: IcyStripper;
-  /** Sound behind a metadata block in the middle of a chunk. */
-  #rest: Uint8Array[] = [];
 
   constructor(body: HttpBody, intervalBytes: number, onTitle: (streamTitle: string) => void) {
     this.#body = body;
@@ -48,11 +46,10 @@ export class IcyBody implements HttpBody {
 
   async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
     for (;;) {
-      const part = this.#rest.shift();
-      if (part !== undefined) return part;
       const chunk = await this.#body.next(timeoutMs);
       if (chunk === undefined) return undefined;
-      this.#rest = this.#stripper.strip(chunk);
+      const sound = this.#stripper.strip(chunk);
+      if (sound.length > 0) return sound;
     }
   }
 

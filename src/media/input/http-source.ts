@@ -4,6 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { ByteWindow } from "./byte-window.ts";
 import type { HttpBody, HttpClient } from "./http-client.ts";
@@ -18,6 +19,8 @@ export interface HttpSourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly readAheadBytesMax: number;
+  /** What is kept is taken from its memory. */
+  readonly budget: TrackBudget;
   /** Ends the opening. Later `close` does. */
   readonly signal: AbortSignal;
 }
@@ -58,10 +61,12 @@ interface WaitingRead {
 export class HttpSource implements ByteSource {
   readonly #options: HttpSourceOptions;
   readonly #resource: HttpResource;
-  readonly #window = new ByteWindow();
+  readonly #window: ByteWindow;
   readonly #retries: RetryBudget;
   readonly #waiting: WaitingRead[] = [];
-  #head = new Uint8Array(0);
+  /** Room for the first bytes, and how many of them are there. */
+  #head: Uint8Array;
+  #headBytes = 0;
   #state: State = { kind: "idle" };
   /** Where the reader is: the read-ahead counts from here. */
   #readerBytes = 0;
@@ -81,6 +86,9 @@ export class HttpSource implements ByteSource {
       const source = new HttpSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;
+    } catch (error) {
+      abort.abort(error);
+      throw error;
     } finally {
       options.signal.removeEventListener("abort", onAbort);
     }
@@ -90,6 +98,10 @@ export class HttpSource implements ByteSource {
     this.#options = options;
     this.#resource = resource;
     this.#retries = new RetryBudget(options.clock);
+    this.#window = new ByteWindow(options.budget.memory);
+    const headBytes = Math.min(HEAD_BYTES, resource.sizeBytes ?? HEAD_BYTES);
+    options.budget.memory.take(headBytes, "the beginning of the file");
+    this.#head = new Uint8Array(headBytes);
     this.#readAheadBytes = Math.min(FIRST_READ_AHEAD_BYTES, options.readAheadBytesMax);
     this.#lastReadAtMs = options.clock.now();
   }
@@ -143,7 +155,9 @@ export class HttpSource implements ByteSource {
     this.#wakeReceiver();
     this.#rejectWaiting(closedError());
     this.#window.reset(0);
+    this.#options.budget.memory.release(this.#head.length);
     this.#head = new Uint8Array(0);
+    this.#headBytes = 0;
   }
 
   /** These bytes from what is in memory, as far as the data goes. Moves the reader. */
@@ -157,7 +171,7 @@ export class HttpSource implements ByteSource {
       this.#moveReader(endBytes);
       return data;
     }
-    if (endBytes <= this.#head.length) return this.#head.subarray(positionBytes, endBytes);
+    if (endBytes <= this.#headBytes) return this.#head.subarray(positionBytes, endBytes);
     return undefined;
   }
 
@@ -225,7 +239,7 @@ export class HttpSource implements ByteSource {
   async #receive(signal: AbortSignal, openBody: HttpBody | undefined): Promise<void> {
     for (let body = openBody; ; body = undefined) {
       try {
-        body ??= await this.#resource.openAt(this.#window.endBytes, this.#head, signal);
+        body ??= await this.#resource.openAt(this.#window.endBytes, this.#head.subarray(0, this.#headBytes), signal);
         await this.#receiveBody(body, signal);
         if (signal.aborted || this.#noteEnd()) return;
         throw interruptedError(this.#resource.url, new Error("the connection ended before the data did"));
@@ -259,12 +273,10 @@ export class HttpSource implements ByteSource {
   #append(chunk: Uint8Array): void {
     const atBytes = this.#window.endBytes;
     const data = chunk.subarray(0, Math.max(0, (this.#resource.sizeBytes ?? Number.POSITIVE_INFINITY) - atBytes));
-    if (atBytes === this.#head.length && atBytes < HEAD_BYTES) {
-      const part = data.subarray(0, HEAD_BYTES - atBytes);
-      const head = new Uint8Array(atBytes + part.length);
-      head.set(this.#head);
-      head.set(part, atBytes);
-      this.#head = head;
+    if (atBytes === this.#headBytes) {
+      const part = data.subarray(0, this.#head.length - atBytes);
+      this.#head.set(part, atBytes);
+      this.#headBytes += part.length;
     }
     this.#window.append(data);
     this.#window.dropBefore(this.#readerBytes - BACK_BYTES);
@@ -292,9 +304,13 @@ export class HttpSource implements ByteSource {
     return !signal.aborted;
   }
 
-  /** Lets the connection go if a read can have it back later. */
+  /** True when a connection that was let go can be had back by a later read. */
+  get #canHangUp(): boolean {
+    return this.#resource.isLive || this.#resource.isRandomAccess;
+  }
+
   #hangUp(): void {
-    if (this.#state.kind !== "receiving" || !(this.#resource.isLive || this.#resource.isRandomAccess)) return;
+    if (this.#state.kind !== "receiving" || !this.#canHangUp) return;
     this.#state.abort.abort(closedError());
     this.#state = { kind: "idle" };
   }
@@ -306,18 +322,20 @@ export class HttpSource implements ByteSource {
     return this.#window.endBytes >= untilBytes;
   }
 
-  /** Resolves when the reader moves (false) or has not read for IDLE_MS (true). */
+  /** Resolves when the reader moves (false) or, where that matters, has not read for IDLE_MS (true). */
   #waitForReader(): Promise<boolean> {
     return new Promise((resolve) => {
       const { clock } = this.#options;
       const silentMs = Math.max(0, clock.now() - this.#lastReadAtMs);
-      const timer = clock.after(Math.max(1, IDLE_MS - silentMs), () => {
+      const onSilence = (): void => {
         this.#wakeReceiver = () => undefined;
         resolve(clock.now() - this.#lastReadAtMs >= IDLE_MS);
-      });
+      };
+      // A connection that has to be kept is kept however long the pause: only the reader, or the end, wakes it.
+      const timer = this.#canHangUp ? clock.after(Math.max(1, IDLE_MS - silentMs), onSilence) : undefined;
       this.#wakeReceiver = () => {
         this.#wakeReceiver = () => undefined;
-        timer.cancel();
+        timer?.cancel();
         resolve(false);
       };
     });

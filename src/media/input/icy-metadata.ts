@@ -13,8 +13,13 @@ export interface IcyStation {
   readonly streamTitle: string | undefined;
 }
 
-/** Larger intervals are nonsense; real ones are 8 to 64 KiB. */
+/** Larger intervals are nonsense; real ones are 1 to 64 KiB. */
 const METADATA_INTERVAL_BYTES_MAX = 16 * 1024 * 1024;
+const METADATA_BYTES_MAX = 255 * 16;
+/** Of a chunk, so many titles are read as they come; of more, only the last counts. */
+const TITLES_PER_CHUNK_MAX = 16;
+/** What a station says of itself is shown to people; headers may be much longer. */
+const STATION_TEXT_LENGTH_MAX = 1024;
 /** Headers a station is recognised by. */
 const STATION_HEADERS = ["icy-metaint", "icy-name", "icy-br", "icy-description", "icy-genre", "icy-pub", "icy-url"];
 
@@ -22,11 +27,15 @@ const STATION_HEADERS = ["icy-metaint", "icy-name", "icy-br", "icy-description",
 export function stationOf(headers: HttpHeaders): IcyStation | undefined {
   if (!STATION_HEADERS.some((name) => headerOf(headers, name) !== undefined)) return undefined;
   return {
-    name: headerOf(headers, "icy-name"),
-    description: headerOf(headers, "icy-description"),
-    url: headerOf(headers, "icy-url"),
+    name: textOf(headers, "icy-name"),
+    description: textOf(headers, "icy-description"),
+    url: textOf(headers, "icy-url"),
     streamTitle: undefined,
   };
+}
+
+function textOf(headers: HttpHeaders, name: string): string | undefined {
+  return headerOf(headers, name)?.slice(0, STATION_TEXT_LENGTH_MAX);
 }
 
 /** Distance of the metadata blocks in the body in bytes, or undefined when there are none. */
@@ -36,14 +45,18 @@ export function metadataIntervalOf(headers: HttpHeaders): number | undefined {
   return intervalBytes > 0 && intervalBytes <= METADATA_INTERVAL_BYTES_MAX ? intervalBytes : undefined;
 }
 
-/** Takes the metadata out of one body, chunk by chunk. Holds at most 4080 bytes of an unfinished block. */
+/** Takes the metadata out of one body, chunk by chunk: each byte is touched once, however close the titles are. */
 export class IcyStripper {
   readonly #intervalBytes: number;
   readonly #onTitle: (streamTitle: string) => void;
+  readonly #block = new Uint8Array(METADATA_BYTES_MAX);
   /** Sound bytes until the next length byte. */
   #soundBytesLeft: number;
-  /** The metadata block being read, or undefined while sound or the length byte comes. */
-  #block: { readonly data: Uint8Array; sizeBytes: number } | undefined;
+  /** Of the metadata block being read; `blockBytesLeft` is 0 while sound or the length byte comes. */
+  #blockBytes = 0;
+  #blockBytesLeft = 0;
+  #titlesInChunk = 0;
+  #hasUnreadTitle = false;
 
   constructor(intervalBytes: number, onTitle: (streamTitle: string) => void) {
     this.#intervalBytes = intervalBytes;
@@ -51,43 +64,67 @@ export class IcyStripper {
     this.#onTitle = onTitle;
   }
 
-  /** The sound in this chunk, as views of it, in order; often one, sometimes none. */
-  strip(chunk: Uint8Array): Uint8Array[] {
-    const sound: Uint8Array[] = [];
-    let at = 0;
-    while (at < chunk.length) {
-      if (this.#block !== undefined) {
-        at += this.#fillBlock(this.#block, chunk.subarray(at));
+  /** The sound in this chunk: a view of it where it is in one piece, else a copy. */
+  strip(chunk: Uint8Array): Uint8Array {
+    this.#titlesInChunk = 0;
+    if (this.#blockBytesLeft === 0 && chunk.length <= this.#soundBytesLeft) {
+      this.#soundBytesLeft -= chunk.length;
+      return chunk;
+    }
+    const sound = new Uint8Array(chunk.length);
+    let sizeBytes = 0;
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#blockBytesLeft > 0) {
+        const count = Math.min(this.#blockBytesLeft, chunk.length - at);
+        copyBytes(chunk, at, { to: this.#block, toBytes: this.#blockBytes, count });
+        this.#noteBlockBytes(count);
+        at += count;
       } else if (this.#soundBytesLeft > 0) {
-        const part = chunk.subarray(at, at + this.#soundBytesLeft);
-        sound.push(part);
-        this.#soundBytesLeft -= part.length;
-        at += part.length;
+        const count = Math.min(this.#soundBytesLeft, chunk.length - at);
+        copyBytes(chunk, at, { to: sound, toBytes: sizeBytes, count });
+        this.#soundBytesLeft -= count;
+        sizeBytes += count;
+        at += count;
       } else {
         this.#startBlock(chunk[at]! * 16);
         at++;
       }
     }
-    return sound;
+    if (this.#hasUnreadTitle) this.#readTitle();
+    return sound.subarray(0, sizeBytes);
   }
 
   #startBlock(sizeBytes: number): void {
-    if (sizeBytes === 0) this.#soundBytesLeft = this.#intervalBytes;
-    else this.#block = { data: new Uint8Array(sizeBytes), sizeBytes: 0 };
+    // What is overwritten now would have been the last.
+    if (sizeBytes > 0) this.#hasUnreadTitle = false;
+    this.#blockBytes = 0;
+    this.#blockBytesLeft = sizeBytes;
+    this.#soundBytesLeft = this.#intervalBytes;
   }
 
-  #fillBlock(block: { readonly data: Uint8Array; sizeBytes: number }, chunk: Uint8Array): number {
-    const part = chunk.subarray(0, block.data.length - block.sizeBytes);
-    block.data.set(part, block.sizeBytes);
-    block.sizeBytes += part.length;
-    if (block.sizeBytes === block.data.length) {
-      this.#block = undefined;
-      this.#soundBytesLeft = this.#intervalBytes;
-      const title = parseStreamTitle(block.data);
-      if (title !== undefined) this.#onTitle(title);
-    }
-    return part.length;
+  #noteBlockBytes(count: number): void {
+    this.#blockBytes += count;
+    this.#blockBytesLeft -= count;
+    if (this.#blockBytesLeft > 0) return;
+    this.#hasUnreadTitle = true;
+    if (++this.#titlesInChunk <= TITLES_PER_CHUNK_MAX) this.#readTitle();
   }
+
+  #readTitle(): void {
+    this.#hasUnreadTitle = false;
+    const title = parseStreamTitle(this.#block.subarray(0, this.#blockBytes));
+    if (title !== undefined) this.#onTitle(title);
+  }
+}
+
+/** A loop, because most pieces of a hostile stream are too short for views of them. */
+function copyBytes(
+  from: Uint8Array,
+  fromBytes: number,
+  { to, toBytes, count }: { readonly to: Uint8Array; readonly toBytes: number; readonly count: number },
+): void {
+  if (count > 64) to.set(from.subarray(fromBytes, fromBytes + count), toBytes);
+  else for (let index = 0; index < count; index++) to[toBytes + index] = from[fromBytes + index]!;
 }
 
 /** StreamTitle of a metadata block (`StreamTitle='…';StreamUrl='…';`, padded with zeros); undefined when there is none. */

@@ -15,6 +15,9 @@ export type PlaylistFormat = "hls" | "m3u" | "pls" | "plain";
 export const LINK_LIST_BYTES_MAX = 64 * 1024;
 /** A playlist is told from media by its first bytes; a plain list by a link in them. */
 export const PLAYLIST_HEAD_BYTES = 1000;
+const LINES_MAX = 2_000;
+/** Addresses of a list that are tried; each that is none takes its time. */
+const LINKS_TRIED_MAX = 50;
 
 interface Link {
   readonly address: string;
@@ -42,7 +45,7 @@ export function firstLink(
   format: Exclude<PlaylistFormat, "hls">,
   from: PlayableInput,
 ): { readonly input: PlayableInput; readonly title: string | undefined } {
-  for (const { address, title } of linksOf(decodeText(bytes), format)) {
+  for (const { address, title } of linksOf(decodeText(bytes), format).slice(0, LINKS_TRIED_MAX)) {
     const input = resolveLink(address, from);
     if (input !== undefined) return { input, title };
   }
@@ -55,7 +58,7 @@ function isHls(text: string): boolean {
 }
 
 function linksOf(text: string, format: Exclude<PlaylistFormat, "hls">): Link[] {
-  const lines = text.split(/\r\n|\n|\r/).map((line) => line.trim());
+  const lines = text.split(/\r\n|\n|\r/, LINES_MAX).map((line) => line.trim());
   if (format === "m3u") return m3uLinks(lines);
   if (format === "pls") return plsLinks(lines);
   return lines.filter((line) => /^(https?|icy):\/\//i.test(line)).map((address) => ({ address, title: undefined }));

@@ -42,8 +42,7 @@ export async function openInput(input: PlayableInput, deps: InputDeps): Promise<
     const handle = await new LocalJail(deps.settings.localRoots).open(input.path);
     return { source: await LocalSource.open(handle), url: undefined, station: () => undefined };
   }
-  const { client, clock, logger, signal } = deps;
   const { readAheadBytesMax } = deps.settings;
-  const source = await HttpSource.open(parseInputUrl(input.url), { client, clock, logger, readAheadBytesMax, signal });
+  const source = await HttpSource.open(parseInputUrl(input.url), { ...deps, readAheadBytesMax });
   return { source, url: source.url, station: () => source.station };
 }

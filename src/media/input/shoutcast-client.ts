@@ -22,6 +22,10 @@ export interface ShoutcastRequest {
 }
 
 const HEAD_BYTES_MAX = 32 * 1024;
+/** What of the empty line that ends a head may lie before a chunk. */
+const HEAD_END_BYTES_MAX = 3;
+/** Real heads have ten lines. */
+const HEAD_LINES_MAX = 256;
 
 /** Sends the request and reads the head. Rejects with whatever the socket said, or an Error on a bad head. */
 export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpAnswer> {
@@ -63,22 +67,28 @@ function requestHead(url: URL, headers: Readonly<Record<string, string>>): strin
   return `GET ${url.pathname}${url.search} HTTP/1.0\r\nHost: ${url.host}\r\n${lines.join("")}\r\n`;
 }
 
+/** Looks at each byte once: a server may send them one at a time. */
 async function readHead(chunks: AsyncIterator<Uint8Array, undefined>): Promise<{ head: string; rest: Uint8Array }> {
-  let data = Buffer.alloc(0);
-  while (data.length < HEAD_BYTES_MAX) {
+  const head = Buffer.alloc(HEAD_BYTES_MAX);
+  let sizeBytes = 0;
+  while (sizeBytes < HEAD_BYTES_MAX) {
     const { value, done } = await chunks.next();
     if (done === true) throw new Error("the server closed the connection before it answered");
-    data = Buffer.concat([data, value]);
-    const end = /\r?\n\r?\n/.exec(data.toString("latin1", 0, HEAD_BYTES_MAX));
+    const part = value.subarray(0, HEAD_BYTES_MAX - sizeBytes);
+    head.set(part, sizeBytes);
+    const from = Math.max(0, sizeBytes - HEAD_END_BYTES_MAX);
+    const end = /\r?\n\r?\n/.exec(head.toString("latin1", from, sizeBytes + part.length));
     if (end !== null) {
-      return { head: data.toString("utf8", 0, end.index), rest: data.subarray(end.index + end[0].length) };
+      const endBytes = from + end.index + end[0].length;
+      return { head: head.toString("utf8", 0, from + end.index), rest: value.subarray(endBytes - sizeBytes) };
     }
+    sizeBytes += part.length;
   }
   throw new Error("the head of the answer is too long");
 }
 
 function parseHead(head: string): { status: number; headers: Record<string, string> } {
-  const [statusLine = "", ...lines] = head.split(/\r?\n/);
+  const [statusLine = "", ...lines] = head.split(/\r?\n/, HEAD_LINES_MAX);
   const status = /^(?:ICY|HTTP\/1\.[01])\s+(\d{3})\b/.exec(statusLine)?.[1];
   if (status === undefined) throw new Error("the answer is neither HTTP nor Shoutcast");
   const headers: Record<string, string> = {};

@@ -455,6 +455,42 @@ describe("a silent reader", () => {
     expect(server.requests[0]?.isOver).toBe(false);
     expect(await source.read(500_000, 1_000)).toHaveLength(1_000);
   });
+
+  it.each(["/chunked/large.mp3", "/large.mp3", "/radio/song.mp3"])("sets hardly a timer on %s", async (path) => {
+    const { open, clock } = await start({}, { readAheadBytesMax: 64 * 1024 });
+    const { source } = await open(path);
+    await source.read(0, 1_000);
+    await until(() => source.readBuffered(60_000, 1_000) !== undefined);
+    const before = clock.setCount;
+    for (let round = 0; round < 2_000; round++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(100);
+    }
+    expect(clock.setCount - before).toBeLessThan(20);
+  });
+});
+
+describe("a site that sends its bytes one at a time", () => {
+  it("is read right and fills no more memory than any other", async () => {
+    const bytes = patternBytes(100_000);
+    async function* drops(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < bytes.length; at++) yield bytes.subarray(at, at + 1);
+    }
+    const script = () => ({ ...plainPlan(bytes, undefined), body: drops(), framing: "chunked" as const });
+    const { open, deps } = await start({ script });
+    const input = await open("/song");
+    expect((await readAll(input)).equals(bytes)).toBe(true);
+    expect(deps.budget.memory.usedBytes).toBeLessThan(300_000);
+    input.source.close();
+    expect(deps.budget.memory.usedBytes).toBe(0);
+  });
+});
+
+it("what would pass the memory of the track is refused", async () => {
+  const { open, deps } = await start({}, { readAheadBytesMax: 256 * 1024 * 1024 });
+  deps.budget.memory.take(deps.budget.memory.limitBytes - 1_000_000, "the test");
+  const { source } = await open("/large.mp3");
+  await expect(source.read(0, 2_000_000)).rejects.toMatchObject({ code: "memory-exhausted" });
 });
 
 describe("closing", () => {

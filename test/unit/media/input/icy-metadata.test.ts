@@ -31,11 +31,28 @@ describe("stripping", () => {
     const stripper = new IcyStripper(100, (title) => heard.push(title));
     const result: Uint8Array[] = [];
     for (let at = 0; at < stream.length; at += chunkBytes) {
-      result.push(...stripper.strip(stream.subarray(at, at + chunkBytes)));
+      result.push(stripper.strip(stream.subarray(at, at + chunkBytes)));
     }
     expect(Buffer.concat(result).equals(sound)).toBe(true);
     expect(heard).toEqual(titles);
   });
+});
+
+it("sound between many titles comes in one piece", () => {
+  const stripper = new IcyStripper(1, () => undefined);
+  const sound = stripper.strip(Buffer.from("s\0".repeat(1_000)));
+  expect(Buffer.from(sound).toString()).toBe("s".repeat(1_000));
+});
+
+it("of a flood of titles only some are read, and the last", () => {
+  const heard: string[] = [];
+  const stripper = new IcyStripper(1, (title) => heard.push(title));
+  const flood = Array.from({ length: 2_000 }, (_, index) => [Buffer.from("s"), block(`StreamTitle='${index}';`)]);
+  expect(stripper.strip(Buffer.concat(flood.flat()))).toHaveLength(2_000);
+  expect(heard.length).toBeLessThan(20);
+  expect(heard.at(-1)).toBe("1999");
+  stripper.strip(Buffer.from("s\0s\0"));
+  expect(heard.at(-1)).toBe("1999");
 });
 
 describe("titles", () => {
@@ -59,6 +76,10 @@ describe("headers", () => {
     expect(stationOf({ "content-type": "audio/mpeg" })).toBeUndefined();
     expect(stationOf({ "icy-br": "128" })).toMatchObject({ name: undefined, streamTitle: undefined });
     expect(stationOf({ "icy-name": " One ", "icy-url": "" })).toMatchObject({ name: "One", url: undefined });
+  });
+
+  it("of a station that tells a novel of itself are cut off", () => {
+    expect(stationOf({ "icy-name": "n".repeat(15_000) })?.name).toHaveLength(1_024);
   });
 
   it.each([

@@ -60,6 +60,14 @@ describe("first links", () => {
     expect(first("#EXTM3U\nhttp://x/a.mp3", LOCAL)[0]).toBe("http://x/a.mp3");
   });
 
+  it("the first few addresses and lines are tried and no more", () => {
+    const wrong = "http://[\n".repeat(49);
+    expect(first(`#EXTM3U\n${wrong}http://x/a`)[0]).toBe("http://x/a");
+    expect(() => first(`#EXTM3U\n${wrong}http://[\nhttp://x/a`)).toThrow(/names no address/);
+    expect(first(`#EXTM3U\n${"\n".repeat(1_900)}http://x/a`)[0]).toBe("http://x/a");
+    expect(() => first(`#EXTM3U\n${"\n".repeat(2_000)}http://x/a`)).toThrow(/names no address/);
+  });
+
   it("a list without any is an error", () => {
     expect(() => first("#EXTM3U\n#EXTINF:1,x\n")).toThrow(/names no address/);
     expect(() => first("[playlist]\nFile1=file:///etc/passwd")).toThrow(/names no address/);
