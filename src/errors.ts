@@ -33,6 +33,7 @@ export const ERROR_FAULTS = {
   "load-not-a-track": "caller",
   "load-timeout": "remote",
   "local-file-refused": "caller",
+  "lookup-crashed": "ourselves",
   "media-damaged": "remote",
   "media-decode-failed": "remote",
   "media-no-audio": "caller",

@@ -14,6 +14,7 @@ import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Sessions } from "./control/sessions/sessions.ts";
 import { createBuiltinSources } from "./control/sources/builtin.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
+import { Lookups } from "./control/workers/lookups.ts";
 import { WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
 import { systemClock } from "./lib/clock.ts";
@@ -25,21 +26,25 @@ import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
 const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
-/** More than a lookup may take in all, so that the lookup's own bound decides. */
-const PROBE_TIMEOUT_MS = 30_000;
+/** The one that runs where inputs are looked up. */
+const LOOKUP_ENTRY = new URL("./media/lookup-main.js", import.meta.url);
+/** JavaScript heap of the look-up thread: what it keeps of one input is small, and many are looked up at once. */
+const LOOKUP_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
 
 export interface NodeOptions {
   readonly logger: Logger;
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
+  /** Another module to run where inputs are looked up: for tests. */
+  readonly lookupEntry?: URL;
 }
 
 export interface Node {
   /** Where clients reach it; the port is the real one, also when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Closes the clients' sockets with 1001, then all voice connections, then the workers; at most 10 s. May be called more
+   * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called more
    * than once.
    */
   close(): Promise<void>;
@@ -50,6 +55,7 @@ interface Parts {
   readonly sessions: Sessions;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
+  readonly lookups: Lookups;
   readonly workers: WorkerPool;
   readonly metrics: NodeMetrics | undefined;
 }
@@ -78,7 +84,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
 
 async function buildParts(
   config: NodeConfig,
-  { mediaEntry = MEDIA_ENTRY, logs }: NodeOptions & { readonly logs: LogCounter },
+  { mediaEntry = MEDIA_ENTRY, lookupEntry = LOOKUP_ENTRY, logs }: NodeOptions & { readonly logs: LogCounter },
 ): Promise<Parts> {
   const clock = systemClock;
   const { logger } = logs;
@@ -90,7 +96,11 @@ async function buildParts(
     ...{ entry: mediaEntry, count: config.workers.count, settings, clock, logger },
     routes: routePlanner,
   });
-  const tracks = buildTrackLoader(config, workers);
+  const lookups = new Lookups({
+    ...{ entry: lookupEntry, heapMegabytesMax: LOOKUP_HEAP_MEGABYTES_MAX, settings, clock, logger },
+    routes: routePlanner,
+  });
+  const tracks = buildTrackLoader(config, lookups);
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
@@ -114,7 +124,7 @@ async function buildParts(
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
-  return { sessions, api, updateTimer, workers, metrics };
+  return { sessions, api, updateTimer, lookups, workers, metrics };
 }
 
 /** None without blocks. Blocks that the system does not let us send from are told, and used all the same. */
@@ -128,19 +138,22 @@ async function buildRoutePlanner(
   return new RoutePlanner({ settings, clock: systemClock, random: systemRandom, logger });
 }
 
-function buildTrackLoader(config: NodeConfig, workers: WorkerPool): TrackLoader {
+function buildTrackLoader(config: NodeConfig, lookups: Lookups): TrackLoader {
   const sources = createBuiltinSources({
     isEnabled: config.sources,
     localRoots: config.local.roots,
-    probe: (input) => workers.request({ type: "probe", input }, { timeoutMs: PROBE_TIMEOUT_MS }),
+    probe: (input, options) => lookups.probe(input, options),
   });
   return new TrackLoader({ sources, clock: systemClock });
 }
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
-async function closeParts({ sessions, api, updateTimer, workers, metrics }: Parts, logger: Logger): Promise<void> {
+async function closeParts(
+  { sessions, api, updateTimer, lookups, workers, metrics }: Parts,
+  logger: Logger,
+): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, workers, metrics]) {
+    for (const part of [sessions, api, updateTimer, lookups, workers, metrics]) {
       try {
         await part?.close();
       } catch (error) {

@@ -14,8 +14,9 @@ export interface StageOptions {
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
-  /** The audio worker's module, when the caller does not run from `dist`. */
+  /** The modules of the audio workers and of the look-up thread, when the caller does not run from `dist`. */
   readonly mediaEntry?: URL;
+  readonly lookupEntry?: URL;
 }
 
 export const STAGE_PASSWORD = "stage password";
@@ -49,6 +50,7 @@ export class Stage {
     const node = await createNode(config, {
       logger: options.logger ?? silentLogger,
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
+      ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
     });
     return new Stage({ node, discord, media });
   }

@@ -1,6 +1,6 @@
 // The pipe between the control side and one audio worker: commands down, events up, and requests that wait for a reply.
-// CommandChannel is the main thread's end, EventChannel the worker's. Both need only an Endpoint that carries plain data
-// in order, so the same two classes run over a MessagePort today and over a network later.
+// CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need only an
+// Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a network later.
 
 import type { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -91,21 +91,25 @@ export class CommandChannel {
   }
 }
 
-/** The worker's end. */
-export class EventChannel {
+/** What a thread answers: the number of the request and, by its type, what the reply is. */
+interface Answerable {
+  readonly requestId: number;
+  readonly type: keyof WorkerReplies;
+}
+
+/** The end of an audio worker or, with its own commands, of the look-up thread. */
+export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
   readonly #endpoint: Endpoint;
   readonly #wantedRoutes: PendingReplies<string | undefined>;
 
   /** `onCommand` hears of all commands but the answers to `wantRoute`. */
-  constructor(endpoint: Endpoint, options: { clock: Clock; onCommand: (command: PlainCommand) => void }) {
+  constructor(endpoint: Endpoint, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#wantedRoutes = new PendingReplies(options.clock);
     endpoint.on("message", (message) => {
       // The other end is our own main thread, compiled with the same contract.
-      const command = message as WorkerCommand;
-      if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
-      else if (command.type === "routeError")
-        this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
+      const command = message as RouteCommand | Command;
+      if (isRouteCommand(command)) this.#onRoute(command);
       else options.onCommand(command);
     });
   }
@@ -129,12 +133,17 @@ export class EventChannel {
   }
 
   /** Answers `request` with what `work` comes to, an error included. Never rejects. */
-  async answer<R extends WorkerRequest>(request: R, work: Promise<WorkerReplies[R["type"]]>): Promise<void> {
+  async answer<R extends Answerable>(request: R, work: Promise<WorkerReplies[R["type"]]>): Promise<void> {
     try {
       this.#endpoint.postMessage({ type: "reply", requestId: request.requestId, value: await work });
     } catch (error) {
       this.#endpoint.postMessage({ type: "replyError", requestId: request.requestId, error: toWireError(error) });
     }
+  }
+
+  #onRoute(command: RouteCommand): void {
+    if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
+    else this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */
@@ -146,4 +155,8 @@ export class EventChannel {
       this.#endpoint.postMessage({ ...event, fields: Object.fromEntries(fields) });
     }
   }
+}
+
+function isRouteCommand(command: { readonly type: string }): command is RouteCommand {
+  return command.type === "route" || command.type === "routeError";
 }

@@ -1,5 +1,5 @@
-// Everything the main thread can ask of an audio worker. Plain data: it must survive a structured clone, and later a
-// network. Commands for one player are carried out in the order sent.
+// Everything the main thread can ask of an audio worker, and of the thread that looks inputs up. Plain data: it must survive
+// a structured clone, and later a network. Commands for one player are carried out in the order sent.
 
 import type { PlayableInput } from "./playable-input.ts";
 import type { WireError } from "./wire-error.ts";
@@ -12,7 +12,7 @@ export type TrackId = number;
 export type SeekId = number;
 /** Names one voice connection of a player; unique per player and growing, for the same reason. */
 export type VoiceId = number;
-/** Names one wish for an address to send from; unique per worker and growing. */
+/** Names one wish for an address to send from; unique per thread and growing. */
 export type RouteId = number;
 
 /** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
@@ -56,10 +56,15 @@ export type RouteCommand =
   /** Every address is barred: `routes-exhausted`. */
   | { readonly type: "routeError"; readonly routeId: RouteId; readonly error: WireError };
 
-export type WorkerCommand =
-  | RouteCommand
+/** What the look-up thread is asked. Request numbers are those of its WorkMark, so they fit in 31 bits. */
+export type LookupCommand =
   /** Look at an input; answered by a `reply` with a ProbeResult. */
   | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
+  /** Nobody waits for that look any more: it is ended. An answer may be on its way. */
+  | { readonly type: "abortProbe"; readonly requestId: number };
+
+export type WorkerCommand =
+  | RouteCommand
   | {
       readonly type: "createPlayer";
       readonly playerId: PlayerId;

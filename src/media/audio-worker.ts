@@ -4,7 +4,6 @@
 import type { PlainCommand, PlainEvent, WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId } from "../bridge/commands.ts";
 import type { FrameMinute, PositionReport } from "../bridge/events.ts";
-import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
 import { packPositions } from "../bridge/position-batch.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -20,7 +19,6 @@ export interface AudioWorkerOptions {
   readonly open: PlayerSurroundings["open"];
   readonly codecs: PlayerSurroundings["codecs"];
   readonly createBudget: PlayerSurroundings["createBudget"];
-  readonly probe: (input: PlayableInput) => Promise<ProbeResult>;
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
   /** Sends an event up. */
@@ -51,9 +49,6 @@ export class AudioWorker {
   /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
   execute(command: PlainCommand): void {
     switch (command.type) {
-      case "probe":
-        this.#options.answer(command, this.#options.probe(command.input));
-        return;
       case "createPlayer":
         this.#createPlayer(command);
         return;
@@ -83,7 +78,7 @@ export class AudioWorker {
     this.#players.set(command.playerId, player);
   }
 
-  #executeForPlayer(command: Exclude<PlainCommand, { readonly type: "probe" | "createPlayer" | "close" }>): void {
+  #executeForPlayer(command: Exclude<PlainCommand, { readonly type: "createPlayer" | "close" }>): void {
     const player = this.#players.get(command.playerId);
     if (player === undefined) {
       if ("requestId" in command) this.#options.answer(command, this.#answerForGone(command));

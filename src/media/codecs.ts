@@ -3,13 +3,12 @@
 
 import { createDecoder } from "./decode/create-decoder.ts";
 import type { Decoder } from "./decode/decoder.ts";
-import type { AudioCodec, AudioStream } from "./demux/demuxer.ts";
+import type { AudioStream } from "./demux/demuxer.ts";
 import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "./encode/opus-encoder.ts";
 
 export class Codecs {
   readonly #options: OpusEncoderOptions;
   #pool: Promise<OpusEncoderPool> | undefined;
-  readonly #warmedUp = new Set<AudioCodec>();
 
   constructor(options: OpusEncoderOptions) {
     this.#options = options;
@@ -18,18 +17,6 @@ export class Codecs {
   /** Rejects with a NodeError when the codec is not available here. */
   createDecoder(stream: AudioStream): Promise<Decoder> {
     return createDecoder(stream);
-  }
-
-  /**
-   * Loads what a stream will need, once per codec: a track is looked at before it is played, and loading a decoder then
-   * (30 to 170 ms) is not heard as a late start. A codec that is missing is told of when the track is played.
-   */
-  warmUp(stream: AudioStream): void {
-    if (stream.codec === "opus" || this.#warmedUp.has(stream.codec)) return;
-    this.#warmedUp.add(stream.codec);
-    const whenDecoder = this.createDecoder(stream).then((decoder) => decoder.close());
-    const whenEncoder = this.acquireEncoder().then((encoder) => this.releaseEncoder(encoder));
-    Promise.all([whenDecoder, whenEncoder]).catch(() => this.#warmedUp.delete(stream.codec));
   }
 
   async acquireEncoder(): Promise<OpusFrameEncoder> {

@@ -1,11 +1,11 @@
 // From a playable input to packets: opens the bytes, recognises playlists and containers. Serves playing and looking
-// (`probe`, for loadtracks) alike, so what could be loaded can be played. Audio thread.
+// (`probe`, for loadtracks) alike, so what could be loaded can be played. Audio and look-up threads.
 
 import type { PlayableInput, ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
-import type { AudioStream, Demuxer } from "./demux/demuxer.ts";
+import type { Demuxer } from "./demux/demuxer.ts";
 import type { ContainerHints } from "./demux/open-demuxer.ts";
 import type { ByteSource } from "./input/byte-source.ts";
 import type { OpenedInput } from "./input/open-input.ts";
@@ -26,8 +26,6 @@ export interface TrackOpenerOptions {
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<Playlist | undefined>;
   readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
-  /** Told what a look has found: it will probably be played soon. */
-  readonly onProbed: (stream: AudioStream) => void;
   readonly clock: Clock;
   /** Compressed sound to read ahead, where the bit rate is known. */
   readonly readAheadMs: number;
@@ -63,23 +61,25 @@ export class TrackOpener {
   }
 
   /** Looks at an input and closes it again. Rejects with a NodeError that says why it cannot be played. */
-  async probe(input: PlayableInput, budget: TrackBudget): Promise<ProbeResult> {
+  async probe(input: PlayableInput, { signal, budget }: OpeningWork): Promise<ProbeResult> {
     const abort = new AbortController();
+    const onAbort = () => abort.abort(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthWanted: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
       const result = describe(input, found.demuxer, found.opened);
-      this.#options.onProbed(found.demuxer.stream);
       found.demuxer.close();
       return result;
     } catch (error) {
       if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
-      if (!abort.signal.aborted) throw error;
+      if (!abort.signal.aborted || signal.aborted) throw error;
       const message = `looking at the track took more than ${PROBE_TIMEOUT_MS} ms`;
       throw new NodeError("load-timeout", message, { cause: error });
     } finally {
       timer.cancel();
+      signal.removeEventListener("abort", onAbort);
     }
   }
 

@@ -8,8 +8,8 @@ import { createNode, type Node } from "../../src/node.ts";
 import { comparable, type GoldenStep, type Parsed } from "../support/golden.ts";
 import { loadPlannerConfig, needsMedia, readPlannerCases } from "../support/golden-planner.ts";
 import { GoldenSite } from "../support/golden-site.ts";
+import { LOOKUP_ENTRY, MEDIA_ENTRY } from "../support/start-stage.ts";
 
-const MEDIA_ENTRY = new URL("../../dist/src/media/main.js", import.meta.url);
 const PASSWORD = "golden password";
 const ENV = {
   SERVER_PORT: "0",
@@ -35,6 +35,7 @@ describe.runIf(process.platform === "linux")("every recorded load with a route p
   it.each(cases.map((golden) => [golden.name, golden] as const))("%s", async (_name, { config, loads }) => {
     const node = await createNode(loadPlannerConfig(config, ENV).config, {
       logger: silentLogger,
+      lookupEntry: LOOKUP_ENTRY,
       mediaEntry: MEDIA_ENTRY,
     });
     try {

@@ -14,6 +14,7 @@ import { buildTrack } from "../support/track-builder.ts";
 import type { Dial } from "../support/worker-scripts/record-dials.mjs";
 
 const RECORDING_AUDIO = new URL("../support/worker-scripts/recording-audio.mjs", import.meta.url);
+const RECORDING_LOOKUPS = new URL("../support/worker-scripts/recording-lookups.mjs", import.meta.url);
 /** Where the fake voice gateway listens. */
 const GATEWAY_ADDRESS = "127.0.0.1";
 const VOICE_OF_V3 = "PATCH player of v3 with a voice endpoint";
@@ -60,7 +61,7 @@ afterAll(() => dials.close());
 
 async function startWorld(targets: readonly HostileTarget[], allow: string): Promise<World> {
   const config = { TONEARM_NETWORK_ALLOW: allow, TONEARM_WORKERS_COUNT: "1" };
-  const stage = await startStage({ config, mediaEntry: RECORDING_AUDIO });
+  const stage = await startStage({ config, mediaEntry: RECORDING_AUDIO, lookupEntry: RECORDING_LOOKUPS });
   const v4 = await stage.connectBot();
   const v3 = await stage.connectBot({ path: "/v3/websocket" });
   return { stage, range: await HostileRange.start(targets), v4, v3 };

@@ -15,6 +15,7 @@ import { type ExceptionView, UpstreamStage } from "../support/upstream-stage.ts"
 
 /** Lets nothing out to other machines, should the guard ever fail. */
 const RECORDING_AUDIO = new URL("../support/worker-scripts/recording-audio.mjs", import.meta.url);
+const RECORDING_LOOKUPS = new URL("../support/worker-scripts/recording-lookups.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 1 });
 const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
 const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
@@ -41,6 +42,7 @@ beforeAll(async () => {
   makeFolders();
   upstream = await UpstreamStage.start({
     mediaEntry: RECORDING_AUDIO,
+    lookupEntry: RECORDING_LOOKUPS,
     files: filesOf(`http://127.0.0.2:${forbiddenPort}`),
     config: {
       TONEARM_NETWORK_ALLOW: "127.0.0.1/32",

@@ -3,8 +3,9 @@
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";
-import { Stage } from "../../lab/stage/stage.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
 import { FRAME_MS, packetsOf, packetText, placesIn, SONGS } from "../support/song.ts";
+import { startStage } from "../support/start-stage.ts";
 
 const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
 const DEADLY_END_TIME = 600_001;
@@ -14,7 +15,7 @@ let stage: Stage;
 let bot: Bot;
 
 beforeEach(async () => {
-  stage = await Stage.start({
+  stage = await startStage({
     media: { root: SONGS.pathname },
     mediaEntry: FRAGILE_AUDIO,
     config: { TONEARM_WORKERS_COUNT: "2" },

@@ -1,9 +1,10 @@
 // The only audio worker dies: all players go on as they were on the next one, and clients are told nothing but updates.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Stage } from "../../lab/stage/stage.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { packetsOf, placesIn, SONGS } from "../support/song.ts";
+import { startStage } from "../support/start-stage.ts";
 
 const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
 const DEADLY_END_TIME = 600_001;
@@ -13,7 +14,7 @@ const GAP_MS_MAX = 5000;
 let stage: Stage;
 
 beforeEach(async () => {
-  stage = await Stage.start({
+  stage = await startStage({
     media: { root: SONGS.pathname },
     mediaEntry: FRAGILE_AUDIO,
     config: { TONEARM_WORKERS_COUNT: "1", LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },

@@ -1,10 +1,11 @@
 // A whole node between a fake Discord and a fake web site, for scenarios. The main thread's code runs from the sources,
-// the audio workers from dist (test/support/build-once.ts compiles it first).
+// the other threads from dist (test/support/build-once.ts compiles it first).
 
 import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
 
-const MEDIA_ENTRY = new URL("../../dist/src/media/main.js", import.meta.url);
+export const MEDIA_ENTRY = new URL("../../dist/src/media/main.js", import.meta.url);
+export const LOOKUP_ENTRY = new URL("../../dist/src/media/lookup-main.js", import.meta.url);
 
 export function startStage(options: StageOptions = {}): Promise<Stage> {
-  return Stage.start({ mediaEntry: MEDIA_ENTRY, ...options });
+  return Stage.start({ mediaEntry: MEDIA_ENTRY, lookupEntry: LOOKUP_ENTRY, ...options });
 }

@@ -18,8 +18,9 @@ export interface UpstreamStageOptions {
   readonly config?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   readonly root?: string;
-  /** Another module than the real one for the audio workers. */
+  /** Other modules than the real ones for the audio workers and the look-up thread. */
   readonly mediaEntry?: URL;
+  readonly lookupEntry?: URL;
   /** Asked for what no `answer` was set for. */
   readonly fallback?: (request: LoggedRequest) => Answer | undefined;
 }
@@ -37,14 +38,19 @@ export class UpstreamStage {
   }
 
   static async start(options: UpstreamStageOptions): Promise<UpstreamStage> {
-    const { config = {}, files = {}, root, fallback, mediaEntry } = options;
+    const { config = {}, files = {}, root, fallback, mediaEntry, lookupEntry } = options;
     const scripts: Scripts = new Map();
     const script = (request: LoggedRequest): Answer | undefined => {
       const entry = scripts.get(request.path.slice(1));
       return entry === undefined ? fallback?.(request) : entry.script(entry.count++, request);
     };
     const media = { files, script, ...(root === undefined ? {} : { root }) };
-    const stage = await startStage({ config, media, ...(mediaEntry === undefined ? {} : { mediaEntry }) });
+    const stage = await startStage({
+      config,
+      media,
+      ...(mediaEntry === undefined ? {} : { mediaEntry }),
+      ...(lookupEntry === undefined ? {} : { lookupEntry }),
+    });
     return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
   }
 

@@ -8,7 +8,7 @@ import { TestClient } from "../support/api-server.ts";
 import { buildTrack } from "../support/track-builder.ts";
 
 const PASSWORD = "a password for tests";
-const MEDIA_ENTRY = new URL("../support/worker-scripts/obedient.mjs", import.meta.url);
+const OBEDIENT = new URL("../support/worker-scripts/obedient.mjs", import.meta.url);
 
 const warnings: string[] = [];
 const logger = createLogger((level, message) => {
@@ -25,7 +25,7 @@ afterEach(async () => {
 async function start(port = 0, variables: Readonly<Record<string, string>> = {}): Promise<string> {
   const env = { LAVALINK_SERVER_PASSWORD: PASSWORD, ...variables };
   const { config } = loadConfig({ args: [`--server.port=${port}`], env, cwd: import.meta.dirname, coreCount: 3 });
-  node = await createNode(config, { logger, mediaEntry: MEDIA_ENTRY });
+  node = await createNode(config, { logger, mediaEntry: OBEDIENT, lookupEntry: OBEDIENT });
   return `127.0.0.1:${node.address.port}`;
 }
 

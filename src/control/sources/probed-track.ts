@@ -1,4 +1,4 @@
-// Makes a track of what a worker found when it looked at a file or URL: shared by the http and the local source. Main
+// Makes a track of what was found when it looked at a file or URL: shared by the http and the local source. Main
 // thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";

@@ -30,5 +30,5 @@ export interface Source {
   playableInput(track: Track): PlayableInput;
 }
 
-/** Looks at an input on an audio worker. */
-export type Prober = (input: PlayableInput) => Promise<ProbeResult>;
+/** Looks at an input, where no music plays. Rejects with its reason when `signal` aborts. */
+export type Prober = (input: PlayableInput, options: { readonly signal: AbortSignal }) => Promise<ProbeResult>;

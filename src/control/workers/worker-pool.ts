@@ -1,14 +1,14 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
-// to another at once and create themselves again there. Main thread. No other file starts workers.
+// to another at once and create themselves again there. Main thread.
 
-import type { UnnumberedRequest, WorkerReplies } from "../../bridge/channel.ts";
-import type { PlayerId, RouteCommand } from "../../bridge/commands.ts";
+import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
-import { NodeError } from "../../errors.ts";
+import type { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
 import { WorkerThread } from "./worker-thread.ts";
 
@@ -27,12 +27,6 @@ const MOVE_INTERVAL_MS = 50;
 const LOAD_STEP = 0.05;
 /** What a player is taken to cost until the worker's next counters, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
-
-/** Chooses the addresses that workers send requests from; control/route-planner/route-planner.ts is the real one. */
-export interface RouteSource {
-  answer(wanted: Extract<WorkerEvent, { readonly type: "routeWanted" }>): RouteCommand;
-  onFailure(failed: Extract<WorkerEvent, { readonly type: "routeFailed" }>): void;
-}
 
 export interface WorkerPoolOptions {
   /** The module that runs in each worker. */
@@ -112,13 +106,6 @@ export class WorkerPool {
     place?.slot.tenants.delete(place.playerId);
   }
 
-  /** Asks the least busy worker something that concerns no player. Rejects with `worker-lost` when none is running. */
-  request<R extends UnnumberedRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
-    const thread = this.#freest()?.thread;
-    if (thread === undefined) return Promise.reject(new NodeError("worker-lost", "no audio worker is running"));
-    return thread.channel.request(command, options);
-  }
-
   /** Ends all workers, each within about 2 s. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -167,11 +154,8 @@ export class WorkerPool {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
       this.#toTenant(slot, event.report.playerId, event);
-    } else if (event.type === "routeWanted") {
-      const answer = this.#options.routes?.answer(event);
-      if (answer !== undefined) slot.thread?.channel.send(answer);
-    } else if (event.type === "routeFailed") {
-      this.#options.routes?.onFailure(event);
+    } else if (serveRoutes(event, this.#options.routes, (answer) => slot.thread?.channel.send(answer))) {
+      return;
     } else if ("playerId" in event) {
       this.#toTenant(slot, event.playerId, event);
     }

@@ -7,10 +7,7 @@ import { RemoteError, toWireError } from "../../../src/bridge/wire-error.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-const PROBE = {
-  type: "probe",
-  input: { kind: "http", url: "http://media.example/a.mp3", container: undefined },
-} as const;
+const REQUEST = { type: "destroyPlayer", playerId: 1 } as const;
 const TIMEOUT = { timeoutMs: 1000 };
 
 /** Both ends of a pipe that carries text, as a network would: nothing survives that JSON does not. */
@@ -65,24 +62,24 @@ describe("the channel, over text", () => {
     const { main } = connect((request, worker) => {
       held.unshift(() => {
         if (request.type === "connectVoice") void worker.answer(request, Promise.resolve({ isConnected: true }));
-        else if (request.type === "probe") void worker.answer(request, Promise.resolve({ kind: "empty" }));
+        else if (request.type === "destroyPlayer") void worker.answer(request, Promise.resolve(undefined));
       });
     });
-    const probed = main.request(PROBE, TIMEOUT);
+    const destroyed = main.request(REQUEST, TIMEOUT);
     const credentials = { token: "t", endpoint: "e", sessionId: "s", channelId: undefined };
     const connected = main.request({ type: "connectVoice", playerId: 1, voiceId: 1, credentials }, TIMEOUT);
     await turn();
     for (const answer of held) answer();
     expect(await connected).toEqual({ isConnected: true });
-    expect(await probed).toEqual({ kind: "empty" });
+    expect(await destroyed).toBeUndefined();
   });
 
   test("an error of the worker arrives with its code, message and wire form", async () => {
     const thrown = new NodeError("media-no-audio", "the file holds no sound", { cause: new RangeError("deep down") });
     const { main } = connect((request, worker) => {
-      if (request.type === "probe") void worker.answer(request, Promise.reject(thrown));
+      if (request.type === "destroyPlayer") void worker.answer(request, Promise.reject(thrown));
     });
-    const error = await main.request(PROBE, TIMEOUT).catch((reason: unknown) => reason);
+    const error = await main.request(REQUEST, TIMEOUT).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RemoteError);
     expect(error).toMatchObject({ code: "media-no-audio", fault: "caller", message: "the file holds no sound" });
     expect(toWireError(error)).toMatchObject({ severity: "common", cause: "RangeError: deep down" });
@@ -97,21 +94,21 @@ describe("the channel, over text", () => {
   test("a request that is not answered in time is rejected, and its late reply dropped", async () => {
     const held: WorkerRequest[] = [];
     const { main, clock, worker, events } = connect((request) => held.push(request));
-    const probed = main.request(PROBE, TIMEOUT);
+    const destroyed = main.request(REQUEST, TIMEOUT);
     await turn();
     clock.advance(999);
     clock.advance(1);
-    await expect(probed).rejects.toMatchObject({ code: "worker-timeout" });
+    await expect(destroyed).rejects.toMatchObject({ code: "worker-timeout" });
     const [request] = held;
-    if (request?.type === "probe") await worker.answer(request, Promise.resolve({ kind: "empty" }));
+    if (request?.type === "destroyPlayer") await worker.answer(request, Promise.resolve(undefined));
     await turn();
     expect(events).toEqual([]);
   });
 
   test("no more than 4096 requests wait", async () => {
     const { main } = connect();
-    const waiting = Array.from({ length: 4096 }, () => main.request(PROBE, TIMEOUT));
-    await expect(main.request(PROBE, TIMEOUT)).rejects.toMatchObject({ code: "worker-busy" });
+    const waiting = Array.from({ length: 4096 }, () => main.request(REQUEST, TIMEOUT));
+    await expect(main.request(REQUEST, TIMEOUT)).rejects.toMatchObject({ code: "worker-busy" });
     const settled = Promise.allSettled(waiting);
     main.close(new NodeError("worker-lost", "gone"));
     await settled;
@@ -119,14 +116,14 @@ describe("the channel, over text", () => {
 
   test("closing rejects what waits with its reason, and nothing comes or goes after it", async () => {
     const { main, worker, commands, events, clock } = connect();
-    const probed = main.request(PROBE, TIMEOUT);
+    const destroyed = main.request(REQUEST, TIMEOUT);
     main.close(new NodeError("worker-lost", "gone"));
-    await expect(probed).rejects.toMatchObject({ code: "worker-lost", message: "gone" });
-    await expect(main.request(PROBE, TIMEOUT)).rejects.toMatchObject({ code: "worker-lost" });
+    await expect(destroyed).rejects.toMatchObject({ code: "worker-lost", message: "gone" });
+    await expect(main.request(REQUEST, TIMEOUT)).rejects.toMatchObject({ code: "worker-lost" });
     main.send({ type: "close" });
     worker.send({ type: "ready" });
     await turn();
-    expect(commands.map(({ type }) => type)).toEqual(["probe"]);
+    expect(commands.map(({ type }) => type)).toEqual(["destroyPlayer"]);
     expect(events).toEqual([]);
     expect(clock.pendingCount).toBe(0);
   });

@@ -86,7 +86,7 @@ interface OpenerParts {
   readonly routes?: (guard: OutboundGuard) => OutgoingRoutes;
 }
 
-/** Wired as in src/media/main.ts. */
+/** Wired as in src/media/create-opener.ts. */
 function createOpener(allow: readonly string[], { settings: changes, routes }: OpenerParts = {}): TrackOpener {
   const settings = { ...inputSettings, networkAllow: allow, ...changes };
   const guard = new OutboundGuard(allow, { resolve: resolveHostile });
@@ -98,7 +98,6 @@ function createOpener(allow: readonly string[], { settings: changes, routes }: O
     readPlaylist,
     openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
     openDemuxer,
-    onProbed: () => undefined,
     clock: systemClock,
     readAheadMs: 10_000,
   });

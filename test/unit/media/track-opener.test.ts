@@ -48,7 +48,6 @@ function setup(places: Readonly<Record<string, Place>>) {
   const demuxers: ScriptedDemuxer[] = [];
   const hints: ContainerHints[] = [];
   const readAheads: number[] = [];
-  const probed: AudioStream[] = [];
   const placeOf = (input: PlayableInput): Place =>
     (input.kind === "http" ? places[input.url.split("/").at(-1) ?? ""] : places[input.path]) ?? {};
   let opening: Place = {};
@@ -66,7 +65,6 @@ function setup(places: Readonly<Record<string, Place>>) {
   const opener = new TrackOpener({
     clock,
     readAheadMs: 10_000,
-    onProbed: (stream) => probed.push(stream),
     openInput: async (input) => {
       opening = placeOf(input);
       if (opening.error !== undefined) throw opening.error;
@@ -88,7 +86,7 @@ function setup(places: Readonly<Record<string, Place>>) {
     },
   });
   const areAllClosed = (): boolean => [...sources, ...demuxers].every(({ isClosed }) => isClosed);
-  return { opener, clock, sources, demuxers, hints, readAheads, probed, areAllClosed };
+  return { opener, clock, sources, demuxers, hints, readAheads, areAllClosed };
 }
 
 const never = new AbortController().signal;
@@ -182,23 +180,28 @@ describe("looking at an input", () => {
       artworkUrl: "http://a/b.png",
       lengthMs: 1234,
     };
-    const { opener, hints, probed, areAllClosed } = setup({ a: { info } });
-    const result = await opener.probe(http("a"), budget);
+    const { opener, hints, areAllClosed } = setup({ a: { info } });
+    const result = await opener.probe(http("a"), { signal: never, budget });
     expect(result).toEqual({ kind: "track", container: "test", location: undefined, isSeekable: true, ...info });
     expect(hints[0]?.isLengthWanted).toBe(true);
-    expect(probed).toEqual([STREAM]);
     expect(areAllClosed()).toBe(true);
   });
 
   it("tells where redirects led, and only then", async () => {
     const { opener } = setup({ a: { url: "http://cdn.example/real" }, b: {} });
-    expect(await opener.probe(http("a"), budget)).toMatchObject({ location: "http://cdn.example/real" });
-    expect(await opener.probe(http("b"), budget)).toMatchObject({ location: undefined });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({
+      location: "http://cdn.example/real",
+    });
+    expect(await opener.probe(http("b"), { signal: never, budget })).toMatchObject({ location: undefined });
     const odd = { kind: "http", url: "http://MEDIA.example/b", container: undefined } as const;
-    expect(await setup({ b: { url: "http://media.example/b" } }).opener.probe(odd, budget)).toMatchObject({
+    expect(
+      await setup({ b: { url: "http://media.example/b" } }).opener.probe(odd, { signal: never, budget }),
+    ).toMatchObject({
       location: undefined,
     });
-    expect(await opener.probe({ kind: "local", path: "/song", container: undefined }, budget)).toMatchObject({
+    expect(
+      await opener.probe({ kind: "local", path: "/song", container: undefined }, { signal: never, budget }),
+    ).toMatchObject({
       location: undefined,
     });
   });
@@ -210,24 +213,31 @@ describe("looking at an input", () => {
     [undefined, {}, [undefined, undefined]],
   ])("names a station by what it says of itself, tags first (%o, %o)", async (said, info, [title, author]) => {
     const station = said && { ...SILENT_STATION, ...said };
-    expect(await setup({ a: { station, info } }).opener.probe(http("a"), budget)).toMatchObject({ title, author });
+    expect(await setup({ a: { station, info } }).opener.probe(http("a"), { signal: never, budget })).toMatchObject({
+      title,
+      author,
+    });
   });
 
   it("does not follow a list: it says where it leads and under which title", async () => {
     const { opener, sources } = setup({ a: { list: link("b", "First") } });
-    expect(await opener.probe(http("a"), budget)).toEqual({ kind: "reference", input: http("b"), title: "First" });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({
+      kind: "reference",
+      input: http("b"),
+      title: "First",
+    });
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   it.each(["input-not-found", "input-redirects"] as const)("is empty for %s", async (code) => {
     const { opener } = setup({ a: { error: new NodeError(code, "no") } });
-    expect(await opener.probe(http("a"), budget)).toEqual({ kind: "empty" });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
   });
 
   it("passes other failures on and closes the source", async () => {
     const error = new NodeError("media-unknown-format", "no music");
     const { opener, areAllClosed, clock } = setup({ a: { open: () => Promise.reject(error) } });
-    await expect(opener.probe(http("a"), budget)).rejects.toBe(error);
+    await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(error);
     expect(areAllClosed()).toBe(true);
     expect(clock.pendingCount).toBe(0);
   });
@@ -241,7 +251,7 @@ describe("looking at an input", () => {
         throw new NodeError("input-closed", "reading from an input that was closed");
       },
     };
-    const result = opener.probe(http("a"), budget);
+    const result = opener.probe(http("a"), { signal: never, budget });
     const failure = expect(result).rejects.toMatchObject({
       code: "load-timeout",
       message: "looking at the track took more than 15000 ms",
@@ -253,5 +263,16 @@ describe("looking at an input", () => {
     await new Promise((next) => setImmediate(next));
     clock.advance(1);
     await failure;
+  });
+
+  it("ends when nobody waits for it any more: the source is closed", async () => {
+    const { opener, sources, clock } = setup({ a: { open: () => FOREVER } });
+    const abort = new AbortController();
+    void opener.probe(http("a"), { signal: abort.signal, budget }).catch(() => undefined);
+    await expect.poll(() => sources.length).toBe(1);
+    await new Promise((next) => setImmediate(next));
+    abort.abort();
+    expect(sources[0]?.isClosed).toBe(true);
+    expect(clock.pendingCount).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 // The http source: any URL of a sound file, stream or playlist file. It takes what no other source wanted and so comes
-// last. Main thread; the worker looks at the URL, through its outbound guard.
+// last. Main thread; the look-up thread looks at the URL, through its outbound guard.
 
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
@@ -18,10 +18,10 @@ export class HttpSource implements Source {
     this.#probe = probe;
   }
 
-  async load({ identifier, title }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     const url = urlOf(identifier);
     if (url === undefined) return undefined;
-    const result = await this.#probe({ kind: "http", url, container: undefined });
+    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal });
     // A server must not be able to name files of this machine.
     if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
     return answerOfProbe(result, { sourceName: this.name, identifier: url, title });

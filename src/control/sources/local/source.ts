@@ -23,11 +23,11 @@ export class LocalSource implements Source {
     this.#jail = new LocalJail(options.roots);
   }
 
-  async load({ identifier, title }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (isOfAnotherSource(identifier)) return undefined;
     const path = resolve(identifier);
     if (!(await this.#isFile(path, identifier))) return undefined;
-    const result = await this.#probe({ kind: "local", path, container: undefined });
+    const result = await this.#probe({ kind: "local", path, container: undefined }, { signal });
     return answerOfProbe(result, { sourceName: this.name, identifier, title });
   }
 

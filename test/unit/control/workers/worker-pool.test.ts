@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
+import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
 import type { PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
-import { type RouteSource, WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
+import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
@@ -78,11 +79,7 @@ function start(script: "obedient" | "mute" | "broken", count = 1, routes?: Route
   });
 }
 
-function order(url: string): Promise<unknown> {
-  return pool.request({ type: "probe", input: { kind: "http", url, container: undefined } }, { timeoutMs: 60_000 });
-}
-
-/** As `order`, to the worker of one player. */
+/** Has the worker of a player do something, see worker-scripts/obedient.mjs. */
 function orderOf(tenant: Tenant, endpoint: string): Promise<unknown> {
   const credentials = { token: "", endpoint, sessionId: "", channelId: undefined };
   if (tenant.handle === undefined) throw new Error("the player has no worker");
@@ -122,23 +119,23 @@ describe("a pool of sound workers", () => {
   test("passes answers, errors, log lines and frame minutes on", async () => {
     start("obedient");
     const tenant = await settled();
-    await expect(order("nothing")).resolves.toEqual({ kind: "empty" });
-    await expect(order("fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
+    await expect(orderOf(tenant, "nothing")).resolves.toEqual({ kind: "empty" });
+    await expect(orderOf(tenant, "fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
     const minute = tenant.next("frameMinute");
-    await order("minute");
+    await orderOf(tenant, "minute");
     await minute;
-    await order("log");
+    await orderOf(tenant, "log");
     expect(lines).toContainEqual({ message: "from the worker", fields: { n: 1, worker: 0 } });
   });
 
   test("a worker's wish for an address is answered, and what failed is passed on", async () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/30"] });
     start("obedient", 1, planner);
-    await settled();
-    await order("route 6,4");
-    await order("ban 192.0.2.0");
-    await order("route 4");
-    await order("nothing");
+    const tenant = await settled();
+    await orderOf(tenant, "route 6,4");
+    await orderOf(tenant, "ban 192.0.2.0");
+    await orderOf(tenant, "route 4");
+    await orderOf(tenant, "nothing");
     const told = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
     expect(told).toEqual([
       { routeId: 5, address: "192.0.2.0", worker: 0 },
@@ -206,8 +203,8 @@ describe("a pool of sound workers", () => {
 
   test("closing ends a worker that does not answer after 2 s", async () => {
     start("obedient");
-    await settled();
-    void order("hang").catch(() => undefined);
+    const tenant = await settled();
+    void orderOf(tenant, "hang").catch(() => undefined);
     const closed = pool.close();
     clock.advance(2000);
     await closed;
@@ -239,7 +236,7 @@ describe("a worker that fails", () => {
   test("a lone worker is replaced at once, and its player is told to begin again there", async () => {
     start("obedient");
     const tenant = await settled();
-    await expect(order("exit")).rejects.toMatchObject({ code: "worker-lost" });
+    await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
     await tenant.next("position");
     expect(tenant.log).toEqual(["assigned 0", "position 1234", "lost", "assigned 0", "position 1234"]);
     expect(await lossLogged()).toMatchObject({ worker: 0, players: 1, lossesInARow: 1, restartInMs: 0 });
@@ -260,8 +257,8 @@ describe("a worker that fails", () => {
 
   test("requests that waited are rejected with its reason", async () => {
     start("obedient");
-    await settled();
-    await expect(order("throw")).rejects.toMatchObject({
+    const tenant = await settled();
+    await expect(orderOf(tenant, "throw")).rejects.toMatchObject({
       code: "worker-lost",
       message: expect.stringContaining("stopped by an error"),
     });
@@ -270,7 +267,7 @@ describe("a worker that fails", () => {
   test("a worker that hangs is replaced after 5 s without a sign of life", async () => {
     start("obedient");
     const tenant = await settled();
-    void order("hang").catch(() => undefined);
+    void orderOf(tenant, "hang").catch(() => undefined);
     const moved = tenant.next("assigned");
     // As long as counters from before the hang still arrive, the 5 s begin anew.
     while (!tenant.log.includes("lost")) {
@@ -289,7 +286,7 @@ describe("a worker that fails", () => {
     const tenant = await settled();
     clock.advance(GONE_AFTER_MS);
     // Its reply comes after counters, which the main thread had not read yet.
-    await order("load 0");
+    await orderOf(tenant, "load 0");
     clock.advance(GRACE_MS);
     expect(tenant.log).not.toContain("lost");
   });
@@ -320,20 +317,12 @@ describe("a worker that fails", () => {
   test("a minute of good work makes the next loss the first again", async () => {
     start("obedient");
     const tenant = await settled();
-    await expect(order("exit")).rejects.toThrow();
+    await expect(orderOf(tenant, "exit")).rejects.toThrow();
     await tenant.next("position");
     lines.length = 0;
     clock.stall(60_000);
-    await expect(order("exit")).rejects.toThrow();
+    await expect(orderOf(tenant, "exit")).rejects.toThrow();
     await tenant.next("position");
     expect((await lossLogged()).lossesInARow).toBe(1);
-  });
-
-  test("without any worker, requests are refused at once", async () => {
-    start("broken");
-    await lossLogged();
-    lines.length = 0;
-    await lossLogged();
-    await expect(order("nothing")).rejects.toMatchObject({ code: "worker-lost" });
   });
 });
