@@ -72,10 +72,16 @@ async function closeWorld(): Promise<void> {
   await world.range.close();
 }
 
-/** Has something allowed dialled: what was dialled before has been told of before. */
+/** Has both threads dial something allowed: what each dialled before has been told of before. */
 async function allDialsTold(): Promise<void> {
   const site = await HostileSite.start();
-  await Promise.all([world.range.dialled(SITE_ADDRESS), world.v4.load(site.leadingTo("http://[::1]/", "m3u"))]);
+  const url = site.leadingTo("http://[::1]/", "m3u");
+  await Promise.all([world.range.dialled(SITE_ADDRESS), world.v4.load(url)]);
+  const play = playBy(world.v4, "/v4", (encoded) => ({ track: { encoded } }));
+  await Promise.all([
+    world.range.dialled(SITE_ADDRESS),
+    play(url, new AbortController().signal).catch(() => undefined),
+  ]);
   await site.close();
 }
 
