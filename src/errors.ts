@@ -49,6 +49,7 @@ export const ERROR_FAULTS = {
   "routes-exhausted": "environment",
   "source-unavailable": "caller",
   "track-crashes-worker": "ourselves",
+  "track-too-costly": "remote",
   "track-undecodable": "caller",
   "voice-connect-failed": "remote",
   "worker-busy": "ourselves",

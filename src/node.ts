@@ -7,6 +7,7 @@ import { toWorkerSettings } from "./config/worker-settings.ts";
 import { Api } from "./control/api/api.ts";
 import { createInfo } from "./control/api/info-json.ts";
 import { NodeStats } from "./control/api/node-stats.ts";
+import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
@@ -104,13 +105,14 @@ async function buildParts(
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
+  const deadlyTracks = new DeadlyTracks();
   const sessions = new Sessions({
     clock,
     random: systemRandom,
     logger,
     readNodeStats: () => stats.read(),
     createPlayer: (options) =>
-      new Player({ ...options, workers, tracks, updateTimer, clock, logger, voiceConnectTimeoutMs }),
+      new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
   });
   const build = await readBuildInfo();
   const info = createInfo({ ...build, version: VERSION, sourceNames: tracks.sourceNames, disabledFilters });

@@ -79,6 +79,13 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly thresholdMs: number;
     }
+  /** It takes this share of the thread, 0 to 1, while others play there too or for longer than they would have to wait. */
+  | {
+      readonly type: "trackGreedy";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly share: number;
+    }
   | { readonly type: "position"; readonly report: PositionReport }
   /** `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread. */
   | {

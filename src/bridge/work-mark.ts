@@ -11,10 +11,14 @@ export interface MarkedWork {
   readonly activity: Activity;
 }
 
+/** How often a thread that can still do anything beats. */
+export const BEAT_MS = 50;
+
 const BEATS = 0;
 const OWNER = 1;
 const ACTIVITY = 2;
-const FIELDS = 3;
+const LOADS = 3;
+const FIELDS = 4;
 
 const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
 
@@ -48,11 +52,24 @@ export class WorkMark {
     Atomics.add(this.#fields, BEATS, 1);
   }
 
+  /** Something large is read from disk and compiled: silence is no sign of a hang. Each call is followed by `loaded`. */
+  loads(): void {
+    Atomics.add(this.#fields, LOADS, 1);
+  }
+
+  loaded(): void {
+    Atomics.sub(this.#fields, LOADS, 1);
+  }
+
   // The other side
 
   /** Grows (and wraps) as long as the thread lives. */
   get beats(): number {
     return Atomics.load(this.#fields, BEATS);
+  }
+
+  get isLoading(): boolean {
+    return Atomics.load(this.#fields, LOADS) > 0;
   }
 
   /** Whose work is, or was last, being done; undefined: nobody's. */

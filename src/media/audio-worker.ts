@@ -8,6 +8,7 @@ import { packPositions } from "../bridge/position-batch.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
+import type { Bulkhead } from "./bulkhead.ts";
 import { AudioPlayer, type PlayerSurroundings, type Voice } from "./player.ts";
 import { TickLoop } from "./tick-loop.ts";
 
@@ -15,6 +16,8 @@ const COUNTERS_INTERVAL_MS = 500;
 
 export interface AudioWorkerOptions {
   readonly clock: Clock;
+  /** Its faults go to `onFault` of the worker. */
+  readonly bulkhead: Bulkhead;
   readonly logger: Logger;
   readonly open: PlayerSurroundings["open"];
   readonly codecs: PlayerSurroundings["codecs"];
@@ -40,7 +43,7 @@ export class AudioWorker {
 
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
-    this.#loop = new TickLoop(options.clock);
+    this.#loop = new TickLoop(options.clock, options.bulkhead);
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
     this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, send };
     this.#armCounters();
@@ -50,19 +53,32 @@ export class AudioWorker {
   execute(command: PlainCommand): void {
     switch (command.type) {
       case "createPlayer":
-        this.#createPlayer(command);
+        this.#options.bulkhead.run(command.playerId, "command", () => this.#createPlayer(command));
         return;
       case "close":
         this.close();
         return;
       default:
-        this.#executeForPlayer(command);
+        this.#options.bulkhead.run(command.playerId, "command", () => this.#executeForPlayer(command));
+    }
+  }
+
+  /** A player's code has thrown: the player ends what it was doing, and everybody else goes on. Never throws. */
+  onFault(playerId: PlayerId, error: unknown): void {
+    const { logger } = this.#options;
+    logger.error("a player failed", { playerId, error });
+    const player = this.#players.get(playerId);
+    try {
+      player?.onFault(error);
+    } catch (further) {
+      logger.error("a player that failed could not be ended properly", { playerId, error: further });
     }
   }
 
   close(): void {
     this.#countersTimer?.cancel();
-    for (const player of this.#players.values()) player.close();
+    const { bulkhead } = this.#options;
+    for (const player of this.#players.values()) bulkhead.run(player.playerId, "command", () => player.close());
     this.#players.clear();
     this.#loop.close();
     this.#options.onClosed();
@@ -151,8 +167,9 @@ export class AudioWorker {
     let playingCount = 0;
     let framesSent = this.#sentTotalOfGone;
     let framesLost = this.#lostTotalOfGone;
+    const hasOthers = [...this.#players.values()].filter(({ isPlaying }) => isPlaying).length > 1;
     for (const player of this.#players.values()) {
-      player.checkHealth();
+      this.#options.bulkhead.run(player.playerId, "timer", () => player.checkHealth({ hasOthers }));
       if (player.isPlaying) {
         playingCount += 1;
         const position = player.position;

@@ -4,15 +4,16 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { EventChannel } from "../bridge/channel.ts";
-import { WorkMark } from "../bridge/work-mark.ts";
+import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
-import { createLogger } from "../log.ts";
+import { createLogger, type Logger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
 import { TrackBudget } from "./budget/track-budget.ts";
+import { Bulkhead } from "./bulkhead.ts";
 import { Codecs } from "./codecs.ts";
 import { createGuard, createOpener } from "./create-opener.ts";
 
@@ -20,14 +21,23 @@ import { createGuard, createOpener } from "./create-opener.ts";
 const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const TRACK_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Failures without an owner after which the worker is replaced. */
+const STRAYS_MAX = 20;
+
 function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
   const clock = systemClock;
   const mark = new WorkMark(markMemory);
+  const beat = (): void => {
+    mark.beat();
+    clock.after(BEAT_MS, beat);
+  };
+  const bulkhead = new Bulkhead({ mark, onFault: (playerId, error) => worker.onFault(playerId, error) });
   const turns = new ThreadTurns();
   const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
   const createBudget = (owner: number): TrackBudget => {
     const ofTrack = new ByteBudget({ owner: "the track", limitBytes: TRACK_MEMORY_BYTES_MAX, parent: memory });
-    return new TrackBudget({ clock, turns, memory: ofTrack, mark, owner, activity: "read" });
+    const ownClock = bulkhead.clockOf(owner, clock);
+    return new TrackBudget({ clock: ownClock, turns, memory: ofTrack, mark, owner, activity: "read" });
   };
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
@@ -36,6 +46,7 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   const opener = createOpener({ settings, guard, clock, logger, channel });
   const worker = new AudioWorker({
     clock,
+    bulkhead,
     logger,
     createBudget,
     open: (input, work) => opener.open(input, work),
@@ -46,7 +57,7 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
         ...ids,
         settings: settings.voice,
         guard,
-        clock,
+        clock: bulkhead.clockOf(listener.playerId, clock),
         random: systemRandom,
         logger,
         listener,
@@ -61,7 +72,23 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
       setImmediate(() => process.exit(0));
     },
   });
+  catchStrays(bulkhead, logger);
+  beat();
   channel.send({ type: "ready" });
+}
+
+/** What a callback or a promise threw that nobody waited for: it is the player's whose turn it was, and the worker goes on. */
+function catchStrays(bulkhead: Bulkhead, logger: Logger): void {
+  let strayCount = 0;
+  const onStray = (error: unknown): void => {
+    if (bulkhead.attribute(error)) return;
+    logger.error("something failed on an audio worker that is nobody's", { error });
+    strayCount += 1;
+    // What fails again and again is better begun anew: players move to another worker.
+    if (strayCount >= STRAYS_MAX) process.exit(1);
+  };
+  process.on("uncaughtException", onStray);
+  process.on("unhandledRejection", onStray);
 }
 
 if (parentPort === null) throw new Error("media/main.ts runs in a worker thread only");

@@ -14,22 +14,26 @@ import type {
 } from "../bridge/commands.ts";
 import type { EndReason, PositionReport } from "../bridge/events.ts";
 import { toWireError } from "../bridge/wire-error.ts";
+import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import { type Fade, fadeOf } from "./fade-curve.ts";
 import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
+import { GreedWatch } from "./greed-watch.ts";
 import { LeavingSong } from "./leaving-song.ts";
 import { Pipeline, type PipelineOptions } from "./pipeline.ts";
 import { PositionReporter } from "./position-reporter.ts";
 import { SoundChain } from "./sound-chain.ts";
-import { FRAME_MS, type Tickable, type TickLoop } from "./tick-loop.ts";
+import { FRAME_MS, type LoopMember, type TickLoop } from "./tick-loop.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
 /** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
 const CLEANUP_MS = 60_000;
 
+/** The WebSocket close code for a connection that ended without one. */
+const VOICE_FAULT = 1006;
 /** Leaves sound as it is. */
 const VOLUME_DEFAULT = 100;
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
@@ -71,6 +75,8 @@ export interface PlayerSurroundings {
 interface PlayingTrack {
   readonly trackId: TrackId;
   readonly pipeline: Pipeline;
+  readonly budget: TrackBudget;
+  readonly greed: GreedWatch;
   seekId: SeekId;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   sentRun: number;
@@ -80,7 +86,7 @@ interface PlayingTrack {
   isStuckReported: boolean;
 }
 
-export class AudioPlayer implements Tickable {
+export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
   readonly counters: FrameCounters;
   readonly #surroundings: PlayerSurroundings;
@@ -141,8 +147,11 @@ export class AudioPlayer implements Tickable {
     this.#letTrackLeave();
     this.#isPaused = command.isPaused;
     const { open, codecs, clock, createBudget } = this.#surroundings;
+    const budget = createBudget(this.playerId);
     const track: PlayingTrack = {
       trackId: command.trackId,
+      budget,
+      greed: new GreedWatch(clock, budget),
       seekId: 0,
       sentRun: 0,
       hasSounded: false,
@@ -156,7 +165,7 @@ export class AudioPlayer implements Tickable {
         open,
         codecs,
         chain: this.#createChain(),
-        budget: createBudget(this.playerId),
+        budget,
         onProgress: () => this.#onProgress(track),
         onFailure: (error) => this.#onFailure(track, error),
       }),
@@ -271,10 +280,37 @@ export class AudioPlayer implements Tickable {
     if (this.#isSounding) this.counters.addLost("loopLate", frames);
   }
 
-  /** Called twice a second: stuck and abandoned tracks. */
-  checkHealth(): void {
+  charge(usedMs: number): void {
+    this.#track?.budget.addUsedMs(usedMs);
+  }
+
+  /** Something of this player threw where nothing may: its track ends with it, or without one its voice connection. */
+  onFault(error: unknown): void {
+    if (this.#isClosed) return;
+    const track = this.#track;
+    this.#track = undefined;
+    const leaving = this.#leaving;
+    this.#leaving = undefined;
+    this.#clearSlot();
+    if (track !== undefined) {
+      this.#tellFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
+      this.#end(track, track.hasSounded ? "finished" : "loadFailed");
+    } else if (leaving === undefined) {
+      this.#dropVoice();
+    }
+    // Last, as this may fail again.
+    leaving?.close();
+    track?.pipeline.close();
+  }
+
+  /** Called twice a second: stuck, abandoned and greedy tracks. `hasOthers`: there are players that would be late. */
+  checkHealth({ hasOthers }: { readonly hasOthers: boolean }): void {
     const track = this.#track;
     if (this.#isClosed) return;
+    const share = track?.greed.check({ hasOthers });
+    if (track !== undefined && share !== undefined) {
+      this.#surroundings.send({ type: "trackGreedy", playerId: this.playerId, trackId: track.trackId, share });
+    }
     const idleMs = this.#surroundings.clock.now() - this.#lastFrameMs;
     if (this.#gate === "down") {
       if (idleMs >= CLEANUP_MS) this.#giveUp();
@@ -401,8 +437,22 @@ export class AudioPlayer implements Tickable {
     track.hasFailed = true;
     if (this.#leaving?.canFade) this.#leaving.fall();
     else this.#dropLeaving();
+    this.#tellFailure(track, error);
+  }
+
+  #tellFailure(track: PlayingTrack, error: unknown): void {
     const { playerId } = this;
     this.#surroundings.send({ type: "trackException", playerId, trackId: track.trackId, error: toWireError(error) });
+  }
+
+  /** The voice connection is what fails. */
+  #dropVoice(): void {
+    const voice = this.#voice;
+    this.#voice = undefined;
+    this.#whenVoice = undefined;
+    if (voice === undefined) return;
+    this.onVoiceClosed({ code: VOICE_FAULT, reason: "the voice connection failed unexpectedly", isByRemote: false });
+    voice.close();
   }
 
   /** Everything has been sent: the track is over. What is heard of the one before goes on. */

@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Histogram } from "../lib/histogram.ts";
+import type { Bulkhead, Tickable } from "./bulkhead.ts";
 
 export const FRAME_MS = 20;
 /** Offsets of the phases within the 20 ms, in the order in which they are taken into use. */
@@ -25,18 +26,16 @@ const EARLY_MS = 1;
 const RUN_MS_MAX = 4;
 
 /** What the loop drives: one player. */
-export interface Tickable {
-  /** The frame's moment has come: send what `prepare` left. */
-  send(deadlineMs: number): void;
-  /** Makes the frame for the next deadline. Called after `send`, some milliseconds before that deadline. */
-  prepare(): void;
+export interface LoopMember extends Tickable {
   /** The loop came more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
   onDeadlinesDropped(frames: number): void;
+  /** Its `send` or `prepare` has taken so much of the thread. */
+  charge(usedMs: number): void;
 }
 
 interface Phase {
   readonly offsetMs: number;
-  readonly members: Tickable[];
+  readonly members: LoopMember[];
   deadlineMs: number;
 }
 
@@ -51,24 +50,26 @@ export interface TickReport {
 
 export class TickLoop {
   readonly #clock: Clock;
+  readonly #bulkhead: Bulkhead;
   readonly #phases: Phase[];
   /** Players that have sent and wait for `prepare`; each stands in it at most once. */
-  readonly #unprepared: Tickable[] = [];
-  readonly #phaseOf = new Map<Tickable, Phase>();
+  readonly #unprepared: LoopMember[] = [];
+  readonly #phaseOf = new Map<LoopMember, Phase>();
   readonly #lateness = new Histogram({ widthMs: 0.25, buckets: 400 });
   #timer: Timer | undefined;
   #isRunning = false;
   #busyMs = 0;
   #reportedAtMs: number;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, bulkhead: Bulkhead) {
     this.#clock = clock;
+    this.#bulkhead = bulkhead;
     this.#reportedAtMs = clock.now();
     this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, members: [], deadlineMs: 0 }));
   }
 
   /** Starts serving a player: `prepare` at once, then `send` at the next deadline of the emptiest phase. */
-  add(player: Tickable): void {
+  add(player: LoopMember): void {
     if (this.#phaseOf.has(player)) return;
     const phase = this.#emptiestPhase();
     if (phase.members.length === 0) phase.deadlineMs = this.#nextDeadlineOf(phase);
@@ -79,7 +80,7 @@ export class TickLoop {
   }
 
   /** Stops serving a player; it costs nothing from now on. */
-  remove(player: Tickable): void {
+  remove(player: LoopMember): void {
     const phase = this.#phaseOf.get(player);
     if (phase === undefined) return;
     this.#phaseOf.delete(player);
@@ -126,7 +127,7 @@ export class TickLoop {
           delayMs = phase === undefined ? Number.POSITIVE_INFINITY : phase.deadlineMs - nowMs;
           break;
         }
-        if (this.#phaseOf.has(player)) player.prepare();
+        if (this.#phaseOf.has(player)) this.#prepare(player, nowMs);
       }
       nowMs = this.#clock.now();
     }
@@ -140,13 +141,17 @@ export class TickLoop {
     const missedFrames = Math.floor(lateMs / FRAME_MS);
     const isBeyondCatchUp = missedFrames > CATCH_UP_FRAMES_MAX;
     if (isBeyondCatchUp) phase.deadlineMs += missedFrames * FRAME_MS;
+    let sinceMs = nowMs;
     // Backwards: a player may leave the phase while it is served, and the last one then takes its place.
     for (let index = phase.members.length - 1; index >= 0; index--) {
       const player = phase.members[index];
       if (player === undefined) continue;
       if (isBeyondCatchUp) player.onDeadlinesDropped(missedFrames);
       this.#lateness.add(Math.max(0, lateMs));
-      player.send(phase.deadlineMs);
+      this.#bulkhead.send(player, phase.deadlineMs);
+      const sentMs = this.#clock.now();
+      player.charge(sentMs - sinceMs);
+      sinceMs = sentMs;
       if (this.#phaseOf.has(player)) this.#unprepared.push(player);
     }
     phase.deadlineMs += FRAME_MS;
@@ -157,8 +162,13 @@ export class TickLoop {
 
   #prepareAll(): void {
     for (let player = this.#unprepared.shift(); player !== undefined; player = this.#unprepared.shift()) {
-      if (this.#phaseOf.has(player)) player.prepare();
+      if (this.#phaseOf.has(player)) this.#prepare(player, this.#clock.now());
     }
+  }
+
+  #prepare(player: LoopMember, startedMs: number): void {
+    this.#bulkhead.prepare(player);
+    player.charge(this.#clock.now() - startedMs);
   }
 
   #arm(delayMs: number): void {

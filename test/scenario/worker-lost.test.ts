@@ -43,8 +43,8 @@ function ended(guildId: string): Promise<unknown> {
 
 it.each([
   ["dies", DEADLY_END_TIME, 1000],
-  // A hanging worker is given up after 5 s.
-  ["hangs", PARALYSING_END_TIME, 6000],
+  // A hanging worker is given up after 600 ms.
+  ["hangs", PARALYSING_END_TIME, 3000],
 ])(
   "the player of a worker that %s goes on elsewhere, and the others notice nothing",
   async (_how, endTime, gapMsMax) => {

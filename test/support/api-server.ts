@@ -8,6 +8,7 @@ import { Api } from "../../src/control/api/api.ts";
 import type { PlannerControl } from "../../src/control/api/api-context.ts";
 import { createInfo } from "../../src/control/api/info-json.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
+import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
@@ -218,8 +219,8 @@ function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadR
     load,
     playableInput: () => ({ kind: "http", url: "http://media.example/", container: undefined }) as const,
   };
-  return (options) =>
-    new Player({ ...options, workers, tracks, updateTimer, clock, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
+  const parts = { workers, tracks, updateTimer, deadlyTracks: new DeadlyTracks(), clock };
+  return (options) => new Player({ ...options, ...parts, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {

@@ -4,7 +4,12 @@ import { CommandChannel, type Endpoint } from "../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../src/bridge/commands.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player.ts";
-import { type PlayerEvent, WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
+import {
+  type Blame,
+  type PlayerEvent,
+  WorkerHandle,
+  type WorkerTenant,
+} from "../../src/control/workers/worker-handle.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -17,6 +22,8 @@ export class FakeWorkers implements WorkerProvider {
   readonly commands: WorkerCommand[] = [];
   /** False: players stay without a worker until `start`. */
   isRunning = true;
+  /** What the next handles say. */
+  isAlone = false;
   readonly #clock: Clock;
   #channel: CommandChannel | undefined;
   #deliver: ((message: unknown) => void) | undefined;
@@ -55,15 +62,27 @@ export class FakeWorkers implements WorkerProvider {
     this.isRunning = true;
     this.#channel = new CommandChannel(endpoint, { clock: this.#clock, onEvent: () => undefined });
     this.#tenant?.onWorkerAssigned(
-      new WorkerHandle({ playerId: ++this.#playerCount, workerIndex: 0, channel: this.#channel }),
+      new WorkerHandle({
+        playerId: ++this.#playerCount,
+        workerIndex: 0,
+        isAlone: this.isAlone,
+        channel: this.#channel,
+      }),
     );
   }
 
+  /** The player gets a worker of its own. */
+  isolate(tenant: WorkerTenant): void {
+    this.isAlone = true;
+    tenant.onWorkerLost({ kind: "suspect", activity: "prepare" });
+    this.start();
+  }
+
   /** The worker dies. */
-  lose(): void {
+  lose(blame: Blame = { kind: "none" }): void {
     this.isRunning = false;
     this.#channel?.close(new NodeError("worker-lost", "killed by the test"));
-    this.#tenant?.onWorkerLost();
+    this.#tenant?.onWorkerLost(blame);
   }
 
   /** The worker says something about the player. */

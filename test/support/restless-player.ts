@@ -13,6 +13,7 @@ import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
 import { AudioPlayer, type Voice } from "../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
+import { createBulkhead } from "./bulkheads.ts";
 import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { randomFilters } from "./random-filters.ts";
@@ -152,7 +153,7 @@ export class RestlessPlayer {
   readonly #random: () => number;
   readonly #songs: readonly Song[];
   readonly #clock = new FakeClock();
-  readonly #loop = new TickLoop(this.#clock);
+  readonly #loop = new TickLoop(this.#clock, createBulkhead().bulkhead);
   readonly #codecs = new Codecs(ENCODING);
   readonly #player: AudioPlayer;
   readonly #voice: ListeningVoice;
@@ -323,7 +324,7 @@ export class RestlessPlayer {
       const isSoundDue = this.#player.isPlaying;
       this.#clock.advance(FRAME_MS);
       await this.#settle();
-      this.#player.checkHealth();
+      this.#player.checkHealth({ hasOthers: false });
       const frames = this.#voice.frames - before;
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
       this.#silentTicks = frames === 0 && isSoundDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;

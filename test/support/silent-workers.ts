@@ -21,6 +21,8 @@ export class SilentWorkers implements WorkerProvider {
   }
 
   detach(): void {}
+
+  isolate(): void {}
 }
 
 function silentEndpoint(): Endpoint {

@@ -12,6 +12,7 @@ import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import type { PipelineOptions } from "../../src/media/pipeline.ts";
 import { AudioPlayer, type Voice } from "../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
+import { createBulkhead } from "./bulkheads.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 import { createTrackBudget } from "./track-budgets.ts";
@@ -166,7 +167,7 @@ export class TonePlayer {
       1,
       {
         clock: this.clock,
-        loop: new TickLoop(this.clock),
+        loop: new TickLoop(this.clock, createBulkhead().bulkhead),
         open,
         codecs: this.codecs,
         createBudget: (owner) => createTrackBudget({ clock: this.clock, owner }),

@@ -79,6 +79,13 @@ export class PlayerVoice {
     }
   }
 
+  /** It cannot be connected without harm: tells the client that it is closed. */
+  giveUp(reason: string): void {
+    if (this.#state.kind !== "waiting") return;
+    this.#state = { kind: "closed", credentials: this.#state.credentials };
+    this.#options.onClosed(ABNORMAL_CLOSURE, reason, false);
+  }
+
   onWorkerEvent(event: Extract<PlayerEvent, { type: "voiceState" | "voiceClosed" }>): void {
     const state = this.#state;
     // While connecting, the reply to the request is what counts: events may still be about the connection before.

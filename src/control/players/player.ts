@@ -6,6 +6,7 @@ import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
@@ -15,7 +16,8 @@ import type { EventMessage, EventSink, TrackEndReasonJson } from "../sessions/ou
 import type { CreatePlayerOptions, SessionPlayer } from "../sessions/session-player.ts";
 import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
 import type { Track } from "../sources/track.ts";
-import type { PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
+import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
+import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { PlayerVoice } from "./player-voice.ts";
 import { PlayingTrack, type TrackState } from "./track-state.ts";
 import { UpdateQueue } from "./update-queue.ts";
@@ -31,6 +33,7 @@ const FRAME_MINUTES_KEPT = 2;
 export interface WorkerProvider {
   attach(tenant: WorkerTenant): void;
   detach(tenant: WorkerTenant): void;
+  isolate(tenant: WorkerTenant): void;
 }
 
 /** What a player needs of the TrackLoader. */
@@ -44,6 +47,7 @@ export interface PlayerOptions extends CreatePlayerOptions {
   readonly workers: WorkerProvider;
   readonly tracks: TrackProvider;
   readonly updateTimer: UpdateTimer;
+  readonly deadlyTracks: DeadlyTracks;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long an update waits for the voice connection before it is answered all the same. */
@@ -125,12 +129,17 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
   }
 
-  onWorkerLost(): void {
+  onWorkerLost(blame: Blame): void {
     this.#handle = undefined;
     this.#voice.onWorkerLost();
-    if (this.#state.kind !== "loaded" || this.#state.playing.onWorkerLost(this.#clock.epochMs())) return;
-    const message = "the track stopped the audio worker three times in a row and was given up";
-    this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
+    if (this.#state.kind === "loaded") {
+      this.#state.playing.onWorkerLost(this.#clock.epochMs(), { isBlamed: blame.kind === "suspect" });
+    }
+    if (blame.kind === "guilty") this.#giveUp(blame.activity);
+  }
+
+  get isSuspect(): boolean {
+    return this.#state.kind === "loaded" && this.#state.playing.isSuspect;
   }
 
   onWorkerEvent(event: PlayerEvent): void {
@@ -209,16 +218,47 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
 
   #startOnWorker(playing: PlayingTrack): void {
     if (this.#handle === undefined) return;
+    if (!this.#handle.isAlone && this.#options.deadlyTracks.has(playing.track)) {
+      this.#options.workers.isolate(this);
+      return;
+    }
     try {
       const input = this.#options.tracks.playableInput(playing.track);
       const options = { isPaused: this.#isPaused, epochMs: this.#clock.epochMs() };
       this.#handle.send(playing.playCommand(input, options));
     } catch (error) {
+      // The one before does not play on under its name.
+      this.#send({ type: "stop" });
       // After the answer, as a failure in the worker would come.
       this.#clock.after(0, () => {
         if (this.#state.kind === "loaded" && this.#state.playing === playing) this.#fail(toWireError(error));
       });
     }
+  }
+
+  /** What it did cost a second worker, one that it had for itself: that is not tried again. */
+  #giveUp(activity: Activity): void {
+    if (this.#state.kind === "idle" || activity === "voice") {
+      this.#voice.giveUp("what the voice server sent stopped an audio worker twice");
+      return;
+    }
+    this.#options.deadlyTracks.add(this.#state.playing.track);
+    const message = "the track stopped an audio worker, and again when it played on one alone: it was given up";
+    this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
+  }
+
+  /** It takes so much of its worker that others are late. */
+  #onGreedy(share: number): void {
+    const percent = Math.round(share * 100);
+    const fields = { guildId: this.guildId, percent };
+    if (this.#handle?.isAlone !== true) {
+      this.#options.logger.warn("a track takes more than its share of a worker and plays on alone", fields);
+      this.#options.workers.isolate(this);
+      return;
+    }
+    this.#send({ type: "stop" });
+    const message = `playing the track takes ${percent} % of a processor core: it was given up`;
+    this.#fail(toWireError(new NodeError("track-too-costly", message)));
   }
 
   /** The track cannot go on, for a reason on this side. */
@@ -285,6 +325,8 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
       // Of a track that has been replaced or stopped meanwhile: its end has been told.
     } else if (event.type === "trackEnded") {
       this.#end(event.reason);
+    } else if (event.type === "trackGreedy") {
+      this.#onGreedy(event.share);
     } else if (event.type === "trackException") {
       const exception = exceptionToJson(event.error);
       this.#sendEvent({ type: "TrackExceptionEvent", track: this.#trackJson(playing), exception });

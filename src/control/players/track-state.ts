@@ -8,7 +8,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { type Track, type TrackJson, trackAtPosition, trackToJson } from "../sources/track.ts";
 import { PositionClock } from "./position-clock.ts";
 
-/** Losses of a worker in a row, each soon after the track started there, after which the track is taken to be the cause. */
+/** Losses of a worker in a row, each soon after the track started there, after which the track is suspected without a sign. */
 const WORKER_LOSSES_MAX = 3;
 /** A track that ran this long on a worker is not what made it stop. */
 const HARMLESS_AFTER_MS = 10_000;
@@ -26,6 +26,7 @@ export class PlayingTrack {
   #hasSounded = false;
   #startedEpochMs = 0;
   #workerLossCount = 0;
+  #isSuspect = false;
 
   constructor(options: {
     trackId: TrackId;
@@ -110,12 +111,17 @@ export class PlayingTrack {
     };
   }
 
-  /** Its worker is gone. Returns false when this happened so often that the track must be what stops the workers. */
-  onWorkerLost(epochMs: number): boolean {
+  /** Its worker is gone, and was working for it if it is blamed. */
+  onWorkerLost(epochMs: number, { isBlamed }: { readonly isBlamed: boolean }): void {
     this.hold(epochMs);
-    const isSuspect = epochMs - this.#startedEpochMs < HARMLESS_AFTER_MS;
-    this.#workerLossCount = isSuspect ? this.#workerLossCount + 1 : 1;
-    return this.#workerLossCount < WORKER_LOSSES_MAX;
+    const isSoon = epochMs - this.#startedEpochMs < HARMLESS_AFTER_MS;
+    this.#workerLossCount = isSoon ? this.#workerLossCount + 1 : 1;
+    if (isBlamed || this.#workerLossCount >= WORKER_LOSSES_MAX) this.#isSuspect = true;
+  }
+
+  /** It has probably cost a worker. */
+  get isSuspect(): boolean {
+    return this.#isSuspect;
   }
 
   toJson(epochMs: number): TrackJson {

@@ -4,6 +4,7 @@
 import type { CommandChannel, UnnumberedRequest, WorkerNotice, WorkerReplies } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
+import type { Activity } from "../../bridge/work-mark.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
 
@@ -17,24 +18,38 @@ export type PlayerEvent =
   | Extract<WorkerEvent, { readonly type: "position" }>
   | { readonly type: "frameMinute"; readonly minute: FrameMinute };
 
+/** What the loss of its worker has to do with a player. */
+export type Blame =
+  /** Nothing that is known. */
+  | { readonly kind: "none" }
+  /** The worker was doing this for it at the end: it goes on alone. */
+  | { readonly kind: "suspect"; readonly activity: Activity }
+  /** The worker was its alone: what it was doing is given up. */
+  | { readonly kind: "guilty"; readonly activity: Activity };
+
 /** A player as the pool sees it. */
 export interface WorkerTenant {
   /** The player has a worker: create it there from all that was asked for. Called again after a worker was lost. */
   onWorkerAssigned(handle: WorkerHandle): void;
   /** Its worker is gone, and all that it was doing with it. */
-  onWorkerLost(): void;
+  onWorkerLost(blame: Blame): void;
   onWorkerEvent(event: PlayerEvent): void;
+  /** What it does has probably cost a worker: it is not to share one with others. */
+  readonly isSuspect: boolean;
 }
 
 export class WorkerHandle {
   readonly playerId: PlayerId;
   /** Which worker, counted from 0: for logs. */
   readonly workerIndex: number;
+  /** True when it shares the worker with nobody. */
+  readonly isAlone: boolean;
   readonly #channel: CommandChannel;
 
-  constructor(options: { playerId: PlayerId; workerIndex: number; channel: CommandChannel }) {
+  constructor(options: { playerId: PlayerId; workerIndex: number; isAlone?: boolean; channel: CommandChannel }) {
     this.playerId = options.playerId;
     this.workerIndex = options.workerIndex;
+    this.isAlone = options.isAlone ?? false;
     this.#channel = options.channel;
   }
 

@@ -9,24 +9,22 @@ import type { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
-import { type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
-import { WorkerThread } from "./worker-thread.ts";
+import { SpareWorker } from "./spare-worker.ts";
+import { type Blame, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
+import { WorkerSlot } from "./worker-slot.ts";
+import { type WorkerListener, type WorkerLoss, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
 const HEAP_MEGABYTES_DEFAULT = 512;
-/** Wait before a lost worker is started again, by how often its place has failed in a row; the last one repeats. */
-const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
-/** A worker that ran this long was sound: the next loss counts as the first again. */
-const STABLE_AFTER_MS = 60_000;
 /**
  * Players that move are handed over in batches: each opens connections anew, and a few hundred at once would be heard by
  * those that play on the worker already. A thousand have moved after a second.
  */
 const MOVE_BATCH = 50;
 const MOVE_INTERVAL_MS = 50;
-/** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
-const LOAD_STEP = 0.05;
-/** What a player is taken to cost until the worker's next counters, share of a core. */
-const LOAD_PER_PLAYER_MIN = 0.001;
+/** Players kept apart at once, each on a worker of its own. */
+const ALONE_MAX = 4;
+/** What such a worker may take to close its player when that has left. */
+const EMPTIED_MS = 1000;
 
 export interface WorkerPoolOptions {
   /** The module that runs in each worker. */
@@ -41,45 +39,40 @@ export interface WorkerPoolOptions {
   readonly logger: Logger;
 }
 
-/** One place for a worker; the worker in it may change. */
-interface Slot {
-  readonly index: number;
-  readonly tenants: Map<PlayerId, WorkerTenant>;
-  thread: WorkerThread | undefined;
-  restart: Timer | undefined;
-  /** Losses in a row without a stable run between. */
-  failureCount: number;
-  /** Players given to it since its last counters, which do not know of them. */
-  newTenantCount: number;
-}
-
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
-  readonly #slots: Slot[];
+  /** Those that players share. */
+  readonly #slots: readonly WorkerSlot[];
+  /** Those with one player each, oldest first; and those whose player has left, until they are closed. */
+  readonly #alone = new Set<WorkerSlot>();
+  readonly #emptied = new Set<WorkerSlot>();
+  readonly #spare: SpareWorker;
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
   #nextBatch: Timer | undefined;
-  readonly #places = new Map<WorkerTenant, { readonly slot: Slot; readonly playerId: PlayerId }>();
+  readonly #places = new Map<WorkerTenant, { readonly slot: WorkerSlot; readonly playerId: PlayerId }>();
   #playerCount = 0;
+  #threadCount = 0;
+  #slotCount: number;
   #isClosed = false;
 
   /** Workers start at once. Players may be attached before they are ready: what they are told waits for them. */
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    this.#slots = Array.from({ length: options.count }, (_, index) => ({
-      index,
-      tenants: new Map(),
-      thread: undefined,
-      restart: undefined,
-      failureCount: 0,
-      newTenantCount: 0,
-    }));
+    this.#spare = new SpareWorker(options.clock, () => this.#threadOptions());
+    this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
+    this.#slotCount = options.count;
     for (const slot of this.#slots) this.#start(slot);
   }
 
   /** The last counters of each worker that runs. */
   get counters(): readonly WorkerCounters[] {
-    return this.#slots.flatMap((slot) => slot.thread?.counters ?? []);
+    return [...this.#slots, ...this.#alone].flatMap((slot) => slot.thread?.counters ?? []);
+  }
+
+  /** A worker waits to take the place of one that is lost. */
+  get hasSpare(): boolean {
+    return this.#spare.isReady;
   }
 
   /** Gives the player a worker, at once if one is running, else when one is. */
@@ -90,20 +83,26 @@ export class WorkerPool {
       this.#waiting.add(tenant);
       return;
     }
-    const playerId = ++this.#playerCount;
-    this.#waiting.delete(tenant);
-    this.#places.set(tenant, { slot, playerId });
-    slot.tenants.set(playerId, tenant);
-    slot.newTenantCount++;
-    tenant.onWorkerAssigned(new WorkerHandle({ playerId, workerIndex: slot.index, channel: slot.thread.channel }));
+    this.#place(tenant, slot);
+  }
+
+  /** Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone. */
+  isolate(tenant: WorkerTenant): void {
+    const place = this.#places.get(tenant);
+    if (place === undefined || place.slot.isAlone) return;
+    const { slot, playerId } = place;
+    const ended = slot.thread?.channel.request({ type: "destroyPlayer", playerId }, { timeoutMs: EMPTIED_MS });
+    // It is gone from there as far as anybody here is concerned.
+    ended?.catch(() => undefined);
+    this.#displace(tenant, { kind: "suspect", activity: "prepare" });
+    this.#serveWaiting();
   }
 
   /** Forgets the player. What it had on its worker is destroyed by the player's own command. */
   detach(tenant: WorkerTenant): void {
-    const place = this.#places.get(tenant);
     this.#waiting.delete(tenant);
-    this.#places.delete(tenant);
-    place?.slot.tenants.delete(place.playerId);
+    this.#leave(tenant);
+    this.#spare.isWanted = this.#places.size > 0;
   }
 
   /** Ends all workers, each within about 2 s. */
@@ -111,26 +110,81 @@ export class WorkerPool {
     this.#isClosed = true;
     this.#waiting.clear();
     this.#nextBatch?.cancel();
-    for (const slot of this.#slots) slot.restart?.cancel();
-    await Promise.all(this.#slots.map((slot) => slot.thread?.close()));
+    const slots = [...this.#slots, ...this.#alone, ...this.#emptied];
+    for (const slot of slots) slot.restart?.cancel();
+    await Promise.all([this.#spare.close(), ...slots.map((slot) => slot.thread?.close())]);
   }
 
-  #start(slot: Slot): void {
+  #place(tenant: WorkerTenant, slot: WorkerSlot): void {
+    const { thread, index, isAlone } = slot;
+    if (thread === undefined) return;
+    const playerId = ++this.#playerCount;
+    this.#waiting.delete(tenant);
+    this.#places.set(tenant, { slot, playerId });
+    this.#spare.isWanted = true;
+    slot.tenants.set(playerId, tenant);
+    slot.newTenantCount++;
+    tenant.onWorkerAssigned(new WorkerHandle({ playerId, workerIndex: index, isAlone, channel: thread.channel }));
+  }
+
+  /** A worker that nobody shares goes with its player, when it has closed it. */
+  #leave(tenant: WorkerTenant): void {
+    const place = this.#places.get(tenant);
+    if (place === undefined) return;
+    const { slot, playerId } = place;
+    this.#places.delete(tenant);
+    slot.tenants.delete(playerId);
+    if (!this.#alone.delete(slot)) return;
+    this.#emptied.add(slot);
+    slot.restart = this.#options.clock.after(EMPTIED_MS, () => {
+      void slot.thread?.close().then(() => this.#emptied.delete(slot));
+    });
+  }
+
+  /** Takes the player off its worker and says so. Who is to blame goes on alone; all others wait for a place. */
+  #displace(tenant: WorkerTenant, blame: Blame): void {
+    this.#leave(tenant);
+    const isBlamed = blame.kind !== "none";
+    const hasRoom = !isBlamed || this.#makeRoom();
+    // Among the others again it would cost them another worker.
+    this.#guarded(() => tenant.onWorkerLost(isBlamed && !hasRoom ? { ...blame, kind: "guilty" } : blame));
+    if ((isBlamed && hasRoom) || (tenant.isSuspect && this.#makeRoom())) this.#giveOwnWorker(tenant);
+    else this.#waiting.add(tenant);
+  }
+
+  /** True when one more can be kept apart: the longest that is suspect no more goes back to the others. */
+  #makeRoom(): boolean {
+    if (this.#alone.size < ALONE_MAX) return true;
+    const tenants = [...this.#alone].flatMap((slot) => [...slot.tenants.values()]);
+    const cleared = tenants.find((tenant) => !tenant.isSuspect);
+    if (cleared !== undefined) this.#displace(cleared, { kind: "none" });
+    return cleared !== undefined;
+  }
+
+  #giveOwnWorker(tenant: WorkerTenant): void {
+    if (this.#isClosed) return;
+    const slot = new WorkerSlot(this.#slotCount++, { isAlone: true });
+    this.#alone.add(slot);
+    this.#start(slot);
+    this.#guarded(() => this.#place(tenant, slot));
+  }
+
+  #start(slot: WorkerSlot): void {
     if (this.#isClosed) return;
     slot.newTenantCount = 0;
     slot.restart = undefined;
-    slot.thread = new WorkerThread({
-      index: slot.index,
-      entry: this.#options.entry,
-      settings: this.#options.settings,
-      heapMegabytesMax: this.#options.heapMegabytesMax ?? HEAP_MEGABYTES_DEFAULT,
-      clock: this.#options.clock,
-      logger: this.#options.logger,
+    const listener: WorkerListener = {
       onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),
       onEvent: (event) => this.#onEvent(slot, event),
-      onLost: (reason) => this.#onLost(slot, reason),
-    });
-    this.#serveWaiting();
+      onLost: (loss) => this.#onLost(slot, loss),
+    };
+    const spare = slot.failureCount > 0 ? this.#spare.take(listener) : undefined;
+    slot.thread = spare ?? new WorkerThread(this.#threadOptions(), listener);
+  }
+
+  #threadOptions(): WorkerThreadOptions {
+    const { entry, settings, heapMegabytesMax = HEAP_MEGABYTES_DEFAULT, clock, logger } = this.#options;
+    return { index: this.#threadCount++, entry, settings, heapMegabytesMax, clock, logger };
   }
 
   #serveWaiting(): void {
@@ -142,7 +196,7 @@ export class WorkerPool {
     this.#nextBatch = this.#options.clock.after(MOVE_INTERVAL_MS, () => this.#serveWaiting());
   }
 
-  #onEvent(slot: Slot, event: WorkerEvent): void {
+  #onEvent(slot: WorkerSlot, event: WorkerEvent): void {
     if (event.type === "log") {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
@@ -161,7 +215,7 @@ export class WorkerPool {
     }
   }
 
-  #toTenant(slot: Slot, playerId: PlayerId, event: PlayerEvent): void {
+  #toTenant(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {
     const tenant = slot.tenants.get(playerId);
     if (tenant !== undefined) this.#guarded(() => tenant.onWorkerEvent(event));
   }
@@ -175,58 +229,41 @@ export class WorkerPool {
     }
   }
 
-  #onLost(slot: Slot, reason: NodeError): void {
+  #onLost(slot: WorkerSlot, { reason, wasReady, work }: WorkerLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
-    slot.failureCount = ranMs >= STABLE_AFTER_MS ? 1 : slot.failureCount + 1;
-    slot.thread = undefined;
-    const delayMs = RESTART_DELAYS_MS[Math.min(slot.failureCount, RESTART_DELAYS_MS.length) - 1] ?? 0;
-    const tenants = [...slot.tenants.values()];
+    const delayMs = slot.countLoss(ranMs);
+    const tenants = [...slot.tenants];
     this.#options.logger.error("an audio worker was lost and will be replaced", {
       worker: slot.index,
       ranMs: Math.round(ranMs),
       players: tenants.length,
       lossesInARow: slot.failureCount,
       restartInMs: delayMs,
+      ...(work && { blamedPlayer: work.owner, activity: work.activity }),
       error: reason,
     });
     // First all leave, then the worker starts anew, then they move: a lone worker has to be there to move to.
-    for (const tenant of tenants) {
-      this.detach(tenant);
-      this.#waiting.add(tenant);
-      this.#guarded(() => tenant.onWorkerLost());
+    const activity = work?.activity ?? "idle";
+    for (const [playerId, tenant] of tenants) {
+      if (slot.isAlone && wasReady) this.#displace(tenant, { kind: "guilty", activity });
+      else this.#displace(tenant, playerId === work?.owner ? { kind: "suspect", activity } : { kind: "none" });
     }
-    slot.restart = delayMs === 0 ? undefined : this.#options.clock.after(delayMs, () => this.#start(slot));
-    if (delayMs === 0) this.#start(slot);
-    else this.#serveWaiting();
+    if (!slot.isAlone && delayMs > 0) slot.restart = this.#options.clock.after(delayMs, () => this.#restart(slot));
+    else if (!slot.isAlone) this.#start(slot);
+    this.#serveWaiting();
+  }
+
+  #restart(slot: WorkerSlot): void {
+    this.#start(slot);
+    this.#serveWaiting();
   }
 
   /** The worker for one more player: by load, then by number of players; one that has failed only once it is ready. */
-  #freest(): Slot | undefined {
-    let best: Slot | undefined;
+  #freest(): WorkerSlot | undefined {
+    let best: WorkerSlot | undefined;
     for (const slot of this.#slots) {
-      if (slot.thread !== undefined && (best === undefined || isFreer(slot, best))) best = slot;
+      if (slot.thread !== undefined && (best === undefined || slot.isFreerThan(best))) best = slot;
     }
     return best;
   }
-}
-
-function isFreer(slot: Slot, other: Slot): boolean {
-  const isSound = isTrusted(slot);
-  if (isSound !== isTrusted(other)) return isSound;
-  const step = Math.floor(expectedLoad(slot) / LOAD_STEP);
-  const otherStep = Math.floor(expectedLoad(other) / LOAD_STEP);
-  return step === otherStep ? slot.tenants.size < other.tenants.size : step < otherStep;
-}
-
-/** While the node starts, players need not crowd on the worker that was ready first: what they are told waits. */
-function isTrusted(slot: Slot): boolean {
-  return slot.failureCount === 0 || slot.thread?.isReady === true;
-}
-
-/** Measured load plus what the players that came since will cost if they are like the others. */
-function expectedLoad(slot: Slot): number {
-  const counters = slot.thread?.counters;
-  if (counters === undefined) return slot.newTenantCount * LOAD_PER_PLAYER_MIN;
-  const loadPerPlayer = counters.tickLoad / Math.max(1, counters.playingCount);
-  return counters.tickLoad + slot.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer);
 }

@@ -4,27 +4,44 @@
 import { Worker } from "node:worker_threads";
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
-import { WorkMark } from "../../bridge/work-mark.ts";
+import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { ThreadWatch } from "./thread-watch.ts";
 
 /** A worker that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
-/** Counters come every 500 ms; ten missing in a row mean that the worker hangs. */
-const SILENCE_MS_MAX = 5000;
 /**
- * Added to both limits as a timer of its own: after a stall of the main thread itself, its timers run out before it has
- * read the messages that waited meanwhile.
+ * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the messages
+ * that waited meanwhile.
  */
-const GRACE_MS = 250;
+const START_GRACE_MS = 250;
+/** Twelve beats missing in a row, 600 ms: with what moving its players takes, less than a second of sound. */
+const MISSED_BEATS_MAX = 12;
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
 /** What is collected often is kept small: each collection is then a short pause, and memory stays low. */
 const YOUNG_HEAP_MEGABYTES_MAX = 6;
 
-interface WorkerThreadOptions {
+/** How a worker went, and whose work it was doing then; undefined: nobody's. */
+export interface WorkerLoss {
+  readonly reason: NodeError;
+  /** False: it failed to start. */
+  readonly wasReady: boolean;
+  readonly work: MarkedWork | undefined;
+}
+
+/** Whoever the worker serves: the pool for one of its slots, or nobody yet. */
+export interface WorkerListener {
+  onReady(): void;
+  onEvent(event: WorkerEvent): void;
+  /** Called once when the worker is gone without having been asked to close. */
+  onLost(loss: WorkerLoss): void;
+}
+
+export interface WorkerThreadOptions {
   readonly index: number;
   readonly entry: URL;
   readonly settings: WorkerSettings;
@@ -32,10 +49,6 @@ interface WorkerThreadOptions {
   readonly heapMegabytesMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly onReady: () => void;
-  readonly onEvent: (event: WorkerEvent) => void;
-  /** Called once when the worker is gone without having been asked to close. */
-  readonly onLost: (reason: NodeError) => void;
 }
 
 type State = { kind: "starting" } | { kind: "ready" } | { kind: "closing" } | { kind: "gone" };
@@ -46,15 +59,20 @@ export class WorkerThread {
   readonly channel: CommandChannel;
   readonly #options: WorkerThreadOptions;
   readonly #worker: Worker;
+  readonly #mark: WorkMark;
+  readonly #watch: ThreadWatch;
+  #listener: WorkerListener;
   #state: State = { kind: "starting" };
-  #silence: Timer;
+  #start: Timer;
   #counters: WorkerCounters | undefined;
 
-  constructor(options: WorkerThreadOptions) {
+  constructor(options: WorkerThreadOptions, listener: WorkerListener) {
     this.index = options.index;
     this.startedMs = options.clock.now();
     this.#options = options;
+    this.#listener = listener;
     const start: WorkerStart = { settings: options.settings, markMemory: WorkMark.allocate() };
+    this.#mark = new WorkMark(start.markMemory);
     this.#worker = new Worker(options.entry, {
       name: `audio-${options.index}`,
       workerData: start,
@@ -63,11 +81,23 @@ export class WorkerThread {
         maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX,
       },
     });
-    this.channel = new CommandChannel(this.#worker, { clock: options.clock, onEvent: (event) => this.#onEvent(event) });
+    const { clock } = options;
+    this.channel = new CommandChannel(this.#worker, { clock, onEvent: (event) => this.#onEvent(event) });
     this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
     this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
     this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
-    this.#silence = this.#watch(START_TIMEOUT_MS, "did not start");
+    this.#watch = new ThreadWatch({
+      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS, missesMax: MISSED_BEATS_MAX },
+      onSilent: () => this.#lose(`showed no sign of life for ${BEAT_MS * MISSED_BEATS_MAX} ms`),
+    });
+    this.#start = clock.after(START_TIMEOUT_MS, () => {
+      this.#start = clock.after(START_GRACE_MS, () => this.#lose(`did not start for ${START_TIMEOUT_MS} ms`));
+    });
+  }
+
+  /** From now on it serves somebody else. */
+  set listener(listener: WorkerListener) {
+    this.#listener = listener;
   }
 
   get isReady(): boolean {
@@ -83,7 +113,8 @@ export class WorkerThread {
   async close(): Promise<void> {
     if (this.#state.kind === "gone" || this.#state.kind === "closing") return;
     this.#state = { kind: "closing" };
-    this.#silence.cancel();
+    this.#start.cancel();
+    this.#watch.stop();
     const exited = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
     const timer = this.#options.clock.after(CLOSE_TIMEOUT_MS, () => this.#terminate());
     this.channel.send({ type: "close" });
@@ -94,44 +125,28 @@ export class WorkerThread {
 
   #onEvent(event: WorkerEvent): void {
     if (event.type === "ready") this.#onReady();
-    else if (event.type === "counters") this.#onCounters(event.worker);
-    if (event.type === "log" || this.#state.kind === "ready") this.#options.onEvent(event);
+    else if (event.type === "counters" && this.#state.kind === "ready") this.#counters = event.worker;
+    if (event.type === "log" || this.#state.kind === "ready") this.#listener.onEvent(event);
   }
 
   #onReady(): void {
     if (this.#state.kind !== "starting") return;
     this.#state = { kind: "ready" };
-    this.#expectLife();
-    this.#options.onReady();
-  }
-
-  #onCounters(counters: WorkerCounters): void {
-    if (this.#state.kind !== "ready") return;
-    this.#counters = counters;
-    this.#expectLife();
-  }
-
-  #expectLife(): void {
-    this.#silence.cancel();
-    this.#silence = this.#watch(SILENCE_MS_MAX, "showed no sign of life");
-  }
-
-  #watch(limitMs: number, what: string): Timer {
-    const { clock } = this.#options;
-    let timer = clock.after(limitMs, () => {
-      timer = clock.after(GRACE_MS, () => this.#lose(`${what} for ${limitMs} ms`));
-    });
-    return { cancel: () => timer.cancel() };
+    this.#start.cancel();
+    this.#watch.start();
+    this.#listener.onReady();
   }
 
   #lose(what: string, cause?: unknown): void {
     if (this.#state.kind === "gone" || this.#state.kind === "closing") return;
+    const wasReady = this.isReady;
     this.#state = { kind: "gone" };
-    this.#silence.cancel();
+    this.#start.cancel();
+    this.#watch.stop();
     this.#terminate();
     const reason = new NodeError("worker-lost", `audio worker ${this.index} ${what}`, { cause });
     this.channel.close(reason);
-    this.#options.onLost(reason);
+    this.#listener.onLost({ reason, wasReady, work: this.#mark.work });
   }
 
   #terminate(): void {

@@ -1,9 +1,13 @@
 // An audio worker without sound for tests of the pool: says ready, sends counters, answers requests, and does what the
 // URL of a probe, or the endpoint of a voice connection, orders. Plain JavaScript: workers load it without a compiler.
 
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
+// As bridge/work-mark.ts has it: beats, owner, activity.
+const mark = new Int32Array(workerData.markMemory);
+
+setInterval(() => Atomics.add(mark, 0, 1), 5);
 
 parentPort.postMessage({ type: "ready" });
 setInterval(sendCounters, 10);
@@ -25,12 +29,21 @@ function obey(order, requestId) {
     });
     return true;
   }
-  if (order === "hang") for (;;);
+  if (order === "hang") {
+    Atomics.add(mark, 0, 1);
+    parentPort.postMessage({ type: "log", level: "warn", message: "hangs", fields: {} });
+    for (;;);
+  }
   if (order === "fill-heap") for (const heap = []; ; ) heap.push(new Array(100_000).fill(heap.length));
   if (order === "fail") {
     const error = { code: "worker-busy", message: "refused", severity: "common", cause: "", causeStackTrace: "" };
     parentPort.postMessage({ type: "replyError", requestId, error });
     return true;
+  }
+  if (order?.startsWith("mark ")) {
+    const [owner, activity] = order.slice(5).split(" ").map(Number);
+    Atomics.store(mark, 1, owner);
+    Atomics.store(mark, 2, activity);
   }
   if (order?.startsWith("load ")) {
     tickLoad = Number(order.slice(5));

@@ -5,6 +5,7 @@ import { NodeError } from "../../../src/errors.ts";
 import type { Packet } from "../../../src/media/demux/demuxer.ts";
 import { AudioPlayer, type Voice } from "../../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../../src/media/tick-loop.ts";
+import { createBulkhead } from "../../support/bulkheads.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
 import { createTrackBudget } from "../../support/track-budgets.ts";
@@ -65,7 +66,7 @@ let nextDemuxer: () => Promise<ScriptedDemuxer>;
 
 beforeEach(async () => {
   clock = new FakeClock();
-  loop = new TickLoop(clock);
+  loop = new TickLoop(clock, createBulkhead().bulkhead);
   voice = new RecordingVoice();
   events = [];
   demuxers = [];
@@ -121,7 +122,7 @@ function eventsOf(type: WorkerEvent["type"]): WorkerEvent[] {
 async function checkHealthFor(ms: number): Promise<void> {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     clock.advance(500);
-    player.checkHealth();
+    player.checkHealth({ hasOthers: false });
   }
   await settle();
 }
@@ -265,7 +266,7 @@ describe("a replaced track", () => {
     play({ trackId: 2 });
     for (let passedMs = 0; passedMs < STUCK_MS; passedMs += 500) {
       await tick(25);
-      player.checkHealth();
+      player.checkHealth({ hasOthers: false });
     }
     expect(voice.log).not.toContain("silence");
     expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 2, thresholdMs: STUCK_MS }]);
@@ -396,4 +397,33 @@ it("closed while voice is being made closes that too", async () => {
   player.close();
   expect(voice.isClosed).toBe(true);
   expect(events).toEqual([]);
+});
+
+describe("something of the player throws", () => {
+  it("while a track plays: the track ends with its exception, and the player plays the next one", async () => {
+    play();
+    await settle();
+    await tick(5);
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("trackException")).toMatchObject([{ trackId: 1, error: { code: "internal" } }]);
+    expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
+    expect(demuxers[0]?.isClosed).toBe(true);
+    play({ trackId: 2 });
+    await settle();
+    const before = voice.frames.length;
+    await tick(5);
+    expect(voice.frames.length).toBeGreaterThan(before);
+  });
+
+  it("before it has sounded: the track has failed to load", async () => {
+    play();
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("trackEnded")).toMatchObject([{ reason: "loadFailed" }]);
+  });
+
+  it("without a track: the voice connection is closed, and the client is told", () => {
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("voiceClosed")).toMatchObject([{ voiceId: 1, code: 1006, isByRemote: false }]);
+    expect(voice.isClosed).toBe(true);
+  });
 });

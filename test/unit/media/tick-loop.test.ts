@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { CATCH_UP_FRAMES_MAX, FRAME_MS, type Tickable, TickLoop } from "../../../src/media/tick-loop.ts";
+import { CATCH_UP_FRAMES_MAX, FRAME_MS, type LoopMember, TickLoop } from "../../../src/media/tick-loop.ts";
+import { createBulkhead } from "../../support/bulkheads.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-class RecordingPlayer implements Tickable {
+class RecordingPlayer implements LoopMember {
+  readonly playerId: number;
+  usedMs = 0;
   readonly sentAt: number[] = [];
   readonly deadlines: number[] = [];
   readonly calls: string[] = [];
@@ -11,7 +14,8 @@ class RecordingPlayer implements Tickable {
   readonly #clock: FakeClock;
   readonly #prepareCostMs: number;
 
-  constructor(clock: FakeClock, prepareCostMs = 0) {
+  constructor(clock: FakeClock, prepareCostMs = 0, playerId = 1) {
+    this.playerId = playerId;
     this.#clock = clock;
     this.#prepareCostMs = prepareCostMs;
   }
@@ -31,6 +35,10 @@ class RecordingPlayer implements Tickable {
   onDeadlinesDropped(frames: number): void {
     this.dropped += frames;
   }
+
+  charge(usedMs: number): void {
+    this.usedMs += usedMs;
+  }
 }
 
 function gaps(times: readonly number[]): number[] {
@@ -40,7 +48,7 @@ function gaps(times: readonly number[]): number[] {
 describe("the tick loop", () => {
   it("sends every 20 ms, and prepares before the first send and after each", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     loop.add(player);
     clock.advance(10 * FRAME_MS);
@@ -51,7 +59,7 @@ describe("the tick loop", () => {
 
   it("keeps its deadlines where they were after a late run: no drift", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     loop.add(player);
     clock.advance(5 * FRAME_MS);
@@ -63,7 +71,7 @@ describe("the tick loop", () => {
 
   it("catches up at most three frames, back to back", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     loop.add(player);
     clock.advance(2 * FRAME_MS);
@@ -77,7 +85,7 @@ describe("the tick loop", () => {
 
   it("never sends twice without preparing in between, however long a send takes", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     const send = player.send.bind(player);
     player.send = (deadlineMs) => {
@@ -93,7 +101,7 @@ describe("the tick loop", () => {
 
   it("drops the deadlines it missed beyond that and says how many", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     loop.add(player);
     clock.advance(2 * FRAME_MS);
@@ -108,7 +116,7 @@ describe("the tick loop", () => {
 
   it("serves few players in one waking", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const players = Array.from({ length: 25 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
     clock.advance(3 * FRAME_MS);
@@ -117,7 +125,7 @@ describe("the tick loop", () => {
 
   it("spreads many players evenly over the 20 ms", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const players = Array.from({ length: 200 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
     clock.advance(3 * FRAME_MS);
@@ -132,7 +140,7 @@ describe("the tick loop", () => {
 
   it("sends on time although preparing another player takes long", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const slow = Array.from({ length: 10 }, () => new RecordingPlayer(clock, 1.5));
     const quick = new RecordingPlayer(clock);
     for (const player of [...slow, quick]) loop.add(player);
@@ -143,7 +151,7 @@ describe("the tick loop", () => {
 
   it("stops serving a player that was removed, also from within its own send", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const other = new RecordingPlayer(clock);
     const leaving = new (class extends RecordingPlayer {
       override send(deadlineMs: number): void {
@@ -161,7 +169,7 @@ describe("the tick loop", () => {
 
   it("rests when nobody is there", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     const player = new RecordingPlayer(clock);
     loop.add(player);
     clock.advance(FRAME_MS * 2);
@@ -172,7 +180,7 @@ describe("the tick loop", () => {
 
   it("reports the share of time it used and how late it was", () => {
     const clock = new FakeClock();
-    const loop = new TickLoop(clock);
+    const loop = new TickLoop(clock, createBulkhead().bulkhead);
     loop.add(new RecordingPlayer(clock, 4));
     loop.takeReport();
     clock.advance(1000);
@@ -180,5 +188,46 @@ describe("the tick loop", () => {
     expect(report.load).toBeGreaterThan(0.15);
     expect(report.load).toBeLessThan(0.25);
     expect(report.latenessMsMax).toBeLessThanOrEqual(2);
+  });
+
+  it("one player's exception is its own: the others are sent and prepared on time", () => {
+    const clock = new FakeClock();
+    const { bulkhead, faults } = createBulkhead();
+    const loop = new TickLoop(clock, bulkhead);
+    const failing = new RecordingPlayer(clock, 0, 7);
+    failing.send = () => {
+      throw new Error("send");
+    };
+    failing.prepare = () => {
+      throw new Error("prepare");
+    };
+    const [before, after] = [new RecordingPlayer(clock), new RecordingPlayer(clock)];
+    for (const player of [before, failing, after]) loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    expect([before.sentAt.length, after.sentAt.length]).toEqual([10, 10]);
+    expect([before.prepared, after.prepared]).toEqual([11, 11]);
+    expect(new Set(faults.map(({ playerId }) => playerId))).toEqual(new Set([7]));
+    expect(faults).toHaveLength(21);
+  });
+
+  it("what a player takes is charged to it, and it is marked as the one who is served", () => {
+    const clock = new FakeClock();
+    const { bulkhead, mark } = createBulkhead();
+    const loop = new TickLoop(clock, bulkhead);
+    const costly = new RecordingPlayer(clock, 2, 7);
+    const other = new RecordingPlayer(clock, 0, 8);
+    const marked: unknown[] = [];
+    const prepare = costly.prepare.bind(costly);
+    costly.prepare = () => {
+      marked.push(mark.work);
+      prepare();
+    };
+    loop.add(costly);
+    loop.add(other);
+    clock.advance(10 * FRAME_MS);
+    expect(costly.usedMs).toBe(costly.prepared * 2);
+    expect(other.usedMs).toBe(0);
+    expect(marked[0]).toEqual({ owner: 7, activity: "prepare" });
+    expect(mark.work).toBeUndefined();
   });
 });

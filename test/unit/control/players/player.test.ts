@@ -3,6 +3,7 @@ import type { VoiceCredentials } from "../../../../src/bridge/commands.ts";
 import type { PositionReport } from "../../../../src/bridge/events.ts";
 import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import type { PlayerUpdate } from "../../../../src/control/api/player-update.ts";
+import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/sessions/outgoing-message.ts";
@@ -39,6 +40,7 @@ let workers: FakeWorkers;
 let messages: OutgoingMessage[];
 let loads: Map<string, Promise<LoadResult>>;
 let updateTimer: UpdateTimer;
+let deadlyTracks: DeadlyTracks;
 let player: Player;
 
 beforeEach(() => {
@@ -47,6 +49,7 @@ beforeEach(() => {
   messages = [];
   loads = new Map();
   updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
+  deadlyTracks = new DeadlyTracks();
   player = createPlayer();
 });
 
@@ -72,6 +75,7 @@ function createPlayer(): Player {
     updateTimer,
     clock,
     logger: silentLogger,
+    deadlyTracks,
     voiceConnectTimeoutMs: 5000,
   });
 }
@@ -694,29 +698,82 @@ describe("a worker that dies", () => {
     expect(heard()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
   });
 
-  test("a track whose workers die three times in a row, soon after its start there, is given up", async () => {
+  test("a track that its worker was working for at the end is suspect, and goes on alone", async () => {
     await play();
     heard();
-    for (let loss = 0; loss < 2; loss++) {
+    expect(player.isSuspect).toBe(false);
+    workers.lose({ kind: "suspect", activity: "read" });
+    expect(player.isSuspect).toBe(true);
+    workers.isAlone = true;
+    workers.start();
+    expect(workers.last("play")).toMatchObject({ trackId: 1 });
+    expect(heard()).toEqual([]);
+    await play(buildTrack({ identifier: "http://example/other" }));
+    expect(player.isSuspect).toBe(false);
+  });
+
+  test("a track that costs a worker of its own is given up, and asked for again it plays alone from the start", async () => {
+    await play();
+    heard();
+    workers.lose({ kind: "suspect", activity: "read" });
+    workers.isAlone = true;
+    workers.start();
+    workers.lose({ kind: "guilty", activity: "read" });
+    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    workers.commands.length = 0;
+    workers.isAlone = false;
+    workers.start();
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
+
+    workers.commands.length = 0;
+    await play();
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
+    expect(workers.isAlone).toBe(true);
+  });
+
+  test("a voice server that costs a worker of its own is not connected to again; the track stays", async () => {
+    await connect();
+    await play();
+    heard();
+    workers.lose({ kind: "suspect", activity: "voice" });
+    workers.start();
+    workers.lose({ kind: "guilty", activity: "voice" });
+    expect(heard()[0]).toMatch(/^WebSocketClosed 1006/);
+    workers.commands.length = 0;
+    workers.start();
+    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
+  });
+
+  test("a track that takes too much goes on alone, and ends when that is still too much", async () => {
+    await play();
+    heard();
+    workers.say({ type: "trackGreedy", trackId: 1, share: 0.5 });
+    expect(workers.isAlone).toBe(true);
+    expect(heard()).toEqual([]);
+    workers.say({ type: "trackGreedy", trackId: 1, share: 0.9 });
+    expect(workers.commands.at(-1)?.type).toBe("stop");
+    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+  });
+
+  test("a track is suspected without a sign when three workers in a row die soon after its start there", async () => {
+    await play();
+    for (let loss = 0; loss < 3; loss++) {
+      expect(player.isSuspect).toBe(false);
       workers.lose();
       workers.start();
     }
-    expect(heard()).toEqual([]);
-    workers.lose();
-    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
-    workers.commands.length = 0;
-    workers.start();
-    expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
+    expect(player.isSuspect).toBe(true);
+    expect(player.toJson().track).not.toBeNull();
   });
 
-  test("a track that plays long between the deaths of its workers is never given up", async () => {
+  test("a track that plays long between the deaths of its workers is never suspected", async () => {
     await play();
     for (let loss = 0; loss < 5; loss++) {
       clock.advance(10_000);
       workers.lose();
       workers.start();
     }
-    expect(player.toJson().track).not.toBeNull();
+    expect(player.isSuspect).toBe(false);
   });
 });
 

@@ -1,14 +1,18 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
-import type { PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
+import type { Blame, PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
 import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 
-const GONE_AFTER_MS = 5000;
-const GRACE_MS = 250;
+const START_MS = 15_250;
+const LOOK_MS = 50;
+/** Looks without a beat after which a worker counts as hanging. */
+const LOOKS = 12;
+/** As bridge/work-mark.ts numbers them. */
+const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
 const SETTINGS: WorkerSettings = {
   networkAllow: [],
   localRoots: [],
@@ -26,6 +30,7 @@ const SETTINGS: WorkerSettings = {
 class Tenant implements WorkerTenant {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
+  isSuspect = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 
   onWorkerAssigned(handle: WorkerHandle): void {
@@ -34,9 +39,9 @@ class Tenant implements WorkerTenant {
     this.#note(`assigned ${handle.workerIndex}`);
   }
 
-  onWorkerLost(): void {
+  onWorkerLost({ kind }: Blame): void {
     this.handle = undefined;
-    this.#note("lost");
+    this.#note(kind === "none" ? "lost" : `lost ${kind}`);
   }
 
   onWorkerEvent(event: PlayerEvent): void {
@@ -99,13 +104,25 @@ async function settled(): Promise<Tenant> {
   return tenant;
 }
 
+/** Has the player's worker say that it does this for it. */
+async function mark(tenant: Tenant, activity: keyof typeof ACTIVITY_CODES): Promise<void> {
+  await orderOf(tenant, `mark ${tenant.handle?.playerId} ${ACTIVITY_CODES[activity]}`);
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Resolves with the fields of the first line that begins so. */
+async function logged(start: string): Promise<LogFields> {
+  const find = () => lines.find(({ message }) => message.startsWith(start));
+  await until(() => find() !== undefined);
+  return find()?.fields ?? {};
+}
+
 /** Resolves when the pool has logged that a worker was lost. */
-async function lossLogged(): Promise<LogFields> {
-  for (;;) {
-    const line = lines.find(({ message }) => message.startsWith("an audio worker was lost"));
-    if (line !== undefined) return line.fields;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+function lossLogged(): Promise<LogFields> {
+  return logged("an audio worker was lost");
 }
 
 describe("a pool of sound workers", () => {
@@ -264,19 +281,16 @@ describe("a worker that fails", () => {
     });
   });
 
-  test("a worker that hangs is replaced after 5 s without a sign of life", async () => {
+  test("a worker that hangs is replaced after twelve looks without a beat", async () => {
     start("obedient");
     const tenant = await settled();
     void orderOf(tenant, "hang").catch(() => undefined);
-    const moved = tenant.next("assigned");
-    // As long as counters from before the hang still arrive, the 5 s begin anew.
-    while (!tenant.log.includes("lost")) {
-      await new Promise((resolve) => setImmediate(resolve));
-      clock.advance(GONE_AFTER_MS - 1);
-      expect(tenant.log).not.toContain("lost");
-      clock.advance(1 + GRACE_MS);
-    }
-    await moved;
+    await logged("hangs");
+    // The first look sees the beats until then.
+    clock.advance(LOOKS * LOOK_MS);
+    expect(tenant.log).not.toContain("lost");
+    clock.advance(LOOK_MS);
+    expect(tenant.log).toContain("lost");
     expect(await lossLogged()).toMatchObject({ error: { message: expect.stringContaining("no sign of life") } });
     await tenant.next("position");
   });
@@ -284,17 +298,15 @@ describe("a worker that fails", () => {
   test("a stall of the main thread costs no worker", async () => {
     start("obedient");
     const tenant = await settled();
-    clock.advance(GONE_AFTER_MS);
-    // Its reply comes after counters, which the main thread had not read yet.
-    await orderOf(tenant, "load 0");
-    clock.advance(GRACE_MS);
+    clock.stall(60_000);
+    clock.advance(LOOK_MS);
     expect(tenant.log).not.toContain("lost");
   });
 
   test("a worker that never gets ready is replaced", async () => {
     start("mute");
     const tenant = attach();
-    clock.advance(15_000 + GRACE_MS);
+    clock.advance(START_MS);
     expect(tenant.log).toEqual(["assigned 0", "lost", "assigned 0"]);
   });
 
@@ -324,5 +336,91 @@ describe("a worker that fails", () => {
     await expect(orderOf(tenant, "exit")).rejects.toThrow();
     await tenant.next("position");
     expect((await lossLogged()).lossesInARow).toBe(1);
+  });
+});
+
+describe("whoever costs a worker", () => {
+  test("goes on alone, and the others go on together", async () => {
+    start("obedient");
+    const [culprit, bystander] = [await settled(), await settled()];
+    await mark(culprit, "read");
+    await expect(orderOf(bystander, "exit")).rejects.toThrow();
+    await culprit.next("position");
+    expect(culprit.log).toContain("lost suspect");
+    expect(bystander.log).toContain("lost");
+    expect([culprit.handle?.isAlone, bystander.handle?.isAlone]).toEqual([true, false]);
+    expect(await lossLogged()).toMatchObject({ blamedPlayer: 1, activity: "read" });
+  });
+
+  test("and its own worker too is told so, and stays apart", async () => {
+    start("obedient");
+    const [culprit, bystander] = [await settled(), await settled()];
+    await mark(culprit, "prepare");
+    await expect(orderOf(culprit, "exit")).rejects.toThrow();
+    await culprit.next("position");
+    await expect(orderOf(culprit, "exit")).rejects.toThrow();
+    await culprit.next("position");
+    expect(culprit.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost suspect", "lost guilty"]);
+    expect(culprit.handle?.isAlone).toBe(true);
+    expect(bystander.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost"]);
+  });
+
+  test("those who share a worker with the guilty ones are never blamed, however often it is lost", async () => {
+    start("obedient");
+    const bystander = await settled();
+    for (const restartMs of [0, 250]) {
+      const culprit = await settled();
+      await mark(culprit, "read");
+      await expect(orderOf(culprit, "exit")).rejects.toThrow();
+      clock.advance(restartMs);
+      await Promise.all([bystander.next("position"), culprit.next("position")]);
+      pool.detach(culprit);
+    }
+    expect(new Set(bystander.log.filter((entry) => entry.startsWith("lost")))).toEqual(new Set(["lost"]));
+    expect(bystander.handle?.isAlone).toBe(false);
+  });
+
+  test("makes room for the next when it is suspect no more; with no room, what it did is given up at once", async () => {
+    start("obedient");
+    const culprits: Tenant[] = [];
+    for (let count = 0; count < 5; count++) {
+      const culprit = await settled();
+      culprits.push(culprit);
+      culprit.isSuspect = true;
+      pool.isolate(culprit);
+      if (count < 4) await culprit.next("position");
+    }
+    expect(culprits.map(({ handle }) => handle?.isAlone)).toEqual([true, true, true, true, false]);
+    expect(culprits[4]?.log).toContain("lost guilty");
+    const [first, second] = culprits;
+    if (first !== undefined) first.isSuspect = false;
+    const sixth = await settled();
+    pool.isolate(sixth);
+    await sixth.next("position");
+    expect([first?.handle?.isAlone, second?.handle?.isAlone, sixth.handle?.isAlone]).toEqual([false, true, true]);
+  });
+
+  test("leaves nothing behind: its own worker is closed when it has gone", async () => {
+    start("obedient");
+    const culprit = await settled();
+    pool.isolate(culprit);
+    await culprit.next("position");
+    await until(() => pool.counters.length === 2);
+    pool.detach(culprit);
+    expect(pool.counters.length).toBe(1);
+  });
+});
+
+describe("a spare worker", () => {
+  test("takes the place of one that is lost at once", async () => {
+    start("obedient");
+    const tenant = await settled();
+    expect(pool.hasSpare).toBe(false);
+    clock.stall(1000);
+    clock.advance(0);
+    await until(() => pool.hasSpare);
+    await expect(orderOf(tenant, "exit")).rejects.toThrow();
+    expect(pool.hasSpare).toBe(false);
+    await tenant.next("position");
   });
 });

@@ -1,0 +1,27 @@
+// The tracks that were given up because they cost workers: who asks for one again plays it alone from the start, so that it
+// costs nobody else anything. Main thread.
+
+import type { Track } from "../sources/track.ts";
+
+/** The oldest makes room. */
+const TRACKS_MAX = 1000;
+/** Of an address of any length. */
+const KEY_LENGTH_MAX = 1000;
+
+export class DeadlyTracks {
+  readonly #keys = new Set<string>();
+
+  add(track: Track): void {
+    this.#keys.add(keyOf(track));
+    const [oldest] = this.#keys;
+    if (this.#keys.size > TRACKS_MAX && oldest !== undefined) this.#keys.delete(oldest);
+  }
+
+  has(track: Track): boolean {
+    return this.#keys.size > 0 && this.#keys.has(keyOf(track));
+  }
+}
+
+function keyOf({ info }: Track): string {
+  return `${info.sourceName} ${info.identifier}`.slice(0, KEY_LENGTH_MAX);
+}

@@ -1,0 +1,81 @@
+// A worker that runs and has nobody: it takes the place of one that is lost at once, where a new one would take a third of a
+// second and more to start. There is one while there are players; it is let go when they have all been gone for long. Main
+// thread.
+
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
+
+/** The first players' own start comes first. */
+const START_DELAY_MS = 1000;
+/** After a spare that failed. */
+const RETRY_DELAY_MS = 30_000;
+/** Without a player for this long, it is let go. */
+const LET_GO_AFTER_MS = 60_000;
+
+export class SpareWorker {
+  readonly #clock: Clock;
+  readonly #options: () => WorkerThreadOptions;
+  #thread: WorkerThread | undefined;
+  #timer: Timer | undefined;
+  #isWanted = false;
+  #isClosed = false;
+
+  /** `options` gives those of a new thread. */
+  constructor(clock: Clock, options: () => WorkerThreadOptions) {
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** Whether there are players. */
+  set isWanted(isWanted: boolean) {
+    if (isWanted === this.#isWanted || this.#isClosed) return;
+    this.#isWanted = isWanted;
+    if (isWanted && this.#thread === undefined) this.#startIn(START_DELAY_MS);
+    else if (isWanted) this.#timer?.cancel();
+    else this.#after(LET_GO_AFTER_MS, () => void this.#letGo());
+  }
+
+  get isReady(): boolean {
+    return this.#thread?.isReady === true;
+  }
+
+  /** Hands the worker over if it is ready; another one follows. */
+  take(listener: WorkerListener): WorkerThread | undefined {
+    const thread = this.#thread;
+    if (thread?.isReady !== true) return undefined;
+    this.#thread = undefined;
+    thread.listener = listener;
+    if (this.#isWanted) this.#startIn(START_DELAY_MS);
+    return thread;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.close();
+  }
+
+  #startIn(delayMs: number): void {
+    this.#after(delayMs, () => {
+      this.#thread = new WorkerThread(this.#options(), {
+        onReady: () => undefined,
+        onEvent: () => undefined,
+        onLost: () => {
+          this.#thread = undefined;
+          if (this.#isWanted) this.#startIn(RETRY_DELAY_MS);
+        },
+      });
+    });
+  }
+
+  #after(delayMs: number, then: () => void): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(delayMs, then);
+  }
+}
