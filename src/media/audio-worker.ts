@@ -9,8 +9,9 @@ import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
 import type { Bulkhead } from "./bulkhead.ts";
-import { AudioPlayer, type PlayerSurroundings, type Voice } from "./player.ts";
+import { AudioPlayer, type PlayerSurroundings } from "./player.ts";
 import { TickLoop } from "./tick-loop.ts";
+import type { Voice } from "./voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
 

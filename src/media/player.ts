@@ -15,17 +15,15 @@ import type {
 import type { EndReason, PositionReport } from "../bridge/events.ts";
 import { toWireError } from "../bridge/wire-error.ts";
 import { NodeError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { TrackBudget } from "./budget/track-budget.ts";
 import { type Fade, fadeOf } from "./fade-curve.ts";
 import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
-import { GreedWatch } from "./greed-watch.ts";
 import { LeavingSong } from "./leaving-song.ts";
-import { Pipeline, type PipelineOptions } from "./pipeline.ts";
+import { type PlayingTrack, startTrack, type TrackSurroundings } from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
 import { SoundChain } from "./sound-chain.ts";
 import { FRAME_MS, type LoopMember, type TickLoop } from "./tick-loop.ts";
+import type { Voice, VoiceClose, VoiceState } from "./voice.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
@@ -36,54 +34,11 @@ const CLEANUP_MS = 60_000;
 const VOICE_FAULT = 1006;
 /** Leaves sound as it is. */
 const VOLUME_DEFAULT = 100;
-/** What a player needs from its voice connection (voice/voice-connection.ts). */
-export interface Voice {
-  connect(credentials: VoiceCredentials): Promise<void>;
-  /** "send" the due frame, "hold" the clock, "discard" the frame but let time run, or there is no voice at all. */
-  readonly gate: "send" | "hold" | "discard" | "down";
-  sendFrame(opus: Uint8Array): boolean;
-  sendSilence(): boolean;
-  stopSpeaking(): void;
-  skipFrames(count: number): void;
-  close(): void;
-}
-
-export interface VoiceState {
-  readonly isConnected: boolean;
-  readonly isReady: boolean;
-  readonly pingMs: number;
-}
-
-export interface VoiceClose {
-  readonly code: number;
-  readonly reason: string;
-  readonly isByRemote: boolean;
-}
-
 /** What all players of a worker share. */
-export interface PlayerSurroundings {
-  readonly clock: Clock;
+export interface PlayerSurroundings extends TrackSurroundings {
   readonly loop: TickLoop;
-  readonly open: PipelineOptions["open"];
-  readonly codecs: PipelineOptions["codecs"];
-  /** What a track of this player may take. */
-  readonly createBudget: (playerId: PlayerId) => TrackBudget;
   readonly trackStuckThresholdMs: number;
   readonly send: (event: PlainEvent) => void;
-}
-
-interface PlayingTrack {
-  readonly trackId: TrackId;
-  readonly pipeline: Pipeline;
-  readonly budget: TrackBudget;
-  readonly greed: GreedWatch;
-  seekId: SeekId;
-  /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
-  sentRun: number;
-  /** Some of its sound has gone out (or would have, had somebody been there to hear it). */
-  hasSounded: boolean;
-  hasFailed: boolean;
-  isStuckReported: boolean;
 }
 
 export class AudioPlayer implements LoopMember {
@@ -146,33 +101,14 @@ export class AudioPlayer implements LoopMember {
   play(command: PlayCommand): void {
     this.#letTrackLeave();
     this.#isPaused = command.isPaused;
-    const { open, codecs, clock, createBudget } = this.#surroundings;
-    const budget = createBudget(this.playerId);
-    const track: PlayingTrack = {
-      trackId: command.trackId,
-      budget,
-      greed: new GreedWatch(clock, budget),
-      seekId: 0,
-      sentRun: 0,
-      hasSounded: false,
-      hasFailed: false,
-      isStuckReported: false,
-      pipeline: new Pipeline({
-        input: command.input,
-        startMs: command.startMs,
-        endMs: command.endMs,
-        lengthMs: command.lengthMs,
-        open,
-        codecs,
-        chain: this.#createChain(),
-        budget,
-        onProgress: () => this.#onProgress(track),
-        onFailure: (error) => this.#onFailure(track, error),
-      }),
-    };
+    const track: PlayingTrack = startTrack(command, this.#surroundings, {
+      chain: this.#createChain(),
+      onProgress: () => this.#onProgress(track),
+      onFailure: (error) => this.#onFailure(track, error),
+    });
     this.#track = track;
     this.#positions.begin(command.startMs);
-    this.#lastFrameMs = clock.now();
+    this.#lastFrameMs = this.#surroundings.clock.now();
     if (command.isPaused) this.#dropSound();
     this.#attend();
   }
