@@ -7,7 +7,6 @@ import type {
   PlayCommand,
   PlayerId,
   SeekCommand,
-  SeekId,
   TrackId,
   VoiceCredentials,
   VoiceId,

@@ -5,7 +5,6 @@ import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
-import type { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
