@@ -2,6 +2,8 @@
 // out what looks like a secret, in case a caller forgot.
 
 import { pino } from "pino";
+import { redactText } from "./lib/redact-text.ts";
+import { redactFields } from "./lib/redact-value.ts";
 import { createLogger, type LogFields, type Logger, type LogLevel } from "./log.ts";
 
 export interface LogOptions {
@@ -13,11 +15,6 @@ export interface LogOptions {
 }
 
 const LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
-const SECRET_NAME = /^(authorization|password|token|secret.*|.*(password|token|secret)|proxyUrl|cookie|set-cookie)$/i;
-const URL_USER = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/?#\s@]*@/gi;
-const REDACTED = "<redacted>";
-const DEPTH_MAX = 6;
-const CAUSES_MAX = 8;
 
 /** A logger that writes lines of at least `level`. */
 export function createNodeLogger(options: LogOptions): Logger {
@@ -25,7 +22,7 @@ export function createNodeLogger(options: LogOptions): Logger {
   if (level === "silent") return createLogger(() => undefined);
   if (format === "json") {
     const json = pino({ level, base: null, timestamp: () => `,"time":${epochMs()}` }, stream as pino.DestinationStream);
-    return createLogger((line, message, fields) => json[line](cleanFields(fields), cleanText(message)));
+    return createLogger((line, message, fields) => json[line](redactFields(fields), redactText(message)));
   }
   const least = LEVELS.indexOf(level);
   return createLogger((line, message, fields) => {
@@ -36,10 +33,10 @@ export function createNodeLogger(options: LogOptions): Logger {
 function textLine(entry: { line: LogLevel; message: string; fields: LogFields; epochMs: number }): string {
   const { line, message, fields, epochMs } = entry;
   const time = new Date(epochMs).toISOString().replace("T", " ").replace("Z", "");
-  const { error, ...others } = cleanFields(fields);
+  const { error, ...others } = redactFields(fields);
   const pairs = Object.entries(others).map(([name, value]) => ` ${name}=${textValue(value)}`);
   const trouble = error === undefined ? "" : `\n${indent(textError(error))}`;
-  return `${time} ${line.toUpperCase().padEnd(5)} ${oneLine(cleanText(message))}${pairs.join("")}${trouble}\n`;
+  return `${time} ${line.toUpperCase().padEnd(5)} ${oneLine(redactText(message))}${pairs.join("")}${trouble}\n`;
 }
 
 function textValue(value: unknown): string {
@@ -65,43 +62,4 @@ function indent(text: string): string {
     .split("\n")
     .map((line) => `    ${line.trim()}`)
     .join("\n");
-}
-
-function cleanFields(fields: LogFields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, SECRET_NAME.test(name) ? REDACTED : cleanValue(value, 0)]),
-  );
-}
-
-function cleanValue(value: unknown, depth: number): unknown {
-  if (typeof value === "string") return cleanText(value);
-  if (typeof value === "bigint") return String(value);
-  if (value instanceof Error) return cleanError(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= DEPTH_MAX) return "…";
-  if (Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1));
-  // Secrets and the like know how they want to be seen.
-  if ("toJSON" in value && typeof value.toJSON === "function") return value.toJSON();
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      SECRET_NAME.test(name) ? REDACTED : cleanValue(member, depth + 1),
-    ]),
-  );
-}
-
-function cleanError(error: Error): Record<string, unknown> {
-  const lines: string[] = [];
-  let current: unknown = error;
-  for (let depth = 0; depth < CAUSES_MAX && current !== undefined; depth++) {
-    const text = current instanceof Error ? (current.stack ?? `${current.name}: ${current.message}`) : String(current);
-    lines.push(depth === 0 ? text : `caused by: ${text}`);
-    current = current instanceof Error ? current.cause : undefined;
-  }
-  const code = "code" in error ? { code: error.code } : {};
-  return { ...code, message: cleanText(error.message), stack: cleanText(lines.join("\n")) };
-}
-
-function cleanText(text: string): string {
-  return text.replaceAll(URL_USER, `$1${REDACTED}@`);
 }

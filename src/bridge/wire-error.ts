@@ -1,6 +1,7 @@
 // An error in the form that crosses the bridge and ends in the protocol's Exception object.
 
 import { ERROR_FAULTS, type ErrorCode, NodeError, rootCause } from "../errors.ts";
+import { redactText } from "../lib/redact-text.ts";
 
 /** protocol-v4.md section 3.5. `common`: expected; `suspicious`: trouble outside; `fault`: our own or unknown. */
 export type Severity = "common" | "suspicious" | "fault";
@@ -27,17 +28,17 @@ export class RemoteError extends NodeError {
   }
 }
 
-/** Turns anything thrown into its wire form. */
+/** Turns anything thrown into its wire form, without the secrets of addresses that its texts name. */
 export function toWireError(error: unknown): WireError {
   if (error instanceof RemoteError) return error.wire;
   const root = rootCause(error);
   const isKnown = error instanceof NodeError;
   return {
     code: isKnown ? error.code : "internal",
-    message: isKnown ? error.message : "an unexpected error inside the node",
+    message: isKnown ? redactText(error.message) : "an unexpected error inside the node",
     severity: isKnown ? severityOf(error) : "fault",
-    cause: describe(root),
-    causeStackTrace: describeChain(error),
+    cause: redactText(describe(root)),
+    causeStackTrace: redactText(describeChain(error)),
   };
 }
 

@@ -3,6 +3,7 @@
 
 import { NodeError, rootCause } from "../errors.ts";
 import { closestName } from "../lib/closest-name.ts";
+import { redactText } from "../lib/redact-text.ts";
 import { VERSION } from "../version.ts";
 
 /** What a command sees of the process. */
@@ -45,7 +46,7 @@ export async function runCommand(args: readonly string[], context: CommandContex
     if (!(error instanceof NodeError) || error.fault === "ourselves") throw error;
     const root = rootCause(error);
     const reason = root instanceof Error && root !== error ? ` (${root.message})` : "";
-    context.writeError(`tonearm: ${error.message}${reason}\n`);
+    context.writeError(`tonearm: ${redactText(`${error.message}${reason}`)}\n`);
     return 1;
   }
 }

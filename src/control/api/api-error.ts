@@ -4,6 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { type ErrorCode, NodeError } from "../../errors.ts";
+import { redactText } from "../../lib/redact-text.ts";
 
 /** A request that is answered with an error object. `message` is sent as it stands: published texts begin upper-case. */
 export class ApiError extends NodeError {
@@ -49,7 +50,7 @@ export function errorObject(
     status,
     error: STATUS_CODES[status] ?? "Unknown",
     ...(request.isTraced ? { trace: toWireError(error).causeStackTrace } : {}),
-    message,
+    message: redactText(message),
     path: request.path,
   };
 }

@@ -1,15 +1,14 @@
 // A log line for each request, as `logging.request.*` asks for it. Main thread; called by the REST server. Passwords, voice
-// tokens and the like are taken out.
+// tokens and the like are taken out here where they might be cut in two, and by the log (log-pino.ts) everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
+import { REDACTED, redactText } from "../../lib/redact-text.ts";
+import { isSecretName } from "../../lib/secret-names.ts";
 import type { LogFields, Logger } from "../../log.ts";
 
-const SECRET_NAME = /authorization|cookie|password|token|secret/i;
-/** A member of a JSON object with such a name and a text, which may be cut off. Names are bounded, or it would be slow. */
-const SECRET_MEMBER =
-  /("[^"]{0,40}(?:authorization|password|token|secret)[^"]{0,40}"\s{0,9}:\s{0,9})"(?:[^"\\]|\\.)*(?:"|\\?$)/gi;
-const REDACTED = "<redacted>";
+/** So much more of a body is looked through, so that a secret which is cut off at its end is still seen to be one. */
+const CUT_MARGIN_LENGTH = 4096;
 
 export class RequestLog {
   readonly #settings: RequestLogging;
@@ -36,23 +35,23 @@ export class RequestLog {
 
   #line(stage: string, { method, originalUrl }: FastifyRequest, query: ReadonlyMap<string, string>): string {
     const path = originalUrl.split(/[?#]/, 1)[0] ?? "";
-    const pairs = Array.from(query, ([name, value]) => `${name}=${SECRET_NAME.test(name) ? REDACTED : value}`);
+    const pairs = Array.from(query, ([name, value]) => `${name}=${isSecretName(name) ? REDACTED : redactText(value)}`);
     const isQueryShown = this.#settings.isQueryShown && pairs.length > 0;
     return `${stage} ${method} ${path}${isQueryShown ? `?${pairs.join("&")}` : ""}`;
   }
 
   #origin({ ip, headers }: FastifyRequest): LogFields {
     const { isClientShown, areHeadersShown } = this.#settings;
-    const shown = Object.entries(headers).map(([name, value]) => [name, SECRET_NAME.test(name) ? REDACTED : value]);
     return {
       ...(isClientShown ? { client: ip } : {}),
-      ...(areHeadersShown ? { headers: Object.fromEntries(shown) } : {}),
+      ...(areHeadersShown ? { headers } : {}),
     };
   }
 
   #payload(body: unknown): LogFields {
     const { isPayloadShown, payloadLengthMax } = this.#settings;
     if (!isPayloadShown || typeof body !== "string" || body === "") return {};
-    return { payload: body.slice(0, payloadLengthMax).replaceAll(SECRET_MEMBER, `$1"${REDACTED}"`) };
+    const start = body.slice(0, payloadLengthMax + CUT_MARGIN_LENGTH);
+    return { payload: redactText(start).slice(0, payloadLengthMax) };
   }
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { RequestLogging } from "../../../../src/config/node-config.ts";
 import { createNodeLogger } from "../../../../src/log-pino.ts";
 import { ApiServer } from "../../../support/api-server.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
 
 const ALL: RequestLogging = {
   isClientShown: true,
@@ -92,6 +93,25 @@ describe("no secret", () => {
     });
     expect(text).toContain("voice.example");
     expect(text).not.toContain(SECRET);
+  });
+
+  test("in whatever form a body or a query has it gets into the log", async () => {
+    const track = buildTrack({ uri: `http://me:${SECRET}@host/` }).encoded;
+    const { text, entries } = await logged({ ...ALL, payloadLengthMax: 10_000 }, async (node) => {
+      const patch = (body: string | object) => node.request("PATCH", "/v4/sessions/x/players/1", { body });
+      await patch(`{"voice":{"\\u0074oken":"${SECRET}","sessionId":"${SECRET}"}}`);
+      await patch({ track: { encoded: track } });
+      await patch({
+        track: { identifier: `http:\\\\u:p@${SECRET}@host/?sig=${SECRET}`, userData: { token: { a: SECRET } } },
+      });
+      await node.request("GET", `/v4/decodetrack?encodedTrack=${encodeURIComponent(track)}&%74oken=${SECRET}`);
+      await node.request("GET", "/v4/info", {
+        headers: { Cookie: `a=${SECRET}`, "X-Api-Key": SECRET, "Session-Id": SECRET },
+      });
+    });
+    expect(entries).toHaveLength(10);
+    expect(text).not.toContain(SECRET);
+    expect(text).not.toContain(track);
   });
 
   test("shows at the end of a body that was cut", async () => {
