@@ -6,17 +6,18 @@ import type { NodeConfig } from "./config/node-config.ts";
 import { toWorkerSettings } from "./config/worker-settings.ts";
 import { Api } from "./control/api/api.ts";
 import { createInfo } from "./control/api/info-json.ts";
+import { loadToJson, overloadToJson } from "./control/api/load-json.ts";
 import { NodeStats } from "./control/api/node-stats.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
-import { Sessions } from "./control/sessions/sessions.ts";
+import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createBuiltinSources } from "./control/sources/builtin.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
-import { WorkerPool } from "./control/workers/worker-pool.ts";
+import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
 import { systemClock } from "./lib/clock.ts";
 import { systemRandom } from "./lib/random.ts";
@@ -110,23 +111,37 @@ async function buildParts(
     clock,
     random: systemRandom,
     logger,
-    readNodeStats: () => stats.read(),
+    readNodeStats: () => withOverload(stats.read(), workers.load),
     createPlayer: (options) =>
       new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
   });
   const build = await readBuildInfo();
   const info = createInfo({ ...build, version: VERSION, sourceNames: tracks.sourceNames, disabledFilters });
   const metrics = config.metrics.isEnabled
-    ? new NodeMetrics({ readStats: () => sessions.stats(), logCounts: logs.counts, startEpochMs: clock.epochMs() })
+    ? new NodeMetrics({
+        readStats: () => sessions.stats(),
+        readLoad: () => loadToJson(workers.load),
+        logCounts: logs.counts,
+        startEpochMs: clock.epochMs(),
+      })
     : undefined;
   const { endpoint: path, isPasswordNeeded } = config.metrics;
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
     readInfo: () => info,
+    readLoad: () => loadToJson(workers.load),
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
   return { sessions, api, updateTimer, lookups, workers, metrics };
+}
+
+function withOverload(
+  stats: ReturnType<NodeStats["read"]>,
+  load: PoolLoad,
+): ReturnType<SessionsOptions["readNodeStats"]> {
+  const tonearm = overloadToJson(load);
+  return tonearm === undefined ? stats : { ...stats, tonearm };
 }
 
 /** None without blocks. Blocks that the system does not let us send from are told, and used all the same. */

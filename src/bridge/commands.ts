@@ -103,5 +103,7 @@ export type WorkerCommand =
       readonly voiceId: VoiceId;
       readonly credentials: VoiceCredentials;
     }
+  /** For all encoders of the worker, from their next frame on; 0 to 10. */
+  | { readonly type: "setComplexity"; readonly complexity: number }
   /** Closes every player and exits. */
   | { readonly type: "close" };

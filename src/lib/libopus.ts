@@ -72,6 +72,11 @@ export class Libopus {
     throw new Error(`libopus refused complexity ${options.complexity} or bitrate ${options.bitrateBps}`);
   }
 
+  /** Takes effect with the next frame: nothing of the stream so far is forgotten. */
+  setComplexity(encoder: number, complexity: number): void {
+    this.module._oc_encoder_ctl(encoder, OPUS_SET_COMPLEXITY, complexity);
+  }
+
   /** False: packets lean on nothing before them, until it is true again (as in a new encoder). */
   setPrediction(encoder: number, { isOn }: { readonly isOn: boolean }): void {
     this.module._oc_encoder_ctl(encoder, OPUS_SET_PREDICTION_DISABLED, isOn ? 0 : 1);

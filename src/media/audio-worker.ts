@@ -25,6 +25,9 @@ export interface AudioWorkerOptions {
   readonly createBudget: PlayerSurroundings["createBudget"];
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
+  /** Share of the time since the last call in which the thread was busy, 0 to 1. */
+  readonly takeThreadLoad: () => number;
+  readonly setComplexity: (complexity: number) => void;
   /** Sends an event up. */
   readonly send: (event: PlainEvent) => void;
   /** Answers a request with what the work comes to. */
@@ -55,6 +58,9 @@ export class AudioWorker {
     switch (command.type) {
       case "createPlayer":
         this.#options.bulkhead.run(command.playerId, "command", () => this.#createPlayer(command));
+        return;
+      case "setComplexity":
+        this.#options.setComplexity(command.complexity);
         return;
       case "close":
         this.close();
@@ -95,7 +101,9 @@ export class AudioWorker {
     this.#players.set(command.playerId, player);
   }
 
-  #executeForPlayer(command: Exclude<PlainCommand, { readonly type: "createPlayer" | "close" }>): void {
+  #executeForPlayer(
+    command: Exclude<PlainCommand, { readonly type: "createPlayer" | "setComplexity" | "close" }>,
+  ): void {
     const player = this.#players.get(command.playerId);
     if (player === undefined) {
       if ("requestId" in command) this.#options.answer(command, this.#answerForGone(command));
@@ -186,6 +194,7 @@ export class AudioWorker {
       playerCount: this.#players.size,
       playingCount,
       tickLoad: tick.load,
+      threadLoad: this.#options.takeThreadLoad(),
       framesSent,
       framesLost,
       latenessMsP99: tick.latenessMsP99,

@@ -7,11 +7,12 @@ import type { AudioStream } from "./demux/demuxer.ts";
 import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "./encode/opus-encoder.ts";
 
 export class Codecs {
-  readonly #options: OpusEncoderOptions;
+  /** All encoders of the worker look here. */
+  readonly #settings: { complexity: number; readonly bitrateBps: number };
   #pool: Promise<OpusEncoderPool> | undefined;
 
   constructor(options: OpusEncoderOptions) {
-    this.#options = options;
+    this.#settings = { ...options };
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
@@ -19,8 +20,13 @@ export class Codecs {
     return createDecoder(stream);
   }
 
+  /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
+  setComplexity(complexity: number): void {
+    this.#settings.complexity = complexity;
+  }
+
   async acquireEncoder(): Promise<OpusFrameEncoder> {
-    this.#pool ??= OpusEncoderPool.create(this.#options);
+    this.#pool ??= OpusEncoderPool.create(this.#settings);
     return (await this.#pool).acquire();
   }
 

@@ -63,6 +63,8 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
         listener,
       });
     },
+    takeThreadLoad: createLoadMeter(),
+    setComplexity: (complexity) => codecs.setComplexity(complexity),
     trackStuckThresholdMs: settings.trackStuckThresholdMs,
     send: (event) => channel.send(event),
     answer: (request, work) => void channel.answer(request, work),
@@ -75,6 +77,17 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   catchStrays(bulkhead, logger);
   beat();
   channel.send({ type: "ready" });
+}
+
+/** The share of time in which the thread did not wait for timers and sockets, since the call before. */
+function createLoadMeter(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
 }
 
 /** What a callback or a promise threw that nobody waited for: it is the player's whose turn it was, and the worker goes on. */

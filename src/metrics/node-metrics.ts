@@ -1,6 +1,7 @@
 // What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so that
 // dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
+import type { LoadJson, WorkerLoadJson } from "../control/api/load-json.ts";
 import type { StatsJson } from "../control/api/stats-json.ts";
 import type { LogLevel } from "../log.ts";
 import { GcPauses } from "./gc-pauses.ts";
@@ -8,6 +9,7 @@ import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./pr
 
 export interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
+  readonly readLoad: () => LoadJson;
   readonly logCounts: Readonly<Record<LogLevel, number>>;
   /** Epoch milliseconds of the start. */
   readonly startEpochMs: number;
@@ -24,7 +26,7 @@ export class NodeMetrics {
 
   /** All families, or those of the given names. */
   read(names: readonly string[] | undefined): string {
-    const families = [...this.#ofLavalink(), ...this.#ofProcess()];
+    const families = [...this.#ofLavalink(), ...this.#ofTonearm(), ...this.#ofProcess()];
     return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
   }
 
@@ -61,6 +63,30 @@ export class NodeMetrics {
         type: "counter",
         samples: Object.entries(this.#options.logCounts).map(([level, value]) => ({ labels: { level }, value })),
       },
+    ];
+  }
+
+  #ofTonearm(): MetricFamily[] {
+    const { hasRoom, refused, encoder, workers } = this.#options.readLoad();
+    const ofWorkers = (name: string, help: string, read: (worker: WorkerLoadJson) => number): MetricFamily => ({
+      name: `tonearm_worker_${name}`,
+      help,
+      type: "gauge",
+      samples: workers.map((worker) => ({ labels: { worker: String(worker.index) }, value: read(worker) })),
+    });
+    return [
+      gauge("tonearm_has_room", "1, or 0 while players that are silent now would be refused.", hasRoom ? 1 : 0),
+      {
+        name: "tonearm_refused_starts_total",
+        help: "Starts refused because the audio threads were busy.",
+        type: "counter",
+        samples: [{ value: refused }],
+      },
+      gauge("tonearm_encoder_complexity", "What Opus encoders work at, 0 to 10.", encoder.complexity),
+      gauge("tonearm_encoder_complexity_max", "What is configured for that.", encoder.complexityMax),
+      ofWorkers("load", "Share of a core that an audio thread uses.", ({ load }) => load),
+      ofWorkers("playing_players", "Players that play on an audio thread.", ({ playingPlayers }) => playingPlayers),
+      ofWorkers("lateness_p99_milliseconds", "Lateness of packets.", ({ latenessP99 }) => latenessP99),
     ];
   }
 

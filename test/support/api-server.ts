@@ -7,6 +7,7 @@ import type { RequestLogging } from "../../src/config/node-config.ts";
 import { Api } from "../../src/control/api/api.ts";
 import type { PlannerControl } from "../../src/control/api/api-context.ts";
 import { createInfo } from "../../src/control/api/info-json.ts";
+import { loadToJson } from "../../src/control/api/load-json.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
@@ -89,6 +90,8 @@ export class ApiServer {
       metrics: options.metrics,
       disabledFilters,
       routePlanner: options.routePlanner,
+      readLoad: () =>
+        loadToJson({ workers: [], hasSpare: false, complexity: 10, complexityMax: 10, refusedCount: 0, hasRoom: true }),
       readInfo: () =>
         createInfo({
           version: "0.1.0",

@@ -78,6 +78,15 @@ export class FakeWorkers implements WorkerProvider {
     this.start();
   }
 
+  /** What `admit` throws. */
+  refusal: Error | undefined;
+  admitted = 0;
+
+  admit(): void {
+    if (this.refusal !== undefined) throw this.refusal;
+    this.admitted += 1;
+  }
+
   /** The worker dies. */
   lose(blame: Blame = { kind: "none" }): void {
     this.isRunning = false;

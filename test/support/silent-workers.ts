@@ -23,6 +23,8 @@ export class SilentWorkers implements WorkerProvider {
   detach(): void {}
 
   isolate(): void {}
+
+  admit(): void {}
 }
 
 function silentEndpoint(): Endpoint {

@@ -10,6 +10,7 @@ import type { TrackInfo } from "../sources/track-info.ts";
 import type { ErrorObject } from "./api-error.ts";
 import { filtersBody } from "./filter-settings.ts";
 import type { InfoJson } from "./info-json.ts";
+import type { LoadJson, OverloadJson } from "./load-json.ts";
 import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
 import { tonearmSettingsSchema } from "./tonearm-filter-settings.ts";
@@ -145,6 +146,12 @@ export const infoSchema: z.ZodType<InfoJson> = z
   })
   .meta({ id: "Info" });
 
+const complexity = z.int().min(0).max(10);
+
+const overloadSchema: z.ZodType<OverloadJson> = z
+  .strictObject({ hasRoom: z.boolean(), complexity, complexityMax: complexity })
+  .meta({ id: "Overload" });
+
 export const statsSchema: z.ZodType<StatsJson> = z
   .strictObject({
     frameStats: z
@@ -156,8 +163,38 @@ export const statsSchema: z.ZodType<StatsJson> = z
     uptime: count.describe("Milliseconds"),
     memory: z.strictObject({ free: count, used: count, allocated: count, reservable: count }),
     cpu: z.strictObject({ cores: count, systemLoad: share, lavalinkLoad: share }),
+    tonearm: overloadSchema.optional().describe("Only while the node holds back, as its audio threads are busy"),
   })
   .meta({ id: "Stats" });
+
+const milliseconds = z.number().min(0);
+
+export const loadSchema: z.ZodType<LoadJson> = z
+  .strictObject({
+    hasRoom: z.boolean().describe("False: a player that is silent now would be refused"),
+    refused: count,
+    encoder: z.strictObject({
+      complexity: complexity.describe("Now"),
+      complexityMax: complexity.describe("Configured"),
+    }),
+    hasSpareWorker: z.boolean(),
+    workers: z.array(
+      z.strictObject({
+        index: count,
+        isAlone: z.boolean().describe("Its one player is kept apart from the others"),
+        isReady: z.boolean(),
+        players: count,
+        playingPlayers: count,
+        load: share.describe("Share of a core"),
+        tickLoad: share.describe("What of that is making and sending frames"),
+        latenessP99: milliseconds,
+        latenessMax: milliseconds,
+        framesSent: count,
+        framesLost: count,
+      }),
+    ),
+  })
+  .meta({ id: "Load" });
 
 const numberText = z.string().regex(/^\d+$/);
 

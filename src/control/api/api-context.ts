@@ -6,6 +6,7 @@ import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { InfoJson } from "./info-json.ts";
+import type { LoadJson } from "./load-json.ts";
 
 /** Where tracks come from; control/sources/track-loader.ts is the real one. */
 export interface TrackLookup {
@@ -33,4 +34,5 @@ export interface ApiContext {
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readInfo(): InfoJson;
+  readLoad(): LoadJson;
 }

@@ -6,6 +6,7 @@ import type { RequestLogging } from "../../config/node-config.ts";
 import type { ApiContext } from "./api-context.ts";
 import { createPasswordCheck } from "./authentication.ts";
 import { generalRoutes } from "./general-routes.ts";
+import { loadRoutes } from "./load-routes.ts";
 import { type Metrics, metricsRoutes } from "./metrics-route.ts";
 import { openApiRoute } from "./openapi.ts";
 import { RequestLog } from "./request-log.ts";
@@ -36,7 +37,12 @@ export class Api {
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
     const { requestLogging, logger } = options;
-    const v4Routes = [...generalRoutes(options), ...sessionRoutes(options), ...routePlannerRoutes(options)];
+    const v4Routes = [
+      ...generalRoutes(options),
+      ...sessionRoutes(options),
+      ...routePlannerRoutes(options),
+      ...loadRoutes(options),
+    ];
     this.#app = createRestServer({
       context: options,
       checkPassword,

@@ -1,5 +1,7 @@
 // The Stats object of the protocol (protocol-v4.md section 3.7). Main thread.
 
+import type { OverloadJson } from "./load-json.ts";
+
 /** Frames of the last whole minute, averaged over the session's players (protocol-v4.md section 4.5). */
 export interface FrameStatsJson {
   readonly sent: number;
@@ -27,4 +29,6 @@ export interface StatsJson {
     /** Share of all cores that this process uses, 0 to 1. */
     readonly lavalinkLoad: number;
   };
+  /** Only while the node holds back (load-json.ts). */
+  readonly tonearm?: OverloadJson | undefined;
 }

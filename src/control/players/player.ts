@@ -26,6 +26,8 @@ import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 const VOLUME_DEFAULT = 100;
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
+/** How long a player that has played need not ask for room again: bots take their time between the songs of a queue. */
+const ADMITTED_MS = 60_000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_KEPT = 2;
 
@@ -34,6 +36,7 @@ export interface WorkerProvider {
   attach(tenant: WorkerTenant): void;
   detach(tenant: WorkerTenant): void;
   isolate(tenant: WorkerTenant): void;
+  admit(tenant: WorkerTenant): void;
 }
 
 /** What a player needs of the TrackLoader. */
@@ -69,6 +72,8 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   #volume = VOLUME_DEFAULT;
   #filters: PlayerJson["filters"] = {};
   #isPaused = false;
+  /** When its last track ended. */
+  #endedMs = Number.NEGATIVE_INFINITY;
   #frameMinutes: FrameMinute[] = [];
 
   constructor(options: PlayerOptions) {
@@ -180,11 +185,20 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
       this.#end("stopped");
       return;
     }
+    this.#seekAdmission();
     const track = change.kind === "play" ? change.track : await this.#load(change.identifier);
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,
     });
+  }
+
+  /**
+   * Whoever has been heard lately goes on with the next track. Throws where a new player would make others late.
+   */
+  #seekAdmission(): void {
+    const isPlaying = this.#state.kind === "loaded" || this.#clock.now() - this.#endedMs < ADMITTED_MS;
+    if (!isPlaying) this.#options.workers.admit(this);
   }
 
   async #load(identifier: string): Promise<Track> {
@@ -277,6 +291,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     if (this.#state.kind === "idle") return;
     const track = this.#trackJson(this.#state.playing);
     this.#state = { kind: "idle" };
+    this.#endedMs = this.#clock.now();
     this.#options.updateTimer.stop(this);
     this.#sendEvent({ type: "TrackEndEvent", track, reason });
   }

@@ -19,8 +19,8 @@ export interface SessionsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
-  /** Memory, CPU and uptime of the node. */
-  readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu">;
+  /** Memory, CPU and uptime of the node, and whether it holds back. */
+  readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu" | "tonearm">;
 }
 
 /** What the handshake told of a client. */
@@ -91,8 +91,7 @@ export class Sessions {
       players += session.players.size;
       for (const player of session.players.values()) if (player.isPlaying) playingPlayers++;
     }
-    const { uptime, memory, cpu } = this.#options.readNodeStats();
-    return { frameStats: null, players, playingPlayers, uptime, memory, cpu };
+    return { frameStats: null, players, playingPlayers, ...this.#options.readNodeStats() };
   }
 
   /** Closes every socket with 1001 and ends all sessions; resolves when their players are gone. */

@@ -7,6 +7,7 @@ import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SpareWorker } from "./spare-worker.ts";
 import { type Blame, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
@@ -24,6 +25,32 @@ const MOVE_INTERVAL_MS = 50;
 const ALONE_MAX = 4;
 /** What such a worker may take to close its player when that has left. */
 const EMPTIED_MS = 1000;
+
+/** How one worker is doing. */
+export interface WorkerLoad {
+  readonly index: number;
+  /** It has one player, which is kept apart. */
+  readonly isAlone: boolean;
+  readonly isReady: boolean;
+  readonly playerCount: number;
+  /** Share of a core it uses, with what has been promised to it, 0 to 1 and above. */
+  readonly expectedLoad: number;
+  /** What it said last; undefined before that. */
+  readonly counters: WorkerCounters | undefined;
+}
+
+export interface PoolLoad {
+  readonly workers: readonly WorkerLoad[];
+  /** A worker waits to take the place of one that is lost. */
+  readonly hasSpare: boolean;
+  /** Of the encoders, 0 to 10: now, and as configured. */
+  readonly complexity: number;
+  readonly complexityMax: number;
+  /** Starts that were refused so far. */
+  readonly refusedCount: number;
+  /** False: the next one would be. */
+  readonly hasRoom: boolean;
+}
 
 export interface WorkerPoolOptions {
   /** The module that runs in each worker. */
@@ -46,6 +73,7 @@ export class WorkerPool {
   readonly #alone = new Set<WorkerSlot>();
   readonly #emptied = new Set<WorkerSlot>();
   readonly #spare: SpareWorker;
+  readonly #governor: LoadGovernor;
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
   #nextBatch: Timer | undefined;
@@ -61,17 +89,15 @@ export class WorkerPool {
     this.#spare = new SpareWorker(options.clock, () => this.#threadOptions());
     this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
     this.#slotCount = options.count;
+    const { clock, logger } = options;
+    this.#governor = new LoadGovernor({
+      ...{ complexityMax: options.settings.opusComplexity, clock, logger },
+      onComplexity: (complexity) => {
+        for (const { thread } of [...this.#slots, ...this.#alone])
+          thread?.channel.send({ type: "setComplexity", complexity });
+      },
+    });
     for (const slot of this.#slots) this.#start(slot);
-  }
-
-  /** The last counters of each worker that runs. */
-  get counters(): readonly WorkerCounters[] {
-    return [...this.#slots, ...this.#alone].flatMap((slot) => slot.thread?.counters ?? []);
-  }
-
-  /** A worker waits to take the place of one that is lost. */
-  get hasSpare(): boolean {
-    return this.#spare.isReady;
   }
 
   /** Gives the player a worker, at once if one is running, else when one is. */
@@ -83,6 +109,39 @@ export class WorkerPool {
       return;
     }
     this.#place(tenant, slot);
+  }
+
+  /**
+   * The player, silent until now, is about to play.
+   * @throws NodeError "node-overloaded" when that would make others late
+   */
+  admit(tenant: WorkerTenant): void {
+    const slot = this.#places.get(tenant)?.slot;
+    if (slot === undefined) return;
+    this.#governor.admit(slot.expectedLoad);
+    slot.addTrack();
+    this.#governor.judge(this.#peakLoad);
+  }
+
+  /** How busy the audio threads are and what is done about it. */
+  get load(): PoolLoad {
+    const { complexity, complexityMax, refusedCount } = this.#governor;
+    const freest = this.#freest();
+    return {
+      workers: [...this.#slots, ...this.#alone].map(({ index, isAlone, tenants, thread, expectedLoad }) => ({
+        index,
+        isAlone,
+        isReady: thread?.isReady === true,
+        playerCount: tenants.size,
+        expectedLoad,
+        counters: thread?.counters,
+      })),
+      hasSpare: this.#spare.isReady,
+      complexity,
+      complexityMax,
+      refusedCount,
+      hasRoom: freest !== undefined && this.#governor.hasRoom(freest.expectedLoad),
+    };
   }
 
   /** Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone. */
@@ -170,7 +229,7 @@ export class WorkerPool {
 
   #start(slot: WorkerSlot): void {
     if (this.#isClosed) return;
-    slot.newTenantCount = 0;
+    slot.onCounters();
     slot.restart = undefined;
     const listener: WorkerListener = {
       onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),
@@ -179,6 +238,8 @@ export class WorkerPool {
     };
     const spare = slot.failureCount > 0 ? this.#spare.take(listener) : undefined;
     slot.thread = spare ?? new WorkerThread(this.#threadOptions(), listener);
+    const { complexity, complexityMax } = this.#governor;
+    if (complexity < complexityMax) slot.thread.channel.send({ type: "setComplexity", complexity });
   }
 
   #threadOptions(): WorkerThreadOptions {
@@ -199,7 +260,8 @@ export class WorkerPool {
     if (event.type === "log") {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
-      slot.newTenantCount = 0;
+      slot.onCounters();
+      this.#governor.judge(this.#peakLoad);
       for (const report of unpackPositions(event.positions)) {
         this.#toTenant(slot, report.playerId, { type: "position", report });
       }
@@ -255,6 +317,10 @@ export class WorkerPool {
   #restart(slot: WorkerSlot): void {
     this.#start(slot);
     this.#serveWaiting();
+  }
+
+  get #peakLoad(): number {
+    return Math.max(0, ...this.#slots.map(({ expectedLoad }) => expectedLoad));
   }
 
   /** The worker for one more player: by load, then by number of players; one that has failed only once it is ready. */

@@ -14,6 +14,9 @@ const STABLE_AFTER_MS = 60_000;
 const LOAD_STEP = 0.05;
 /** What a player is taken to cost until the worker's next counters, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
+/** What a track is taken to cost before any is measured, as MP3 does; and at least when others are. */
+const LOAD_PER_TRACK = 0.015;
+const LOAD_PER_TRACK_MIN = 0.005;
 
 export class WorkerSlot {
   readonly index: number;
@@ -24,6 +27,8 @@ export class WorkerSlot {
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
   newTenantCount = 0;
+  /** Tracks started on it since its last counters, and since those before: a load shows fully only in the second. */
+  #newTrackCounts: readonly [number, number] = [0, 0];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
@@ -46,8 +51,8 @@ export class WorkerSlot {
   /** True when one more player does better here than there: by load, then by number; what has failed only once it is ready. */
   isFreerThan(other: WorkerSlot): boolean {
     if (this.#isTrusted !== other.#isTrusted) return this.#isTrusted;
-    const step = Math.floor(this.#expectedLoad / LOAD_STEP);
-    const otherStep = Math.floor(other.#expectedLoad / LOAD_STEP);
+    const step = Math.floor(this.expectedLoad / LOAD_STEP);
+    const otherStep = Math.floor(other.expectedLoad / LOAD_STEP);
     return step === otherStep ? this.tenants.size < other.tenants.size : step < otherStep;
   }
 
@@ -56,11 +61,24 @@ export class WorkerSlot {
     return this.#failureCount === 0 || this.thread?.isReady === true;
   }
 
-  /** Measured load plus what the players that came since will cost if they are like the others. */
-  get #expectedLoad(): number {
-    const counters = this.thread?.counters;
-    if (counters === undefined) return this.newTenantCount * LOAD_PER_PLAYER_MIN;
-    const loadPerPlayer = counters.tickLoad / Math.max(1, counters.playingCount);
-    return counters.tickLoad + this.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer);
+  /** A track begins there. */
+  addTrack(): void {
+    this.#newTrackCounts = [this.#newTrackCounts[0] + 1, this.#newTrackCounts[1]];
+  }
+
+  /** Its worker has said how it is doing. */
+  onCounters(): void {
+    this.newTenantCount = 0;
+    this.#newTrackCounts = [0, this.#newTrackCounts[0]];
+  }
+
+  /** Measured load, plus what the tracks and players that came since will cost if they are like the others. */
+  get expectedLoad(): number {
+    const { threadLoad, playingCount } = this.thread?.counters ?? { threadLoad: 0, playingCount: 0 };
+    const loadPerPlayer = threadLoad / Math.max(1, playingCount);
+    const newTracks = this.#newTrackCounts[0] + this.#newTrackCounts[1] / 2;
+    const perTrack = playingCount === 0 ? LOAD_PER_TRACK : Math.max(LOAD_PER_TRACK_MIN, loadPerPlayer);
+    const ofPlayers = this.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer);
+    return threadLoad + Math.max(newTracks * perTrack, ofPlayers);
   }
 }

@@ -5,7 +5,7 @@ import { type Libopus, loadLibopus } from "../../lib/libopus.ts";
 import { OPUS_FRAME_SAMPLES } from "./opus-packet.ts";
 
 export interface OpusEncoderOptions {
-  /** 0 (cheapest) to 10 (best). */
+  /** 0 (cheapest) to 10 (best). May change at any time: encoders take it up with their next frame. */
   readonly complexity: number;
   /** 500 to 512000. */
   readonly bitrateBps: number;
@@ -25,12 +25,14 @@ export class OpusFrameEncoder {
   readonly #buffers = [new Uint8Array(PACKET_BYTES_MAX), new Uint8Array(PACKET_BYTES_MAX)] as const;
   #turn: 0 | 1 = 0;
   #encoder: number;
+  #complexity: number;
   #isFresh = true;
   #isNextIndependent = false;
 
   constructor(opus: Libopus, options: OpusEncoderOptions) {
     this.#opus = opus;
     this.#options = options;
+    this.#complexity = options.complexity;
     this.#encoder = opus.createEncoder(options);
   }
 
@@ -43,6 +45,10 @@ export class OpusFrameEncoder {
    * the next call of `encode` and is overwritten by the one after that.
    */
   encode(left: Float32Array, right: Float32Array): Uint8Array {
+    if (this.#complexity !== this.#options.complexity) {
+      this.#complexity = this.#options.complexity;
+      this.#opus.setComplexity(this.#encoder, this.#complexity);
+    }
     const isIndependent = this.#isNextIndependent;
     this.#isNextIndependent = false;
     if (isIndependent) this.#opus.setPrediction(this.#encoder, { isOn: false });
@@ -88,6 +94,7 @@ export class OpusFrameEncoder {
     if (this.#isFresh || this.#encoder === 0) return;
     this.#opus.module._oc_destroy_encoder(this.#encoder);
     this.#encoder = this.#opus.createEncoder(this.#options);
+    this.#complexity = this.#options.complexity;
     this.#isFresh = true;
     this.#isNextIndependent = false;
   }

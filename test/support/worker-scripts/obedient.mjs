@@ -16,6 +16,7 @@ parentPort.on("message", (command) => {
   if (command.type === "close") process.exit(0);
   if (command.type === "createPlayer") sendPosition(command.playerId);
   if (command.type === "route") sayRoute(command);
+  if (command.type === "setComplexity") sayComplexity(command);
   if (!("requestId" in command) || obey(command.input?.url ?? command.credentials?.endpoint, command.requestId)) return;
   parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
 });
@@ -72,6 +73,7 @@ function sendCounters() {
     playerCount: 0,
     playingCount: 0,
     tickLoad,
+    threadLoad: tickLoad,
     framesSent: 0,
     framesLost: 0,
     latenessMsP99: 0,
@@ -83,6 +85,10 @@ function sendCounters() {
 function sendPosition(playerId) {
   const report = { playerId, trackId: 1, seekId: 0, positionMs: 1234, epochMs: 0, rate: 1 };
   parentPort.postMessage({ type: "position", report });
+}
+
+function sayComplexity({ complexity }) {
+  parentPort.postMessage({ type: "log", level: "info", message: `complexity ${complexity}`, fields: {} });
 }
 
 function sayRoute({ routeId, address }) {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { LoadJson } from "../../../src/control/api/load-json.ts";
 import type { StatsJson } from "../../../src/control/api/stats-json.ts";
 import { silentLogger } from "../../../src/log.ts";
 import { GcPauses } from "../../../src/metrics/gc-pauses.ts";
@@ -15,6 +16,18 @@ const STATS: StatsJson = {
   cpu: { cores: 8, systemLoad: 0.5, lavalinkLoad: 0.25 },
 };
 
+const WORKER = {
+  ...{ index: 1, isAlone: false, isReady: true, players: 9, playingPlayers: 7, load: 0.5, tickLoad: 0.4 },
+  ...{ latenessP99: 2.5, latenessMax: 9, framesSent: 1, framesLost: 0 },
+};
+const LOAD: LoadJson = {
+  hasRoom: false,
+  refused: 3,
+  encoder: { complexity: 4, complexityMax: 10 },
+  hasSpareWorker: true,
+  workers: [WORKER],
+};
+
 let metrics: NodeMetrics | undefined;
 
 afterEach(() => metrics?.close());
@@ -23,7 +36,12 @@ function create(): NodeMetrics {
   const { logger, counts } = counted();
   logger.child({ a: 1 }).warn("x");
   logger.warn("y");
-  metrics = new NodeMetrics({ readStats: () => STATS, logCounts: counts, startEpochMs: 1_700_000_000_500 });
+  metrics = new NodeMetrics({
+    readStats: () => STATS,
+    readLoad: () => LOAD,
+    logCounts: counts,
+    startEpochMs: 1_700_000_000_500,
+  });
   return metrics;
 }
 
@@ -33,6 +51,21 @@ function counted() {
 }
 
 describe("the text", () => {
+  test("says how busy the audio threads are and what is done about it", () => {
+    const text = create().read(undefined);
+    for (const line of [
+      "tonearm_has_room 0",
+      "tonearm_refused_starts_total 3",
+      "tonearm_encoder_complexity 4",
+      "tonearm_encoder_complexity_max 10",
+      'tonearm_worker_load{worker="1"} 0.5',
+      'tonearm_worker_playing_players{worker="1"} 7',
+      'tonearm_worker_lateness_p99_milliseconds{worker="1"} 2.5',
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+  });
+
   test("has every name that Lavalink's dashboards use", () => {
     const text = create().read(undefined);
     for (const line of [

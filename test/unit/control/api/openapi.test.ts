@@ -138,7 +138,8 @@ describe("the document", () => {
 
 describe("real answers are as it says", () => {
   test("about the node", async () => {
-    for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status"]) await ask("GET", path);
+    for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status", "/v4/tonearm/load"])
+      await ask("GET", path);
     await ask("POST", "/v4/routeplanner/free/address", { body: { address: "127.0.0.1" } });
     await ask("POST", "/v4/routeplanner/free/all");
     for (const password of [null, "wrong"]) await ask("GET", "/v4/info", { password });

@@ -698,6 +698,27 @@ describe("a worker that dies", () => {
     expect(heard()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
   });
 
+  test("a silent player asks for room before it plays, and is refused where there is none", async () => {
+    workers.refusal = new NodeError("node-overloaded", "no room");
+    await expect(play()).rejects.toMatchObject({ code: "node-overloaded" });
+    expect(player.toJson().track).toBeNull();
+    expect(workers.all("play")).toEqual([]);
+  });
+
+  test("who plays, or has within a minute, need not ask again", async () => {
+    await play();
+    expect(workers.admitted).toBe(1);
+    await play();
+    workers.say({ type: "trackEnded", trackId: 2, reason: "finished" });
+    clock.advance(59_000);
+    await play();
+    expect(workers.admitted).toBe(1);
+    await update({ trackChange: { kind: "stop" } });
+    clock.advance(60_000);
+    await play();
+    expect(workers.admitted).toBe(2);
+  });
+
   test("a track that its worker was working for at the end is suspect, and goes on alone", async () => {
     await play();
     heard();

@@ -176,7 +176,7 @@ describe("a pool of sound workers", () => {
     await orderOf(second, "load 0.1");
     const tenants = [attach(), attach(), attach()];
     for (const { handle } of tenants) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
-    expect(pool.counters.map(({ tickLoad }) => tickLoad).sort()).toEqual([0.1, 0.5]);
+    expect(pool.load.workers.map(({ counters }) => counters?.tickLoad).sort()).toEqual([0.1, 0.5]);
   });
 
   test("players that come at once count with what the others cost, before they are measured", async () => {
@@ -405,9 +405,9 @@ describe("whoever costs a worker", () => {
     const culprit = await settled();
     pool.isolate(culprit);
     await culprit.next("position");
-    await until(() => pool.counters.length === 2);
+    expect(pool.load.workers.length).toBe(2);
     pool.detach(culprit);
-    expect(pool.counters.length).toBe(1);
+    expect(pool.load.workers.length).toBe(1);
   });
 });
 
@@ -415,12 +415,49 @@ describe("a spare worker", () => {
   test("takes the place of one that is lost at once", async () => {
     start("obedient");
     const tenant = await settled();
-    expect(pool.hasSpare).toBe(false);
+    expect(pool.load.hasSpare).toBe(false);
     clock.stall(1000);
     clock.advance(0);
-    await until(() => pool.hasSpare);
+    await until(() => pool.load.hasSpare);
     await expect(orderOf(tenant, "exit")).rejects.toThrow();
-    expect(pool.hasSpare).toBe(false);
+    expect(pool.load.hasSpare).toBe(false);
     await tenant.next("position");
+  });
+});
+
+describe("busy workers", () => {
+  test("make encoders work less hard, on new workers as well, and then nobody new is admitted", async () => {
+    start("obedient");
+    const tenant = await settled();
+    expect(() => pool.admit(tenant)).not.toThrow();
+    await orderOf(tenant, "load 0.9");
+    await until(() => pool.load.complexity === 7);
+    await logged("complexity 7");
+    while (pool.load.complexity > 0) {
+      clock.stall(1200);
+      clock.advance(0);
+      await orderOf(tenant, "load 0.9");
+    }
+    await logged("complexity 0");
+    expect(() => pool.admit(tenant)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+    expect(pool.load).toMatchObject({ hasRoom: false, refusedCount: 1, complexityMax: 10 });
+    lines.length = 0;
+    await expect(orderOf(tenant, "exit")).rejects.toThrow();
+    await logged("complexity 0");
+  });
+
+  test("count what is promised: many starts at once do not all fit because none is measured yet", async () => {
+    start("obedient");
+    const tenants = Array.from({ length: 200 }, attach);
+    let admitted = 0;
+    const admitAll = () => {
+      for (const tenant of tenants) {
+        pool.admit(tenant);
+        admitted += 1;
+      }
+    };
+    expect(admitAll).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+    expect(admitted).toBeGreaterThan(20);
+    expect(admitted).toBeLessThan(100);
   });
 });

@@ -1,0 +1,115 @@
+// What the node does when its audio threads near their limit, before anybody is heard late: encoders work less hard, one step
+// at a time for all players, and when that is not enough, further players are refused. When there is room again, encoders
+// go back up. Main thread; decides, worker-pool.ts carries out.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+
+/** Complexities of libopus that differ in cost; 10, 9 and 8 cost the same (docs/benchmarks.md). */
+const STEPS = [10, 7, 5, 4, 1, 0] as const;
+
+/** Loads of the busiest audio thread, share of a core. Above the first, encoders work less hard. */
+const LOAD_HIGH = 0.75;
+/** Below this for long, they work harder again. A step up costs at most 1.4 times as much. */
+const LOAD_LOW = 0.5;
+/** With encoders at their cheapest, nobody new is taken on from here; and in any case from the second. */
+const LOAD_FULL = 0.8;
+const LOAD_OVER = 0.92;
+
+/** A step shows in the next reports, which come every half second. */
+const SETTLE_MS = 1200;
+const RAISE_AFTER_MS = 10_000;
+/** Going up was a mistake when it has to be taken back within this: the next try waits twice as long. */
+const MISTAKE_MS = 30_000;
+const RAISE_AFTER_MS_MAX = 5 * 60_000;
+
+export interface LoadGovernorOptions {
+  /** The complexity that is configured, never exceeded. */
+  readonly complexityMax: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onComplexity: (complexity: number) => void;
+}
+
+export class LoadGovernor {
+  readonly #options: LoadGovernorOptions;
+  readonly #steps: readonly number[];
+  #step = 0;
+  #changedMs = Number.NEGATIVE_INFINITY;
+  #raisedMs = Number.NEGATIVE_INFINITY;
+  #calmSinceMs: number | undefined;
+  #raiseAfterMs = RAISE_AFTER_MS;
+  #refusedCount = 0;
+
+  constructor(options: LoadGovernorOptions) {
+    this.#options = options;
+    this.#steps = [options.complexityMax, ...STEPS.filter((step) => step < options.complexityMax)];
+  }
+
+  get complexity(): number {
+    return this.#steps[this.#step] ?? this.#options.complexityMax;
+  }
+
+  get complexityMax(): number {
+    return this.#options.complexityMax;
+  }
+
+  /** How many starts have been refused. */
+  get refusedCount(): number {
+    return this.#refusedCount;
+  }
+
+  /** Looks at the load of the busiest thread, with what has been promised to it. Called with each report. */
+  judge(load: number): void {
+    const nowMs = this.#options.clock.now();
+    if (load < LOAD_LOW) this.#calmSinceMs ??= nowMs;
+    else this.#calmSinceMs = undefined;
+    if (load >= LOAD_HIGH && nowMs - this.#changedMs >= SETTLE_MS) this.#lower(nowMs, load);
+    else if (this.#calmSinceMs !== undefined && nowMs - this.#calmSinceMs >= this.#raiseAfterMs)
+      this.#raise(nowMs, load);
+  }
+
+  /** False: one more would make others late; `load` is that of the thread it would go to. */
+  hasRoom(load: number): boolean {
+    const isCheapest = this.#step === this.#steps.length - 1;
+    return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
+  }
+
+  /** @throws NodeError "node-overloaded" when there is no room for one more */
+  admit(load: number): void {
+    if (this.hasRoom(load)) return;
+    this.#refusedCount += 1;
+    const percent = Math.round(load * 100);
+    throw new NodeError(
+      "node-overloaded",
+      `this node has no room for another player: its audio threads are ${percent} % busy. Those that play go on. Try again ` +
+        "later, or another node",
+    );
+  }
+
+  #lower(nowMs: number, load: number): void {
+    if (this.#step === this.#steps.length - 1) return;
+    if (nowMs - this.#raisedMs < MISTAKE_MS) this.#raiseAfterMs = Math.min(this.#raiseAfterMs * 2, RAISE_AFTER_MS_MAX);
+    this.#step += 1;
+    this.#change(nowMs, load, "the audio threads are busy: encoders work less hard");
+  }
+
+  #raise(nowMs: number, load: number): void {
+    this.#calmSinceMs = nowMs;
+    if (this.#step === 0) {
+      this.#raiseAfterMs = RAISE_AFTER_MS;
+      return;
+    }
+    this.#step -= 1;
+    this.#raisedMs = nowMs;
+    this.#change(nowMs, load, "the audio threads have room: encoders work harder again");
+  }
+
+  #change(nowMs: number, load: number, message: string): void {
+    this.#changedMs = nowMs;
+    const { complexity, complexityMax } = this;
+    this.#options.logger.info(message, { complexity, complexityMax, load: Math.round(load * 100) / 100 });
+    this.#options.onComplexity(complexity);
+  }
+}

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { LoadGovernor } from "../../../../src/control/workers/load-governor.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const REPORT_MS = 500;
+
+function setup(complexityMax = 10) {
+  const clock = new FakeClock();
+  const steps: number[] = [];
+  const onComplexity = (complexity: number) => steps.push(complexity);
+  const governor = new LoadGovernor({ complexityMax, clock, logger: silentLogger, onComplexity });
+  const report = (load: number, seconds: number) => {
+    for (let passedMs = 0; passedMs < seconds * 1000; passedMs += REPORT_MS) {
+      clock.advance(REPORT_MS);
+      governor.judge(load);
+    }
+  };
+  return { governor, steps, report };
+}
+
+test("while there is room, nothing changes and everybody is admitted", () => {
+  const { governor, steps, report } = setup();
+  report(0.74, 600);
+  expect(steps).toEqual([]);
+  expect(() => governor.admit(0.74)).not.toThrow();
+});
+
+test("encoders go down a step at a time, each given time to show, and then new players are refused", () => {
+  const { governor, steps, report } = setup();
+  report(0.85, 1);
+  expect(steps).toEqual([7]);
+  expect(governor.hasRoom(0.85)).toBe(true);
+  report(0.85, 60);
+  expect(steps).toEqual([7, 5, 4, 1, 0]);
+  expect(() => governor.admit(0.85)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+  expect(governor.refusedCount).toBe(1);
+  expect(() => governor.admit(0.7)).not.toThrow();
+});
+
+test("a thread that is as good as full takes nobody, whatever encoders could save", () => {
+  const { governor } = setup();
+  expect(governor.hasRoom(0.95)).toBe(false);
+});
+
+test("what is configured is never exceeded", () => {
+  const { steps, report } = setup(5);
+  report(0.9, 60);
+  report(0.1, 600);
+  expect(steps).toEqual([4, 1, 0, 1, 4, 5]);
+});
+
+test("encoders go up again when there has been room for ten seconds, one step each", () => {
+  const { governor, steps, report } = setup();
+  report(0.9, 10);
+  expect(governor.complexity).toBe(0);
+  steps.length = 0;
+  report(0.3, 9);
+  expect(steps).toEqual([]);
+  report(0.3, 60);
+  expect(steps).toEqual([1, 4, 5, 7, 10]);
+});
+
+test("load between the limits changes nothing, and a moment of it makes the ten seconds begin anew", () => {
+  const { governor, steps, report } = setup();
+  report(0.9, 2);
+  const { complexity } = governor;
+  steps.length = 0;
+  report(0.6, 600);
+  for (let round = 0; round < 10; round++) {
+    report(0.3, 9);
+    report(0.6, 0.5);
+  }
+  expect(steps).toEqual([]);
+  expect(governor.complexity).toBe(complexity);
+});
+
+test("a step up that has to be taken back makes the next try wait twice as long", () => {
+  const { steps, report } = setup();
+  report(0.9, 1);
+  report(0.3, 11);
+  expect(steps).toEqual([7, 10]);
+  report(0.9, 1);
+  expect(steps).toEqual([7, 10, 7]);
+  report(0.3, 15);
+  expect(steps).toEqual([7, 10, 7]);
+  report(0.3, 6);
+  expect(steps).toEqual([7, 10, 7, 10]);
+});
