@@ -97,10 +97,11 @@ export class LookupLane {
   }
 
   #onEvent(thread: LookupThread, event: WorkerEvent): void {
-    if (event.type === "log") this.#options.logger[event.level](event.message, { ...event.fields, worker: "look-ups" });
+    if (event.type === "log") this.#options.logger[event.level](event.message, { ...event.fields, thread: "look-ups" });
     // The value's type follows from what was asked: the thread is asked nothing else.
     else if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value as ProbeResult);
     else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
+    else if (event.type === "ready") this.#options.logger.debug("look-up thread ready");
     else serveRoutes(event, this.#options.routes, (answer) => thread.send(answer));
     if (event.type === "reply" || event.type === "replyError") this.#serve();
   }

@@ -4,8 +4,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 /** Fields and codes of src/bridge/work-mark.ts. */
-const [OWNER, ACTIVITY, LOOKUP] = [1, 2, 7];
+const [OWNER, LOOKUP] = [1, 7];
 const mark = new Int32Array(workerData.markMemory);
+let probeCount = 0;
 
 say({ type: "ready" });
 parentPort.on("message", (command) => {
@@ -14,20 +15,23 @@ parentPort.on("message", (command) => {
 });
 
 function obey(order, requestId) {
+  probeCount++;
   const [what, how] = order.split(" ");
   if (how === "named") mark.set([requestId, LOOKUP], OWNER);
   if (what === "exit") process.exit(3);
   if (what === "throw") throw new Error("thrown on order");
   if (what === "fill-heap") for (const heap = []; ; ) heap.push(new Array(100_000).fill(heap.length));
   if (what === "hang") for (;;);
-  if (what === "wait") return;
+  // A suspect looks guilty in company and is innocent alone.
+  if (what === "suspect" && probeCount > 1) return mark.set([requestId, LOOKUP], OWNER);
+  if (what === "wait" || how === "wait") return undefined;
   if (what === "fail") {
     const error = { code: "media-no-audio", message: "no sound", severity: "common", cause: "", causeStackTrace: "" };
     return say({ type: "replyError", requestId, error });
   }
   if (what === "route") return say({ type: "routeWanted", routeId: 5, families: [4] });
-  mark[ACTIVITY] = 0;
-  say({ type: "reply", requestId, value: { kind: "empty" } });
+  if (what === "ban") say({ type: "routeFailed", address: "192.0.2.9", isSearch: false, reason: "banned" });
+  return say({ type: "reply", requestId, value: { kind: "empty" } });
 }
 
 function tell(message, requestId) {
