@@ -3,13 +3,16 @@
 
 import type { LookupCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import type { TrackOpener } from "./track-opener.ts";
+import type { WorkNames } from "./work-names.ts";
 
 type ProbeCommand = Extract<LookupCommand, { readonly type: "probe" }>;
 
 export interface LookupWorkerOptions {
   readonly opener: Pick<TrackOpener, "probe">;
+  readonly names: Pick<WorkNames, "run">;
   /** For one look-up; its memory is given back when the look-up is over. */
   readonly createBudget: (requestId: number) => TrackBudget;
   /** Answers a request with what the work comes to. */
@@ -25,20 +28,32 @@ export class LookupWorker {
   }
 
   execute(command: LookupCommand): void {
-    if (command.type === "probe") this.#options.answer(command, this.#probe(command));
-    else this.#running.get(command.requestId)?.abort();
+    if (command.type === "abortProbe") this.end(command.requestId, undefined);
+    else this.#options.answer(command, this.#probe(command));
+  }
+
+  /** Ends a look-up that nobody waits for, or that has thrown where nobody caught it. */
+  end(requestId: number, reason: unknown): void {
+    this.#running.get(requestId)?.abort(reason);
   }
 
   async #probe({ requestId, input }: ProbeCommand): Promise<ProbeResult> {
+    const { opener, names, createBudget } = this.#options;
     const abort = new AbortController();
-    const budget = this.#options.createBudget(requestId);
-    this.#running.set(requestId, abort);
-    try {
-      return await this.#options.opener.probe(input, { signal: abort.signal, budget });
-    } finally {
-      this.#running.delete(requestId);
+    const { signal } = abort;
+    const budget = createBudget(requestId);
+    const close = () => {
       budget.pause();
       budget.memory.releaseAll();
+    };
+    this.#running.set(requestId, abort);
+    try {
+      const probing = names.run(requestId, () => opener.probe(input, { signal, budget }));
+      // Not before: what is ended works on until it notices.
+      probing.then(close, close);
+      return await unlessAborted(probing, signal);
+    } finally {
+      this.#running.delete(requestId);
     }
   }
 }

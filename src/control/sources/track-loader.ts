@@ -5,6 +5,7 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { LoadResult } from "./load-result.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
 import { decodeTrack, type Track } from "./track.ts";
@@ -104,13 +105,4 @@ export class TrackLoader {
       else next();
     }
   }
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-    if (signal.aborted) onAbort();
-  });
 }

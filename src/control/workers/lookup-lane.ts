@@ -74,12 +74,13 @@ export class LookupLane {
 
   #serve(): void {
     for (const [id, lookup] of this.#waiting) {
-      if (this.#running.size >= this.#options.runningMax) return;
+      if (this.#running.size >= this.#options.runningMax) break;
       this.#waiting.delete(id);
       this.#running.set(id, lookup);
       this.#thread ??= this.#start();
       this.#thread.send({ type: "probe", requestId: id, input: lookup.input });
     }
+    if (this.#thread !== undefined) this.#thread.isBusy = this.#running.size > 0;
     if (this.#running.size === 0) this.#endWhenIdle();
   }
 

@@ -4,14 +4,17 @@
 import { Worker } from "node:worker_threads";
 import type { LookupCommand, RouteCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";
-import { type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
+import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { ThreadWatch } from "./thread-watch.ts";
 
 /** A thread that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
+/** A second. Nobody hears it, so there is no hurry; but everybody's look-ups wait. */
+const MISSED_BEATS_MAX = 20;
 
 export interface LookupThreadOptions {
   /** The module that runs in it. */
@@ -35,6 +38,9 @@ export class LookupThread {
   readonly #mark: WorkMark;
   readonly #worker: Worker;
   readonly #startTimer: Timer;
+  readonly #watch: ThreadWatch;
+  #isReady = false;
+  #isBusy = false;
   #isGone = false;
 
   constructor(options: LookupThreadOptions, listener: LookupThreadListener) {
@@ -52,9 +58,19 @@ export class LookupThread {
     this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
     this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
     this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
-    this.#startTimer = options.clock.after(START_TIMEOUT_MS, () =>
-      this.#lose(`did not start in ${START_TIMEOUT_MS} ms`),
-    );
+    const { clock } = options;
+    this.#watch = new ThreadWatch({
+      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS, missesMax: MISSED_BEATS_MAX },
+      onSilent: () => this.#lose(`showed no sign of life for ${BEAT_MS * MISSED_BEATS_MAX} ms`),
+    });
+    this.#startTimer = clock.after(START_TIMEOUT_MS, () => this.#lose(`did not start in ${START_TIMEOUT_MS} ms`));
+  }
+
+  /** Whether it has something to do: only then it is watched. */
+  set isBusy(isBusy: boolean) {
+    if (isBusy === this.#isBusy) return;
+    this.#isBusy = isBusy;
+    this.#watchIfNeeded();
   }
 
   /** What is sent before the thread is ready waits for it. */
@@ -70,8 +86,19 @@ export class LookupThread {
 
   #onEvent(event: WorkerEvent): void {
     if (this.#isGone) return;
-    if (event.type === "ready") this.#startTimer.cancel();
+    if (event.type === "ready") this.#onReady();
     this.#listener.onEvent(event);
+  }
+
+  #onReady(): void {
+    this.#startTimer.cancel();
+    this.#isReady = true;
+    this.#watchIfNeeded();
+  }
+
+  #watchIfNeeded(): void {
+    if (this.#isBusy && this.#isReady && !this.#isGone) this.#watch.start();
+    else this.#watch.stop();
   }
 
   #lose(what: string, cause?: unknown): void {
@@ -86,5 +113,6 @@ export class LookupThread {
   #stop(): void {
     this.#isGone = true;
     this.#startTimer.cancel();
+    this.#watch.stop();
   }
 }

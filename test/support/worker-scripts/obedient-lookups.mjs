@@ -4,10 +4,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 /** Fields and codes of src/bridge/work-mark.ts. */
-const [OWNER, LOOKUP] = [1, 7];
+const [BEATS, OWNER, LOOKUP] = [0, 1, 7];
 const mark = new Int32Array(workerData.markMemory);
 let probeCount = 0;
 
+setInterval(() => Atomics.add(mark, BEATS, 1), 10);
 say({ type: "ready" });
 parentPort.on("message", (command) => {
   tell(`asked ${command.type}`, command.requestId);

@@ -3,6 +3,7 @@ import type { ProbeResult } from "../../../../src/bridge/playable-input.ts";
 import { Lookups } from "../../../../src/control/workers/lookups.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { inputSettings } from "../../../support/input-builders.ts";
@@ -28,13 +29,14 @@ beforeEach(() => {
 });
 afterEach(() => lookups.close());
 
-function start(script: "obedient-lookups" | "broken" = "obedient-lookups", routes?: RouteSource): void {
+function start(options: { script?: "broken"; routes?: RouteSource; clock?: Clock } = {}): void {
+  const { script = "obedient-lookups" } = options;
   lookups = new Lookups({
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     settings: inputSettings,
     heapMegabytesMax: 32,
-    routes,
     clock,
+    ...options,
     logger: createLogger((_level, message, fields) => {
       lines.push({ message, fields });
       onLine();
@@ -90,9 +92,11 @@ describe("looking inputs up", () => {
 
   test("a wish for an address is answered, and what failed is passed on", async () => {
     const failed: unknown[] = [];
-    start("obedient-lookups", {
-      answer: ({ routeId }) => ({ type: "route", routeId, address: "192.0.2.1" }),
-      onFailure: ({ address }) => failed.push(address),
+    start({
+      routes: {
+        answer: ({ routeId }) => ({ type: "route", routeId, address: "192.0.2.1" }),
+        onFailure: ({ address }) => failed.push(address),
+      },
     });
     void ask("route").catch(() => undefined);
     await seen("asked route");
@@ -143,6 +147,20 @@ describe("a look-up thread that is lost", () => {
     },
   );
 
+  test("that hangs is given up after a second, and so is what made it hang", async () => {
+    start({ clock: systemClock });
+    const abort = new AbortController();
+    const reason = new NodeError("load-timeout", "enough");
+    const honest = ask("wait", abort.signal);
+    await expect(ask("hang named")).rejects.toMatchObject({
+      code: "lookup-crashed",
+      cause: { message: "the look-up thread showed no sign of life for 1000 ms" },
+    });
+    expect(await ask("nothing")).toEqual(EMPTY);
+    abort.abort(reason);
+    await expect(honest).rejects.toBe(reason);
+  });
+
   test("a suspect that had nothing to do with it is answered", async () => {
     start();
     await ask("nothing");
@@ -177,7 +195,7 @@ describe("a look-up thread that is lost", () => {
   });
 
   test("a thread that cannot start says so after two tries", async () => {
-    start("broken");
+    start({ script: "broken" });
     await expect(ask("nothing")).rejects.toMatchObject({
       code: "lookup-crashed",
       cause: { message: expect.stringContaining("the look-up thread stopped by an error") },

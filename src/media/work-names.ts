@@ -1,0 +1,36 @@
+// Keeps the thread's mark true by itself: whatever runs for a look-up, however it got there (promise, timer, socket), runs under
+// its name. It costs a tenth of a microsecond or so per callback, which is why threads that play name their work by hand
+// instead. Look-up thread.
+
+import { AsyncLocalStorage, createHook } from "node:async_hooks";
+import type { WorkMark } from "../bridge/work-mark.ts";
+
+export class WorkNames {
+  readonly #owners = new AsyncLocalStorage<number>();
+  readonly #mark: WorkMark;
+
+  /** One per thread, for as long as it lives. */
+  constructor(mark: WorkMark) {
+    this.#mark = mark;
+    createHook({ before: () => this.#write() }).enable();
+  }
+
+  /** Whose work is being done; undefined: nobody's. */
+  get current(): number | undefined {
+    return this.#owners.getStore();
+  }
+
+  /** Does this, and all that follows from it, in the owner's name. */
+  run<T>(owner: number, work: () => T): T {
+    return this.#owners.run(owner, () => {
+      this.#write();
+      return work();
+    });
+  }
+
+  #write(): void {
+    const owner = this.current;
+    if (owner === undefined) this.#mark.leave();
+    else this.#mark.enter(owner, "lookup");
+  }
+}
