@@ -65,6 +65,11 @@ export interface WorkerPoolOptions {
   readonly logger: Logger;
 }
 
+interface Place {
+  readonly slot: WorkerSlot;
+  readonly playerId: PlayerId;
+}
+
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   /** Those that players share. */
@@ -77,7 +82,7 @@ export class WorkerPool {
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
   #nextBatch: Timer | undefined;
-  readonly #places = new Map<WorkerTenant, { readonly slot: WorkerSlot; readonly playerId: PlayerId }>();
+  readonly #places = new Map<WorkerTenant, Place>();
   #playerCount = 0;
   #threadCount = 0;
   #slotCount: number;
@@ -112,14 +117,19 @@ export class WorkerPool {
   }
 
   /**
-   * The player, silent until now, is about to play.
+   * The player, silent until now, is about to play: on another worker, where its own has no room.
    * @throws NodeError "node-overloaded" when that would make others late
    */
   admit(tenant: WorkerTenant): void {
     const slot = this.#places.get(tenant)?.slot;
     if (slot === undefined) return;
-    this.#governor.admit(slot.expectedLoad);
-    slot.addTrack();
+    const freest = this.#freest();
+    const isMoved =
+      !slot.isAlone && freest !== undefined && freest !== slot && !this.#governor.hasRoom(slot.expectedLoad);
+    const target = isMoved ? freest : slot;
+    this.#governor.admit(target.expectedLoad);
+    if (isMoved) this.#move(tenant, freest);
+    target.addTrack();
     this.#governor.judge(this.#peakLoad);
   }
 
@@ -148,10 +158,7 @@ export class WorkerPool {
   isolate(tenant: WorkerTenant): void {
     const place = this.#places.get(tenant);
     if (place === undefined || place.slot.isAlone) return;
-    const { slot, playerId } = place;
-    const ended = slot.thread?.channel.request({ type: "destroyPlayer", playerId }, { timeoutMs: EMPTIED_MS });
-    // It is gone from there as far as anybody here is concerned.
-    ended?.catch(() => undefined);
+    this.#destroyAt(place);
     this.#displace(tenant, { kind: "suspect", activity: "prepare" });
     this.#serveWaiting();
   }
@@ -171,6 +178,21 @@ export class WorkerPool {
     const slots = [...this.#slots, ...this.#alone, ...this.#emptied];
     for (const slot of slots) slot.restart?.cancel();
     await Promise.all([this.#spare.close(), ...slots.map((slot) => slot.thread?.close())]);
+  }
+
+  /** One that is silent: its voice connection is made anew. */
+  #move(tenant: WorkerTenant, slot: WorkerSlot): void {
+    const place = this.#places.get(tenant);
+    if (place !== undefined) this.#destroyAt(place);
+    this.#leave(tenant);
+    this.#guarded(() => tenant.onWorkerLost({ kind: "none" }));
+    this.#guarded(() => this.#place(tenant, slot));
+  }
+
+  #destroyAt({ slot, playerId }: Place): void {
+    const ended = slot.thread?.channel.request({ type: "destroyPlayer", playerId }, { timeoutMs: EMPTIED_MS });
+    // It is gone from there as far as anybody here is concerned.
+    ended?.catch(() => undefined);
   }
 
   #place(tenant: WorkerTenant, slot: WorkerSlot): void {

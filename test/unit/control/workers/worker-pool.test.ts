@@ -446,6 +446,17 @@ describe("busy workers", () => {
     await logged("complexity 0");
   });
 
+  test("a silent player whose worker has no room plays on another that has", async () => {
+    start("obedient", 2);
+    const [first, second] = [await settled(), await settled()];
+    await orderOf(first, "load 0.95");
+    await until(() => pool.load.workers.some(({ counters }) => counters?.threadLoad === 0.95));
+    pool.admit(first);
+    expect(first.handle?.workerIndex).toBe(second.handle?.workerIndex);
+    expect(first.log).toContain("lost");
+    expect(second.log).not.toContain("lost");
+  });
+
   test("count what is promised: many starts at once do not all fit because none is measured yet", async () => {
     start("obedient");
     const tenants = Array.from({ length: 200 }, attach);
