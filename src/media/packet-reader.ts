@@ -40,6 +40,8 @@ export class PacketReader {
   readonly #repacketizer = new OpusRepacketizer();
   readonly #abort = new AbortController();
   #demuxer: Demuxer | undefined;
+  /** Of the packet read last. */
+  #stream: AudioStream | undefined;
   /** Grows with each demuxer that is given up, so that its late answers are dropped. */
   #generation = 0;
   #seekTargetMs: number | undefined;
@@ -180,6 +182,11 @@ export class PacketReader {
 
   /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
   #push(packet: Packet, stream: AudioStream): void {
+    if (stream !== this.#stream) {
+      // What waits for the rest of its 20 ms belongs to what came before.
+      this.#repacketizer.reset();
+      this.#stream = stream;
+    }
     const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
     const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;

@@ -1,18 +1,19 @@
 // The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
 // otherwise transcoded. Switches between the two mid-track, follows seeks, knows song time and the end. `produce` runs
-// inside the tick: it never waits. Audio thread.
+// inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
 
 import type { PlayableInput } from "../bridge/playable-input.ts";
+import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import type { Decoder } from "./decode/decoder.ts";
-import { isPassthroughHead, parseOpusHead } from "./decode/opus-head.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
 import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
-import { isPassthroughPacket } from "./encode/opus-packet.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
+import { PassablePackets } from "./passable-packets.ts";
+import type { PacketSupply } from "./song-decoder.ts";
 import type { SoundChain } from "./sound-chain.ts";
-import { type PacketSupply, type SoundFrame, Transcoder } from "./transcoder.ts";
+import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 
 const FRAME_MS = 20;
 const SAMPLES_PER_MS = 48;
@@ -27,7 +28,8 @@ const SKIP_MS_MIN = 5;
 
 /** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
 export interface CodecSupply {
-  createDecoder(stream: AudioStream): Promise<Decoder>;
+  /** What the decoder keeps is taken from `memory` until it is closed. */
+  createDecoder(stream: AudioStream, memory: ByteBudget): Promise<Decoder>;
   acquireEncoder(): Promise<OpusFrameEncoder>;
   releaseEncoder(encoder: OpusFrameEncoder): void;
 }
@@ -64,8 +66,7 @@ export class Pipeline {
   #positionMs: number;
   /** A new run of packets has begun: drop what lies before its start. */
   #isRunFresh = true;
-  #judgedStream: AudioStream | undefined;
-  #isStreamPassable = false;
+  readonly #passable = new PassablePackets();
   #hasFailed = false;
   /** The failure is one of decoding: what is queued cannot be played either. */
   #isBroken = false;
@@ -117,7 +118,7 @@ export class Pipeline {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
     if (this.#isBroken) return true;
-    if (this.#transcoder !== undefined) return this.#transcoder.isDrained;
+    if (this.#transcoder !== undefined) return this.#contain(() => this.#transcoder?.isDrained) ?? true;
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#isStartingTranscoder;
   }
 
@@ -139,31 +140,38 @@ export class Pipeline {
 
   /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `dryCause` say why). Valid until the next call. */
   produce(): Uint8Array | undefined {
-    if (this.#isClosed) return undefined;
-    if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
-    if (this.isEnded) return undefined;
-    const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
-    this.#reader.wake();
-    return frame;
+    return this.#contain(() => {
+      if (this.#isClosed) return undefined;
+      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.isEnded) return undefined;
+      const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
+      this.#reader.wake();
+      return frame;
+    });
   }
 
   /** The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next call. */
   render(): SoundFrame | undefined {
-    if (!this.canRender() || this.#transcoder === undefined) return undefined;
-    const frame = this.#transcoder.render(this.#supply);
-    if (frame !== undefined) this.#onFrame(this.#transcoder);
-    this.#reader.wake();
-    return frame;
+    return this.#contain(() => {
+      if (!this.canRender() || this.#transcoder === undefined) return undefined;
+      const frame = this.#transcoder.render(this.#supply);
+      if (frame !== undefined) this.#onFrame(this.#transcoder);
+      this.#reader.wake();
+      return frame;
+    });
   }
 
   /** True when `render` will probably give sound. Otherwise sees that it soon can. */
   canRender(): boolean {
-    if (this.#isClosed) return false;
-    if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
-    if (this.isEnded) return false;
-    const head = this.#reader.queue.peek();
-    if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
-    return this.#transcoder?.canBegin(this.#supply) ?? false;
+    const canRender = this.#contain(() => {
+      if (this.#isClosed) return false;
+      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.isEnded) return false;
+      const head = this.#reader.queue.peek();
+      if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
+      return this.#transcoder?.canBegin(this.#supply) ?? false;
+    });
+    return canRender ?? false;
   }
 
   /** True while it is decoded and heard: what `render` gives follows on what `produce` gave. */
@@ -173,12 +181,12 @@ export class Pipeline {
 
   /** False when what `render` gave is all there is, at the end or because the input is dry. */
   get hasMore(): boolean {
-    return this.#transcoder?.hasMore(this.#supply) ?? false;
+    return this.#contain(() => this.#transcoder?.hasMore(this.#supply)) ?? false;
   }
 
   /** Encodes a mix in place of this track's own next frame. */
   encode({ left, right }: SoundFrame): Uint8Array | undefined {
-    return this.#transcoder?.encoder.encode(left, right);
+    return this.#contain(() => this.#transcoder?.encoder.encode(left, right));
   }
 
   /** What was heard of the other track so far is followed by this one's, and the other way round. Both are decoded. */
@@ -213,7 +221,7 @@ export class Pipeline {
   #alignedStartMs(): number {
     const landedMs = this.#reader.landedMs;
     const head = this.#reader.queue.peek();
-    if (head === undefined || !this.#isPassable(head)) return landedMs;
+    if (head === undefined || !this.#passable.has(head)) return landedMs;
     const offsetMs = landedMs - head.packet.timestampMs;
     return head.packet.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
   }
@@ -223,7 +231,7 @@ export class Pipeline {
     if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
     const head = queue.peek();
     if (head === undefined) return undefined;
-    const canPass = this.#isPassable(head);
+    const canPass = this.#passable.has(head);
     this.#placeFades(this.#positionMs);
     if (!canPass || !this.#options.chain.isNeutral) {
       this.#startTranscoder(head.stream);
@@ -242,7 +250,7 @@ export class Pipeline {
   #skipPreRoll(): void {
     const queue = this.#reader.queue;
     const startMs = this.#alignedStartMs();
-    for (let head = queue.peek(); head !== undefined && this.#isPassable(head); head = queue.peek()) {
+    for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
       if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
       queue.shift();
       this.#remember(head, HISTORY_PACKETS);
@@ -275,7 +283,7 @@ export class Pipeline {
     const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
     const entry = this.#recent[index];
     if (entry === undefined) this.#alignWithPackets(transcoder);
-    if (entry === undefined || !this.#isPassable(entry)) return false;
+    if (entry === undefined || !this.#passable.has(entry)) return false;
     this.#reader.queue.unshift(this.#recent.splice(index));
     this.#stopTranscoder();
     return true;
@@ -288,7 +296,7 @@ export class Pipeline {
       packet.timestampMs < nextMs && packet.timestampMs + FRAME_MS > nextMs;
     const index = this.#recent.findIndex(isWithin);
     const around = this.#recent.slice(index, index + 3);
-    if (index < 0 || around.some((entry) => !this.#isPassable(entry))) return;
+    if (index < 0 || around.some((entry) => !this.#passable.has(entry))) return;
     const target = around.find(({ packet }) => packet.timestampMs - nextMs >= SKIP_MS_MIN);
     if (target !== undefined) transcoder.skipTo(target.packet.timestampMs);
   }
@@ -297,33 +305,46 @@ export class Pipeline {
   #startTranscoder(stream: AudioStream): void {
     if (this.#isStartingTranscoder) return;
     this.#isStartingTranscoder = true;
-    const { codecs, chain } = this.#options;
-    const whenDecoder = codecs.createDecoder(stream);
+    const { codecs, budget } = this.#options;
+    const whenDecoder = codecs.createDecoder(stream, budget.memory);
     const whenEncoder = codecs.acquireEncoder();
-    Promise.all([whenDecoder, whenEncoder]).then(
-      ([decoder, encoder]) => {
+    let areTaken = false;
+    Promise.all([whenDecoder, whenEncoder])
+      .then(([decoder, encoder]) => {
         this.#isStartingTranscoder = false;
+        areTaken = true;
         if (this.#isClosed || this.#hasFailed) {
-          decoder.close();
           codecs.releaseEncoder(encoder);
+          decoder.close();
           return;
         }
-        const onFailure = (error: unknown) => this.#break(error);
-        const createDecoder = (next: AudioStream) => codecs.createDecoder(next);
-        const onRender = (songMs: number) => this.#placeFades(songMs);
-        this.#transcoder = new Transcoder({ chain, encoder, decoder, stream, createDecoder, onFailure, onRender });
+        this.#transcoder = this.#createTranscoder({ stream, decoder, encoder });
         if (this.#recent.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
         else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent);
         else this.#startTranscoderAtHead(this.#transcoder);
         this.#options.onProgress();
-      },
-      (error: unknown) => {
+      })
+      .catch((error: unknown) => {
         this.#isStartingTranscoder = false;
-        whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
-        whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
+        if (!areTaken) {
+          whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
+          whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
+        }
         this.#break(error);
-      },
-    );
+      });
+  }
+
+  #createTranscoder(parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">): Transcoder {
+    const { codecs, chain, budget, onProgress } = this.#options;
+    return new Transcoder({
+      ...parts,
+      chain,
+      budget,
+      createDecoder: (next) => codecs.createDecoder(next, budget.memory),
+      onProgress,
+      onFailure: (error) => this.#break(error),
+      onRender: (songMs) => this.#placeFades(songMs),
+    });
   }
 
   /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
@@ -339,10 +360,11 @@ export class Pipeline {
   }
 
   #stopTranscoder(): void {
-    if (this.#transcoder === undefined) return;
-    this.#transcoder.close();
-    this.#options.codecs.releaseEncoder(this.#transcoder.encoder);
+    const transcoder = this.#transcoder;
+    if (transcoder === undefined) return;
     this.#transcoder = undefined;
+    this.#contain(() => transcoder.close());
+    this.#options.codecs.releaseEncoder(transcoder.encoder);
   }
 
   #createSupply(): PacketSupply {
@@ -362,18 +384,19 @@ export class Pipeline {
     };
   }
 
-  /** True for packets that can be sent as they are: 20 ms of Opus whose header asks for nothing a listener would miss. */
-  #isPassable(entry: QueuedPacket): boolean {
-    if (entry.stream !== this.#judgedStream) {
-      this.#judgedStream = entry.stream;
-      this.#isStreamPassable = isPassableStream(entry.stream);
-    }
-    return this.#isStreamPassable && isPassthroughPacket(entry.packet.data);
-  }
-
   #remember(entry: QueuedPacket, limit: number): void {
     this.#recent.push(entry);
     while (this.#recent.length > limit) this.#recent.shift();
+  }
+
+  /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */
+  #contain<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.#break(error);
+      return undefined;
+    }
   }
 
   #break(error: unknown): void {
@@ -387,11 +410,4 @@ export class Pipeline {
     this.#options.onFailure(error);
     this.#options.onProgress();
   }
-}
-
-/** Mono or stereo in one Opus stream, without an output gain to apply (RFC 7845 section 5.1). */
-function isPassableStream(stream: AudioStream): boolean {
-  if (stream.codec !== "opus" || stream.channelCount > 2) return false;
-  const head = stream.description === undefined ? undefined : parseOpusHead(stream.description);
-  return head === undefined || isPassthroughHead(head);
 }

@@ -3,12 +3,9 @@
 // frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not heard.
 // Audio thread.
 
-import { StereoFifo } from "../lib/stereo-fifo.ts";
-import type { Decoder, PcmBlock } from "./decode/decoder.ts";
-import { StereoConverter } from "./decode/stereo-converter.ts";
-import type { AudioStream } from "./demux/demuxer.ts";
 import type { OpusFrameEncoder } from "./encode/opus-encoder.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
+import { type PacketSupply, SongDecoder, type SongDecoderOptions } from "./song-decoder.ts";
 import type { SoundChain } from "./sound-chain.ts";
 
 const FRAME_SAMPLES = 960;
@@ -19,17 +16,6 @@ const ENCODER_DELAY_SAMPLES = 312;
 export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
 const SEEK_FADE_SAMPLES = 240;
-/** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
-const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
-const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
-/** Times of packets may wander by this much against the decoded samples before they are believed again. */
-const DRIFT_MS_MAX = 60;
-
-/** Where packets come from and whether more will come. */
-export interface PacketSupply {
-  take(): QueuedPacket | undefined;
-  readonly isFinished: boolean;
-}
 
 /** 20 ms of sound. */
 export interface SoundFrame {
@@ -37,14 +23,10 @@ export interface SoundFrame {
   readonly right: Float32Array;
 }
 
-/** Decoders are made elsewhere, asynchronously; see `TranscoderOptions.createDecoder`. */
-export interface TranscoderOptions {
+/** Each method throws what a decoder, a filter or the encoder throws: the track is over then (see pipeline.ts). */
+export interface TranscoderOptions extends Omit<SongDecoderOptions, "onStream"> {
   readonly chain: SoundChain;
   readonly encoder: OpusFrameEncoder;
-  readonly decoder: Decoder;
-  readonly stream: AudioStream;
-  readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
-  readonly onFailure: (error: unknown) => void;
   /** Told the song time of what is heard next, before it goes through the chain's last stages. */
   readonly onRender: (songMs: number) => void;
 }
@@ -53,40 +35,30 @@ export class Transcoder {
   /** Its packets follow on each other: it changes hands when another song goes on where this one was heard. */
   encoder: OpusFrameEncoder;
   readonly #options: TranscoderOptions;
-  readonly #fifo = new StereoFifo();
+  readonly #song: SongDecoder;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
   readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
-  #converter: StereoConverter;
-  #decoder: Decoder;
-  #stream: AudioStream;
-  /** A decode or a change of decoder that has not answered yet. */
-  #isWaiting = false;
-  #isAsync = false;
-  #isFlushed = false;
-  #isClosed = false;
   /** Song time of the first sample in the fifo. */
   #headMs = 0;
-  /** Decoded sound before this song time is dropped. */
-  #dropBeforeMs = 0;
-  /** Song time of the next decoded sample; undefined after a jump, until a packet tells. */
-  #nextMs: number | undefined;
   /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
   #primed: "no" | "half" | "yes" = "no";
   /** Nothing is heard before this transcoder's sound. */
   #isFirst = true;
+  /** The song's sound is followed by what brings the last of it out of the encoder. */
+  #isClosedOff = false;
   /** The chain knows that the song is over. */
   #isFinished = false;
   /** What would have been heard without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
-  #run = 0;
 
   constructor(options: TranscoderOptions) {
     this.#options = options;
     this.encoder = options.encoder;
-    this.#decoder = options.decoder;
-    this.#stream = options.stream;
-    this.#converter = new StereoConverter({ codec: options.stream.codec });
+    this.#song = new SongDecoder({
+      ...options,
+      onStream: (stream) => options.chain.continueWith(stream.loudnessLufs),
+    });
   }
 
   /** Song time at the end of what has been encoded, as the listener hears it. */
@@ -99,12 +71,12 @@ export class Transcoder {
 
   /** True while a decoder works on a packet: an empty `encode` is then the decoder's fault, not the input's. */
   get isWaiting(): boolean {
-    return this.#isWaiting;
+    return this.#song.isWaiting;
   }
 
   /** Starts at a song time with nothing before it (a new track, or no history). */
   startAt(positionMs: number): void {
-    this.#dropBeforeMs = positionMs;
+    this.#song.startAt(positionMs);
     this.#headMs = positionMs;
     this.#prependSilence();
   }
@@ -112,34 +84,23 @@ export class Transcoder {
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
     this.#isFirst = false;
-    this.#options.chain.continueWith(this.#stream.loudnessLufs);
-    this.#dropBeforeMs = Number.NEGATIVE_INFINITY;
+    this.#options.chain.continueWith(this.#song.stream.loudnessLufs);
     this.#headMs = history[0]?.packet.timestampMs ?? 0;
-    for (const entry of history) {
-      const block = this.#decoder.decode(entry.packet.data);
-      // Only Opus is passed through, and its decoder answers at once.
-      if (block instanceof Promise) throw new Error("the Opus decoder must be synchronous");
-      this.#append(block, entry);
-    }
-    const spareSamples = this.#fifo.lengthSamples - PRIMING_SAMPLES;
+    this.#song.decodeHistory(history);
+    const spareSamples = this.#song.fifo.lengthSamples - PRIMING_SAMPLES;
     if (spareSamples > 0) this.#discard(spareSamples);
   }
 
   /** Jumps: what is decoded from the next packet on is heard from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
-    this.#run += 1;
     this.#startFade();
-    this.#fifo.clear();
-    this.#converter.reset();
-    void Promise.resolve(this.#decoder.reset()).catch(this.#options.onFailure);
     this.#options.chain.jump();
-    this.#isFlushed = false;
+    this.#isClosedOff = false;
     this.#isFinished = false;
-    this.#nextMs = undefined;
     // The encoder still gives old sound for as long as it is behind; primed anew it would begin with silence.
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
-    this.#dropBeforeMs = positionMs + encoderSamples / SAMPLES_PER_MS;
-    this.#headMs = this.#dropBeforeMs;
+    this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
+    this.#song.jumpTo(this.#headMs);
     if (this.#primed === "no") this.#prependSilence();
   }
 
@@ -150,7 +111,7 @@ export class Transcoder {
   skipTo(positionMs: number): boolean {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
     const isReady = this.#primed === "yes" && lengthSamples >= SEEK_FADE_SAMPLES;
-    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#fifo.lengthSamples < lengthSamples) return false;
+    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#song.fifo.lengthSamples < lengthSamples) return false;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
     this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
@@ -185,7 +146,7 @@ export class Transcoder {
   /** True when there is sound to begin with. */
   canBegin(supply: PacketSupply): boolean {
     this.#fill(supply);
-    return this.#primed !== "no" || this.#fifo.lengthSamples >= FRAME_SAMPLES || this.#isFlushed;
+    return this.#primed !== "no" || this.#song.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
   }
 
   /** True when there is sound for another frame. */
@@ -196,15 +157,13 @@ export class Transcoder {
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
-    if (!this.#isFlushed || this.#fifo.lengthSamples > 0) return false;
+    if (!this.#isClosedOff || this.#song.fifo.lengthSamples > 0) return false;
     const { chain } = this.#options;
-    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#fifo, 1) === 0);
+    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#song.fifo, 1) === 0);
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#run += 1;
-    this.#decoder.close();
+    this.#song.close();
   }
 
   /** Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding. */
@@ -212,13 +171,15 @@ export class Transcoder {
     const { chain } = this.#options;
     for (;;) {
       this.#fill(supply);
-      const before = this.#fifo.lengthSamples;
-      const readySamples = chain.prepare(this.#fifo, lengthSamples);
-      this.#headMs += (before - this.#fifo.lengthSamples) / SAMPLES_PER_MS;
+      const before = this.#song.fifo.lengthSamples;
+      const readySamples = chain.prepare(this.#song.fifo, lengthSamples);
+      this.#headMs += (before - this.#song.fifo.lengthSamples) / SAMPLES_PER_MS;
       if (readySamples >= lengthSamples) return readySamples;
-      if (this.#fifo.lengthSamples !== before) continue;
+      // As much as may be done now has been done.
+      if (this.#song.isWaiting) return readySamples;
+      if (this.#song.fifo.lengthSamples !== before) continue;
       // Nothing moved: more has to be decoded first, or there is no more.
-      if (!this.#isFlushed || this.#isFinished) return readySamples;
+      if (!this.#isClosedOff || this.#isFinished) return readySamples;
       this.#isFinished = true;
       chain.finish();
     }
@@ -227,10 +188,10 @@ export class Transcoder {
   /** What the chain makes of the next song samples, with the end of what was before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const { chain } = this.#options;
-    const before = this.#fifo.lengthSamples;
+    const before = this.#song.fifo.lengthSamples;
     this.#options.onRender(this.#headMs - chain.heldSamples / SAMPLES_PER_MS);
-    chain.render(this.#fifo, left, right, lengthSamples);
-    this.#headMs += (before - this.#fifo.lengthSamples) / SAMPLES_PER_MS;
+    chain.render(this.#song.fifo, left, right, lengthSamples);
+    this.#headMs += (before - this.#song.fifo.lengthSamples) / SAMPLES_PER_MS;
     const fade = this.#fade;
     if (fade === undefined) return;
     this.#fade = undefined;
@@ -245,124 +206,23 @@ export class Transcoder {
   /** Renders what would come next without a jump, to be faded out. */
   #startFade(): void {
     if (this.#primed !== "yes" || this.#fade !== undefined) return;
-    const readySamples = this.#options.chain.prepare(this.#fifo, SEEK_FADE_SAMPLES);
+    const readySamples = this.#options.chain.prepare(this.#song.fifo, SEEK_FADE_SAMPLES);
     const fadeSamples = Math.min(SEEK_FADE_SAMPLES, readySamples);
     if (fadeSamples === 0) return;
     const left = new Float32Array(fadeSamples);
     const right = new Float32Array(fadeSamples);
-    this.#options.chain.render(this.#fifo, left, right, fadeSamples);
+    this.#options.chain.render(this.#song.fifo, left, right, fadeSamples);
     this.#fade = { left, right };
   }
 
   #fill(supply: PacketSupply): void {
-    const targetSamples = this.#isAsync ? TARGET_SAMPLES_ASYNC : TARGET_SAMPLES_SYNC;
-    while (!this.#isWaiting && !this.#isFlushed && this.#fifo.lengthSamples < targetSamples) {
-      const entry = supply.take();
-      if (entry === undefined) {
-        if (supply.isFinished) this.#flush();
-        return;
-      }
-      if (entry.stream !== this.#stream) this.#changeDecoder(entry, supply);
-      else this.#decode(entry, supply);
-    }
-  }
-
-  #decode(entry: QueuedPacket, supply: PacketSupply): void {
-    const block = this.#tryDecode(entry.packet.data);
-    if (!(block instanceof Promise)) {
-      if (block !== undefined) this.#append(block, entry);
-      return;
-    }
-    this.#isAsync = true;
-    this.#await(block, supply, (pcm) => this.#append(pcm, entry));
-  }
-
-  /** A decoder throws only when it cannot go on at all. */
-  #tryDecode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> | undefined {
-    try {
-      return this.#decoder.decode(packet);
-    } catch (error) {
-      this.#options.onFailure(error);
-      return undefined;
-    }
-  }
-
-  /** Chained files: the next packet belongs to another stream. */
-  #changeDecoder(entry: QueuedPacket, supply: PacketSupply): void {
-    this.#stream = entry.stream;
-    this.#nextMs = undefined;
-    const run = this.#run;
-    const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
-      if (this.#isClosed) {
-        decoder.close();
-        return;
-      }
-      // Also behind a jump: what comes next is of this stream, or changes the decoder again.
-      this.#decoder.close();
-      this.#decoder = decoder;
-      if (run === this.#run) this.#converter.flush(this.#fifo);
-      this.#converter = new StereoConverter({ codec: entry.stream.codec });
-      this.#options.chain.continueWith(entry.stream.loudnessLufs);
-    });
-    this.#await(whenChanged, supply, () => this.#decode(entry, supply));
-  }
-
-  #flush(): void {
-    this.#isFlushed = true;
-    const block = this.#decoder.flush();
-    const finish = (pcm: PcmBlock) => {
-      this.#append(pcm, undefined);
-      this.#converter.flush(this.#fifo);
-      // What the encoder still holds back comes out with as many samples more.
-      const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
-      const silence = new Float32Array(silenceSamples);
-      this.#fifo.append(silence, silence, 0, silenceSamples);
-    };
-    if (!(block instanceof Promise)) {
-      finish(block);
-      return;
-    }
-    this.#isFlushed = false;
-    this.#await(block, undefined, (pcm) => {
-      this.#isFlushed = true;
-      finish(pcm);
-    });
-  }
-
-  /** Waits for a decoder without holding the tick; answers that belong to a time before a jump are dropped. */
-  #await<T>(promise: Promise<T>, supply: PacketSupply | undefined, accept: (value: T) => void): void {
-    const run = this.#run;
-    this.#isWaiting = true;
-    promise.then(
-      (value) => {
-        this.#isWaiting = false;
-        if (this.#isClosed) return;
-        if (run === this.#run) accept(value);
-        if (supply !== undefined) this.#fill(supply);
-      },
-      (error: unknown) => {
-        this.#isWaiting = false;
-        if (!this.#isClosed) this.#options.onFailure(error);
-      },
-    );
-  }
-
-  /** Converts a block and puts it into the fifo, without what lies before the start and behind the end. */
-  #append(block: PcmBlock, entry: QueuedPacket | undefined): void {
-    let lengthSamples = block.lengthSamples;
-    if (entry !== undefined) {
-      lengthSamples = Math.max(0, lengthSamples - entry.packet.trimEndSamples);
-      const isOff = this.#nextMs === undefined || Math.abs(this.#nextMs - entry.packet.timestampMs) > DRIFT_MS_MAX;
-      if (isOff && lengthSamples > 0) this.#nextMs = entry.packet.timestampMs;
-    }
-    if (lengthSamples === 0 || this.#nextMs === undefined) return;
-    const startMs = this.#nextMs;
-    this.#nextMs = startMs + (lengthSamples / block.sampleRateHz) * 1000;
-    const skipMs = this.#dropBeforeMs - startMs;
-    const skipSamples = skipMs > 0 ? Math.min(lengthSamples, Math.round((skipMs / 1000) * block.sampleRateHz)) : 0;
-    if (skipSamples === lengthSamples) return;
-    const isWhole = skipSamples === 0 && lengthSamples === block.lengthSamples;
-    this.#converter.push(isWhole ? block : slice(block, skipSamples, lengthSamples), this.#fifo);
+    this.#song.fill(supply);
+    if (!this.#song.isFlushed || this.#isClosedOff) return;
+    this.#isClosedOff = true;
+    // What the encoder still holds back comes out with as many samples more.
+    const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
+    const silence = new Float32Array(silenceSamples);
+    this.#song.fifo.append(silence, silence, 0, silenceSamples);
   }
 
   #renderFrame(supply: PacketSupply): boolean {
@@ -376,8 +236,8 @@ export class Transcoder {
     const { chain } = this.#options;
     if (this.#primed === "no") {
       this.#fill(supply);
-      if (this.#fifo.lengthSamples < FRAME_SAMPLES && !this.#isFlushed) return false;
-      if (this.#isFirst) chain.begin(this.#stream.loudnessLufs);
+      if (this.#song.fifo.lengthSamples < FRAME_SAMPLES && !this.#isClosedOff) return false;
+      if (this.#isFirst) chain.begin(this.#song.stream.loudnessLufs);
       this.#readRaw(PRIMING_SAMPLES);
       this.#primed = "half";
     }
@@ -392,13 +252,13 @@ export class Transcoder {
 
   #prependSilence(): void {
     this.#left.fill(0);
-    this.#fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+    this.#song.fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
     this.#headMs -= PRIMING_SAMPLES / SAMPLES_PER_MS;
   }
 
   /** Song samples as they are. */
   #readRaw(lengthSamples: number): void {
-    const count = this.#fifo.readInto(this.#left, this.#right, lengthSamples);
+    const count = this.#song.fifo.readInto(this.#left, this.#right, lengthSamples);
     this.#left.fill(0, count);
     this.#right.fill(0, count);
     this.#headMs += count / SAMPLES_PER_MS;
@@ -409,12 +269,4 @@ export class Transcoder {
       this.#readRaw(Math.min(left, FRAME_SAMPLES));
     }
   }
-}
-
-function slice(block: PcmBlock, fromSample: number, toSample: number): PcmBlock {
-  return {
-    channels: block.channels.map((channel) => channel.subarray(fromSample, toSample)),
-    lengthSamples: toSample - fromSample,
-    sampleRateHz: block.sampleRateHz,
-  };
 }

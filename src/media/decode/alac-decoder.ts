@@ -7,6 +7,7 @@ import { readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { BitReader } from "./bit-reader.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { requirePlayableRate } from "./resampler.ts";
 
 interface AlacSettings {
   readonly frameSamples: number;
@@ -36,6 +37,7 @@ export function createAlacDecoder(stream: AudioStream): Decoder {
   if (settings === undefined) {
     throw new NodeError("media-unsupported-codec", "set up an ALAC decoder: the stream's magic cookie is damaged");
   }
+  requirePlayableRate(settings.sampleRateHz);
   return new AlacDecoder(settings);
 }
 

@@ -17,7 +17,7 @@ export interface Decoder {
   /** The sound still inside the decoder at the end of the stream; length 0 when there is none. */
   flush(): PcmBlock | Promise<PcmBlock>;
   /** Forgets all state, for a jump in the stream. */
-  reset(): void | Promise<void>;
+  reset(): void;
   /** Frees native or WASM memory. May be called at any time, more than once. */
   close(): void;
 }

@@ -5,6 +5,7 @@ import { NodeError } from "../../errors.ts";
 import type { AudioStream, PcmLayout } from "../demux/demuxer.ts";
 import { EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { requirePlayableRate } from "./resampler.ts";
 
 /** Channels beyond this are a damaged header, not sound. */
 const CHANNELS_MAX = 64;
@@ -21,6 +22,7 @@ export function createPcmDecoder(stream: AudioStream): Decoder {
     const layout = pcm === undefined ? "without a layout" : `as ${pcm.encoding} ${pcm.bitsPerSample} bit`;
     throw new NodeError("media-unsupported-codec", `play uncompressed sound ${layout}, ${channelCount} channels`);
   }
+  requirePlayableRate(stream.sampleRateHz);
   return new PcmDecoder(stream, read, pcm.bitsPerSample / 8);
 }
 

@@ -2,6 +2,7 @@
 // scratch memory its WebAssembly loop works in. Windowed sinc (Kaiser), polyphase. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import { RESAMPLER_KERNEL_BASE64 } from "./resampler-kernel-binary.ts";
 
 /** What the pipeline runs at. */
@@ -21,8 +22,8 @@ const TRANSITION_START_HZ = 19_550;
 const TRANSITION_SHARE = 0.1058;
 /** Rows of an interpolated table per sample of the narrower band: linear interpolation is then 106 dB exact. */
 const INTERPOLATED_ROWS = 512;
-/** More phases than this are interpolated. 640 is what 11025 Hz needs. */
-const PHASES_MAX = 640;
+/** Larger tables than this are interpolated instead. 640 rows of 112 taps are what 11025 Hz needs. */
+const EXACT_TAPS_MAX = 640 * 112;
 /** Samples per channel and call, in and out. */
 const SCRATCH_SAMPLES = 4096;
 /** Tables kept for reuse by later streams (up to 0.5 MB each); those in use live as long as their stream. */
@@ -77,7 +78,10 @@ export class ResamplerKernel {
   readonly outputLeft: Float32Array;
   readonly outputRight: Float32Array;
   readonly #rowsPerPhase: number;
-  readonly #resample: ResampleFunction;
+  readonly #loop: ResampleLoop;
+  readonly #filter: Filter;
+  readonly #rowCount: number;
+  #filledRows = 0;
 
   /** `isSimd` false forces the plain loop (for tests; it is used by itself where WebAssembly has no SIMD). */
   constructor(inputRateHz: number, { isSimd = true }: { readonly isSimd?: boolean } = {}) {
@@ -86,7 +90,8 @@ export class ResamplerKernel {
     this.phaseStep = inputRateHz / divisor;
     const filter = designFilter(inputRateHz);
     this.tapCount = filter.tapCount;
-    const rowCount = this.phaseCount <= PHASES_MAX ? this.phaseCount : filter.interpolatedRowCount;
+    const isExact = this.phaseCount * filter.tapCount <= EXACT_TAPS_MAX;
+    const rowCount = isExact ? this.phaseCount : filter.interpolatedRowCount;
     this.#rowsPerPhase = rowCount / this.phaseCount;
     this.inputSamplesMax = Math.floor(Math.min(1, inputRateHz / OUTPUT_RATE_HZ) * (SCRATCH_SAMPLES - 64));
 
@@ -95,20 +100,34 @@ export class ResamplerKernel {
     const inputSamples = this.tapCount + SCRATCH_SAMPLES;
     const sampleCount = tableSamples + 2 * inputSamples + 2 * SCRATCH_SAMPLES;
     const isInterpolated = this.#rowsPerPhase < 1;
-    const { floats, run, fillTable } = createResampleLoop(sampleCount, { isInterpolated, isSimd });
-    fillTable(rowCount, filter);
+    this.#loop = createResampleLoop(sampleCount, { isInterpolated, isSimd });
+    this.#filter = filter;
+    this.#rowCount = rowCount;
+    const { floats } = this.#loop;
     const view = (start: number, length: number) => floats.subarray(start, start + length);
     this.inputLeft = view(tableSamples, inputSamples);
     this.inputRight = view(tableSamples + inputSamples, inputSamples);
     this.outputLeft = view(tableSamples + 2 * inputSamples, SCRATCH_SAMPLES);
     this.outputRight = view(tableSamples + 2 * inputSamples + SCRATCH_SAMPLES, SCRATCH_SAMPLES);
-    this.#resample = run;
+  }
+
+  get sizeBytes(): number {
+    return this.#loop.floats.byteLength;
+  }
+
+  /** Computes one more row of the table (and its mirror image); false when all are there. `run` needs all of them. */
+  fillRow(): boolean {
+    // The second half of the rows is the first one backwards.
+    if (this.#filledRows > this.#rowCount / 2) return false;
+    this.#loop.fillRow(this.#filledRows, this.#rowCount, this.#filter);
+    this.#filledRows += 1;
+    return true;
   }
 
   /** Writes `count` samples to the outputs, the first from the inputs 0 to `tapCount - 1` at position `phase`. */
   run(phase: number, count: number): void {
     const stepSamples = Math.floor(this.phaseStep / this.phaseCount);
-    this.#resample(
+    this.#loop.run(
       0,
       this.tapCount * 4,
       this.inputLeft.byteOffset,
@@ -128,9 +147,29 @@ export class ResamplerKernel {
 // A bounded memo of a pure function: what a rate's filter is never changes.
 const kernels = new Map<number, ResamplerKernel>();
 
-/** The shared filter for one input rate (a whole number of Hz). A new one takes a few milliseconds to compute. */
+/** The shared filter for one input rate (a whole number of Hz). A new one takes a millisecond or more to compute. */
 export function kernelForRate(inputRateHz: number): ResamplerKernel {
   const kernel = kernels.get(inputRateHz) ?? new ResamplerKernel(inputRateHz);
+  while (kernel.fillRow());
+  keep(inputRateHz, kernel);
+  return kernel;
+}
+
+/** True when `kernelForRate` would not have to compute, or sound of this rate is not to be converted. */
+export function isRateReady(inputRateHz: number): boolean {
+  return inputRateHz === OUTPUT_RATE_HZ || kernels.has(inputRateHz);
+}
+
+/** Computes the filter for one input rate in turns of the thread. */
+export async function prepareRate(inputRateHz: number, budget: TrackBudget): Promise<void> {
+  const kernel = new ResamplerKernel(inputRateHz);
+  do if (budget.isSpent) await budget.turn();
+  while (kernel.fillRow());
+  budget.pause();
+  keep(inputRateHz, kernel);
+}
+
+function keep(inputRateHz: number, kernel: ResamplerKernel): void {
   // Re-inserting moves it to the young end; the oldest goes.
   kernels.delete(inputRateHz);
   kernels.set(inputRateHz, kernel);
@@ -138,7 +177,6 @@ export function kernelForRate(inputRateHz: number): ResamplerKernel {
     if (kernels.size <= CACHED_KERNELS_MAX) break;
     kernels.delete(oldest);
   }
-  return kernel;
 }
 
 export interface ResampleLoop {
@@ -146,10 +184,10 @@ export interface ResampleLoop {
   readonly floats: Float32Array;
   readonly run: ResampleFunction;
   /**
-   * Writes the table to the start of `floats`. Row r holds the taps for an output that lies r / rowCount of an input sample
-   * behind tap number tapCount / 2 - 1. The second half of the rows is the first one backwards.
+   * Writes row r of `rowCount` and its mirror image, row rowCount - r, to the table at the start of `floats`. Row r holds the
+   * taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1.
    */
-  readonly fillTable: (rowCount: number, filter: Pick<Filter, "tapCount" | "cutoff">) => void;
+  readonly fillRow: (row: number, rowCount: number, filter: TableFilter) => void;
 }
 
 /** The inner loop with a memory for so many samples; `isInterpolated` for tables with fewer rows than phases. */
@@ -164,29 +202,37 @@ export function createResampleLoop(
   });
   const floats = new Float32Array(memory);
   if (exports === undefined) {
-    const fillTable: ResampleLoop["fillTable"] = (rowCount, filter) => fillTablePlainly(floats, rowCount, filter);
-    return { floats, run: plainResample(floats), fillTable };
+    const fillRow: ResampleLoop["fillRow"] = (row, rowCount, filter) =>
+      fillRowPlainly(floats, { row, rowCount, ...filter });
+    return { floats, run: plainResample(floats), fillRow };
   }
   new Float64Array(memory, seriesByte, KAISER_TERMS).set(KAISER_SERIES);
   const run = exports[isInterpolated ? "resampleInterpolated" : "resample"];
-  return { floats, run, fillTable: (rowCount, filter) => fillTable(exports, seriesByte, { rowCount, ...filter }) };
+  const fillRow: ResampleLoop["fillRow"] = (row, rowCount, filter) =>
+    fillRowFast(exports, seriesByte, { row, rowCount, ...filter });
+  return { floats, run, fillRow };
 }
 
-function fillTable(
+interface TableRow extends TableFilter {
+  readonly row: number;
+  readonly rowCount: number;
+}
+
+function fillRowFast(
   { fillRow }: ResamplerExports,
   seriesByte: number,
-  { rowCount, tapCount, cutoff }: { readonly rowCount: number } & Pick<Filter, "tapCount" | "cutoff">,
+  { row, rowCount, tapCount, cutoff }: TableRow,
 ): void {
   const turn = 2 * Math.PI * cutoff;
-  for (let row = 0; row <= rowCount / 2; row++) {
-    const time = 1 - tapCount / 2 - row / rowCount;
-    const first = row * tapCount * 4;
-    const mirrored = (rowCount - row + 1) * tapCount * 4 - 4;
-    const [sine, cosine] = [Math.sin(turn * time), Math.cos(turn * time)];
-    const [stepSine, stepCosine] = [Math.sin(turn), Math.cos(turn)];
-    fillRow(first, mirrored, tapCount, time, seriesByte, KAISER_TERMS, turn, sine, cosine, stepSine, stepCosine);
-  }
+  const time = 1 - tapCount / 2 - row / rowCount;
+  const first = row * tapCount * 4;
+  const mirrored = (rowCount - row + 1) * tapCount * 4 - 4;
+  const [sine, cosine] = [Math.sin(turn * time), Math.cos(turn * time)];
+  const [stepSine, stepCosine] = [Math.sin(turn), Math.cos(turn)];
+  fillRow(first, mirrored, tapCount, time, seriesByte, KAISER_TERMS, turn, sine, cosine, stepSine, stepCosine);
 }
+
+type TableFilter = Pick<Filter, "tapCount" | "cutoff">;
 
 interface Filter {
   readonly tapCount: number;
@@ -205,28 +251,22 @@ function designFilter(inputRateHz: number): Filter {
   return { tapCount, cutoff, interpolatedRowCount: Math.ceil((INTERPOLATED_ROWS * 2 * stopHz) / inputRateHz) };
 }
 
-function fillTablePlainly(
-  table: Float32Array,
-  rowCount: number,
-  { tapCount, cutoff }: Pick<Filter, "tapCount" | "cutoff">,
-): void {
-  const row = new Float64Array(tapCount);
-  for (let index = 0; index <= rowCount / 2; index++) {
-    let sum = 0;
-    for (let tap = 0; tap < tapCount; tap++) {
-      const time = tap - (tapCount / 2 - 1) - index / rowCount;
-      const angle = 2 * Math.PI * cutoff * time;
-      const value = kaiserWindow((2 * time) / tapCount) * (angle === 0 ? 1 : Math.sin(angle) / angle);
-      row[tap] = value;
-      sum += value;
-    }
-    const first = index * tapCount;
-    const mirrored = (rowCount - index + 1) * tapCount - 1;
-    // Each phase passes a constant unchanged.
-    for (let tap = 0; tap < tapCount; tap++) {
-      table[first + tap] = row[tap]! / sum;
-      table[mirrored - tap] = row[tap]! / sum;
-    }
+function fillRowPlainly(table: Float32Array, { row, rowCount, tapCount, cutoff }: TableRow): void {
+  const taps = new Float64Array(tapCount);
+  let sum = 0;
+  for (let tap = 0; tap < tapCount; tap++) {
+    const time = tap - (tapCount / 2 - 1) - row / rowCount;
+    const angle = 2 * Math.PI * cutoff * time;
+    const value = kaiserWindow((2 * time) / tapCount) * (angle === 0 ? 1 : Math.sin(angle) / angle);
+    taps[tap] = value;
+    sum += value;
+  }
+  const first = row * tapCount;
+  const mirrored = (rowCount - row + 1) * tapCount - 1;
+  // Each phase passes a constant unchanged.
+  for (let tap = 0; tap < tapCount; tap++) {
+    table[first + tap] = taps[tap]! / sum;
+    table[mirrored - tap] = taps[tap]! / sum;
   }
 }
 

@@ -12,6 +12,13 @@ interface StereoSink {
 const RATE_HZ_MIN = 1000;
 const RATE_HZ_MAX = 768_000;
 
+/** Throws NodeError `media-unsupported-codec` for anything but a whole number from 1000 to 768000. */
+export function requirePlayableRate(rateHz: number): void {
+  if (Number.isInteger(rateHz) && rateHz >= RATE_HZ_MIN && rateHz <= RATE_HZ_MAX) return;
+  const range = `${RATE_HZ_MIN} to ${RATE_HZ_MAX} Hz`;
+  throw new NodeError("media-unsupported-codec", `play sound at ${rateHz} Hz: a rate of ${range} is needed`);
+}
+
 /** One stream's state: the last input samples, which the coming outputs still look at. */
 export class Resampler {
   readonly inputRateHz: number;
@@ -24,12 +31,9 @@ export class Resampler {
   #inputCount = 0;
   #outputCount = 0;
 
-  /** `inputRateHz`: a whole number from 1000 to 768000; anything else throws NodeError `media-unsupported-codec`. */
+  /** `inputRateHz` as `requirePlayableRate` wants it. */
   constructor(inputRateHz: number) {
-    if (!Number.isInteger(inputRateHz) || inputRateHz < RATE_HZ_MIN || inputRateHz > RATE_HZ_MAX) {
-      const range = `${RATE_HZ_MIN} to ${RATE_HZ_MAX} Hz`;
-      throw new NodeError("media-unsupported-codec", `play sound at ${inputRateHz} Hz: a rate of ${range} is needed`);
-    }
+    requirePlayableRate(inputRateHz);
     const kernel = kernelForRate(inputRateHz);
     this.inputRateHz = inputRateHz;
     this.#kernel = kernel;
@@ -38,6 +42,11 @@ export class Resampler {
     this.#heldRight = new Float32Array(kernel.tapCount);
     this.#silence = new Float32Array(kernel.tapCount / 2);
     this.reset();
+  }
+
+  /** Memory beside the heap: the table (which others may use too) with its work space. */
+  get sizeBytes(): number {
+    return this.#kernel.sizeBytes;
   }
 
   /** Takes `lengthSamples` from the start of both arrays (which may be the same) and appends what they complete. */

@@ -1,32 +1,50 @@
 // Between decoder and pipeline: brings decoded blocks of any rate and channel count to 48 kHz stereo, also when a stream
 // changes either half way. Audio thread; allocates only when the stream changes or brings a longer block than before.
 
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { StereoFifo } from "../../lib/stereo-fifo.ts";
 import type { AudioCodec } from "../demux/demuxer.ts";
+import type { ChangeLimit } from "./change-limit.ts";
 import type { PcmBlock } from "./decoder.ts";
 import { type MixMatrix, mixToStereo, stereoMixMatrix } from "./down-mix.ts";
 import { Resampler } from "./resampler.ts";
 import { OUTPUT_RATE_HZ } from "./resampler-kernel.ts";
 
+export interface StereoConverterOptions {
+  /** Decides the order of more than two channels. */
+  readonly codec: AudioCodec;
+  /** The track's. */
+  readonly memory: ByteBudget;
+  /** Shared with whatever else the track changes. */
+  readonly limit: ChangeLimit;
+}
+
 export class StereoConverter {
-  readonly #codec: AudioCodec;
+  readonly #options: StereoConverterOptions;
+  #channelCount = 0;
   /** Undefined while the sound is at 48 kHz. */
   #resampler: Resampler | undefined;
   #matrix: MixMatrix | undefined;
   #mixLeft = new Float32Array(0);
   #mixRight = new Float32Array(0);
 
-  /** `codec` decides the order of more than two channels. */
-  constructor({ codec }: { readonly codec: AudioCodec }) {
-    this.#codec = codec;
+  constructor(options: StereoConverterOptions) {
+    this.#options = options;
   }
 
-  /** Appends the block to `fifo`. Throws NodeError `media-unsupported-codec` for a rate outside 1 to 768 kHz. */
+  /**
+   * Appends the block to `fifo`. Throws NodeError `media-unsupported-codec` for a rate outside 1 to 768 kHz, `media-damaged`
+   * for the next of too many changes, and `memory-exhausted`.
+   */
   push(block: PcmBlock, fifo: StereoFifo): void {
     const { lengthSamples, channels, sampleRateHz } = block;
     const [first, second] = channels;
     if (lengthSamples === 0 || first === undefined) return;
-    if (sampleRateHz !== (this.#resampler?.inputRateHz ?? OUTPUT_RATE_HZ)) this.#changeRate(sampleRateHz, fifo);
+    const isOtherRate = sampleRateHz !== (this.#resampler?.inputRateHz ?? OUTPUT_RATE_HZ);
+    const isFirst = this.#channelCount === 0;
+    if (!isFirst && (isOtherRate || channels.length !== this.#channelCount)) this.#options.limit.spend();
+    if (isOtherRate) this.#changeRate(sampleRateHz, fifo);
+    this.#channelCount = channels.length;
     if (channels.length > 2) {
       this.#mix(block);
       this.#pass(this.#mixLeft, this.#mixRight, lengthSamples, fifo);
@@ -45,6 +63,13 @@ export class StereoConverter {
     this.#resampler?.reset();
   }
 
+  /** Gives back its memory. What is held back is lost. */
+  close(): void {
+    if (this.#resampler === undefined) return;
+    this.#options.memory.release(this.#resampler.sizeBytes);
+    this.#resampler = undefined;
+  }
+
   #pass(left: Float32Array, right: Float32Array, lengthSamples: number, fifo: StereoFifo): void {
     if (this.#resampler === undefined) fifo.append(left, right, 0, lengthSamples);
     else this.#resampler.push(left, right, lengthSamples, fifo);
@@ -52,11 +77,16 @@ export class StereoConverter {
 
   #changeRate(sampleRateHz: number, fifo: StereoFifo): void {
     this.flush(fifo);
-    this.#resampler = sampleRateHz === OUTPUT_RATE_HZ ? undefined : new Resampler(sampleRateHz);
+    this.close();
+    if (sampleRateHz === OUTPUT_RATE_HZ) return;
+    const resampler = new Resampler(sampleRateHz);
+    this.#options.memory.take(resampler.sizeBytes, `converting its rate of ${sampleRateHz} Hz`);
+    this.#resampler = resampler;
   }
 
   #mix({ channels, lengthSamples }: PcmBlock): void {
-    if (this.#matrix?.left.length !== channels.length) this.#matrix = stereoMixMatrix(this.#codec, channels.length);
+    if (this.#matrix?.left.length !== channels.length)
+      this.#matrix = stereoMixMatrix(this.#options.codec, channels.length);
     if (this.#mixLeft.length < lengthSamples) {
       this.#mixLeft = new Float32Array(lengthSamples);
       this.#mixRight = new Float32Array(lengthSamples);

@@ -7,6 +7,8 @@ export const OPUS_FRAME_SAMPLES = 960;
 const FRAME_BYTES_MAX = 1275;
 /** RFC 6716 section 3.4, R5: a packet is at most 120 ms. */
 const PACKET_SAMPLES_MAX = 5760;
+/** 48 frames with their lengths; what is larger is padding without end. */
+const PACKET_BYTES_MAX = 65_536;
 
 export interface OpusPacket {
   /** 0 to 31: mode, bandwidth and frame length (RFC 6716 table 2). */
@@ -31,11 +33,10 @@ export function packetDurationSamples(packet: Uint8Array): number {
   return samples > PACKET_SAMPLES_MAX ? 0 : samples;
 }
 
-/** True when the packet can be sent to Discord as it is: well-formed and exactly 20 ms. */
+/** True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets. */
 export function isPassthroughPacket(packet: Uint8Array): boolean {
-  if (packetDurationSamples(packet) !== OPUS_FRAME_SAMPLES) return false;
-  if ((packet[0]! & 3) === 0) return packet.length <= 1 + FRAME_BYTES_MAX;
-  return parseOpusPacket(packet) !== undefined;
+  if (packet.length > 1 + FRAME_BYTES_MAX || packetDurationSamples(packet) !== OPUS_FRAME_SAMPLES) return false;
+  return (packet[0]! & 3) === 0 || parseOpusPacket(packet) !== undefined;
 }
 
 /**
@@ -47,7 +48,7 @@ export function parseOpusPacket(
   { isSelfDelimited = false }: { readonly isSelfDelimited?: boolean } = {},
 ): OpusPacket | undefined {
   const toc = packet[0];
-  if (toc === undefined) return undefined;
+  if (toc === undefined || packet.length > PACKET_BYTES_MAX) return undefined;
   const layout = readLayout(packet, isSelfDelimited);
   const frameSamples = frameSamplesOf(toc);
   if (layout === undefined || layout.sizes.length * frameSamples > PACKET_SAMPLES_MAX) return undefined;

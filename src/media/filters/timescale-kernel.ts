@@ -92,7 +92,8 @@ function createWorkplace(factor: number): Workplace {
   const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
   const tableSamples = (rowCount + 1) * tapCount;
   const loop = createResampleLoop(tableSamples + 2 * INPUT_SAMPLES + 2 * SCRATCH_SAMPLES, { isInterpolated: true });
-  loop.fillTable(rowCount, { tapCount, cutoff: STOP / factor - TRANSITION / tapCount / 2 });
+  const filter = { tapCount, cutoff: STOP / factor - TRANSITION / tapCount / 2 };
+  for (let row = 0; row <= rowCount / 2; row++) loop.fillRow(row, rowCount, filter);
   const stereo = (start: number, length: number) => ({
     left: loop.floats.subarray(start, start + length),
     right: loop.floats.subarray(start + length, start + 2 * length),

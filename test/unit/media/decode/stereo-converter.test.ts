@@ -1,9 +1,16 @@
 import { expect, test } from "vitest";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
+import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
+import { ChangeLimit } from "../../../../src/media/decode/change-limit.ts";
 import { stereoMixMatrix } from "../../../../src/media/decode/down-mix.ts";
 import { StereoConverter } from "../../../../src/media/decode/stereo-converter.ts";
 import type { AudioCodec } from "../../../../src/media/demux/demuxer.ts";
+
+function createConverter(codec: AudioCodec): StereoConverter {
+  const memory = new ByteBudget({ owner: "the track", limitBytes: 1_000_000 });
+  return new StereoConverter({ codec, memory, limit: new ChangeLimit() });
+}
 
 function readAll(fifo: StereoFifo) {
   const left = new Float32Array(fifo.lengthSamples);
@@ -19,7 +26,7 @@ function sharesOf(codec: AudioCodec, channelCount: number): [number, number][] {
     const channels = Array.from({ length: channelCount }, (_, index) =>
       new Float32Array(4).fill(index === active ? 1 : 0),
     );
-    new StereoConverter({ codec }).push({ channels, lengthSamples: 4, sampleRateHz: 48_000 }, fifo);
+    createConverter(codec).push({ channels, lengthSamples: 4, sampleRateHz: 48_000 }, fifo);
     const { left, right } = readAll(fifo);
     return [left[3]!, right[3]!];
   });
@@ -29,10 +36,7 @@ test("48 kHz stereo passes bit for bit, only its valid samples", () => {
   const fifo = new StereoFifo();
   const left = Float32Array.from([1, 2, 3, 99]);
   const right = Float32Array.from([4, 5, 6, 99]);
-  new StereoConverter({ codec: "flac" }).push(
-    { channels: [left, right], lengthSamples: 3, sampleRateHz: 48_000 },
-    fifo,
-  );
+  createConverter("flac").push({ channels: [left, right], lengthSamples: 3, sampleRateHz: 48_000 }, fifo);
   expect(readAll(fifo)).toEqual({ left: left.subarray(0, 3), right: right.subarray(0, 3) });
 });
 
@@ -78,7 +82,7 @@ test("full scale on every channel cannot clip, for any codec and number of chann
 });
 
 test("a stream may change rate and channels half way without losing a sample", () => {
-  const converter = new StereoConverter({ codec: "aac" });
+  const converter = createConverter("aac");
   const fifo = new StereoFifo();
   const parts = [
     { sampleRateHz: 44_100, channelCount: 2 },
@@ -106,7 +110,7 @@ test("a stream may change rate and channels half way without losing a sample", (
 });
 
 test("an absurd rate is refused, an empty block ignored", () => {
-  const converter = new StereoConverter({ codec: "pcm" });
+  const converter = createConverter("pcm");
   const fifo = new StereoFifo();
   converter.push({ channels: [], lengthSamples: 0, sampleRateHz: 1 }, fifo);
   const channels = [new Float32Array(10)];

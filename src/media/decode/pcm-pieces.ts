@@ -1,0 +1,36 @@
+// Takes packets of uncompressed sound apart. Some containers allow blocks of any length: decoded as a whole they would hold up
+// the thread for as long as a minute of sound takes. Audio thread.
+
+import type { Packet } from "../demux/demuxer.ts";
+
+export interface PcmPieces {
+  readonly first: Packet;
+  /** Undefined when `first` is all of it. */
+  readonly rest: Packet | undefined;
+}
+
+/** Cuts off the first `pieceSamples` samples; all that is meant to be heard when there are no more. */
+export function cutPcm(packet: Packet, { pieceSamples, frameBytes, sampleRateHz }: PieceSize): PcmPieces {
+  const heardSamples = Math.max(0, Math.floor(packet.data.length / frameBytes) - packet.trimEndSamples);
+  const middle = Math.min(heardSamples, pieceSamples) * frameBytes;
+  if (heardSamples <= pieceSamples) {
+    return { first: { ...packet, data: packet.data.subarray(0, middle), trimEndSamples: 0 }, rest: undefined };
+  }
+  const pieceMs = (pieceSamples / sampleRateHz) * 1000;
+  return {
+    first: { ...packet, data: packet.data.subarray(0, middle), durationMs: pieceMs, trimEndSamples: 0 },
+    rest: {
+      ...packet,
+      data: packet.data.subarray(middle),
+      timestampMs: packet.timestampMs + pieceMs,
+      durationMs: packet.durationMs - pieceMs,
+    },
+  };
+}
+
+interface PieceSize {
+  readonly pieceSamples: number;
+  /** Bytes of one sample of all channels. */
+  readonly frameBytes: number;
+  readonly sampleRateHz: number;
+}
