@@ -1,9 +1,19 @@
 // Process entry: what `tonearm` on the command line runs. Chooses the command and turns failures into an exit status.
 
 import { runCommand } from "./cli/run-command.ts";
+import { StandardOutput } from "./standard-output.ts";
+
+const errors = new StandardOutput(process.stderr);
+const output = new StandardOutput(process.stdout, (reason) => {
+  errors.write(
+    `tonearm: standard output is lost, ${reason}; the node goes on, log lines are dropped until it is back\n`,
+  );
+});
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   cwd: process.cwd(),
-  write: (text) => process.stdout.write(text),
-  writeError: (text) => process.stderr.write(text),
+  write: (text) => output.write(text),
+  writeError: (text) => errors.write(text),
+  tellDropped: (tell) => output.tellDropped(tell),
 });
+for (const stream of [output, errors]) stream.end(() => process.exit());

@@ -12,6 +12,8 @@ export interface CommandContext {
   /** Standard output. */
   write(text: string): void;
   writeError(text: string): void;
+  /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
+  readonly tellDropped?: (tell: (droppedCount: number) => void) => void;
 }
 
 const COMMANDS = ["start", "demo", "doctor", "help"] as const;

@@ -19,6 +19,7 @@ export async function startCommand(args: readonly string[], context: CommandCont
   const { config } = loaded;
   const { level, format } = config.logging;
   const logger = createNodeLogger({ level, format, stream: context });
+  context.tellDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
   for (const warning of loaded.warnings) logger.warn(warning);

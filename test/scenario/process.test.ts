@@ -3,10 +3,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 
 const BIN = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
 const children: ChildProcess[] = [];
@@ -107,3 +108,77 @@ test("metrics are where the configuration says, and each request leaves a line",
   ]);
   await node.until(/INFO {2}answered GET \/inner\/metrics"? .*status=200 .*client=127\.0\.0\.1/);
 });
+
+describe("the node goes on", () => {
+  /** A node that logs every request, and a way to make it log a lot. */
+  async function noisy(): Promise<{ child: ChildProcess; ask: () => Promise<string> }> {
+    const port = await freePort();
+    const cwd = mkdtempSync(join(tmpdir(), "tonearm-"));
+    folders.push(cwd);
+    const args = ["start", `--server.port=${port}`, "--logging.request.includeHeaders=true"];
+    const child = spawn(process.execPath, [BIN, ...args], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
+    children.push(child);
+    const ask = async (): Promise<string> => {
+      const headers = { "x-long": "word ".repeat(2000) };
+      return (await fetch(`http://127.0.0.1:${port}/version`, { headers })).text();
+    };
+    await once(child.stdout!, "readable"); // it is a pipe
+    await expect.poll(() => ask().catch(() => "")).toMatch(/^\d/);
+    return { child, ask };
+  }
+
+  test("when standard output is closed, says so on standard error, and ends in order", async () => {
+    const { child, ask } = await noisy();
+    let errors = "";
+    child.stderr?.on("data", (data) => {
+      errors += data;
+    });
+    child.stdout?.destroy();
+    for (let count = 0; count < 20; count++) expect(await ask()).toMatch(/^\d/);
+    await expect.poll(() => errors).toContain("standard output is lost, it fails with EPIPE");
+    expect(errors.split("\n")).toHaveLength(2);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  test("when standard output and standard error are closed", async () => {
+    const { child, ask } = await noisy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    for (let count = 0; count < 20; count++) expect(await ask()).toMatch(/^\d/);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  test("when nobody reads standard output, and tells how much was dropped once somebody does", async () => {
+    const { child, ask } = await noisy();
+    // More than the pipe and the node's own bound hold.
+    for (let count = 0; count < 250; count++) expect(await ask()).toMatch(/^\d/);
+    let output = "";
+    child.stdout?.on("data", (data) => {
+      output += data;
+    });
+    await expect.poll(() => output).toMatch(/ERROR log lines were dropped, because nobody took them count=\d+/);
+    const dropped = Number(/count=(\d+)/.exec(output)?.[1]);
+    const written = output.split("answered GET /version").length - 1;
+    expect(dropped + written).toBeGreaterThanOrEqual(250);
+    expect(written).toBeGreaterThan(50);
+  });
+
+  test("when nobody reads, until a signal ends it", async () => {
+    const { child, ask } = await noisy();
+    for (let count = 0; count < 250; count++) await ask();
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+/** A port that was free a moment ago; the node's own choice would stand in the output, which nobody reads here. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // listening on TCP: an object
+  server.close();
+  await once(server, "close");
+  return port;
+}
