@@ -53,6 +53,7 @@ export const ERROR_FAULTS = {
   "track-too-costly": "remote",
   "track-undecodable": "caller",
   "voice-connect-failed": "remote",
+  "voice-limit-exceeded": "remote",
   "worker-busy": "ourselves",
   "worker-lost": "ourselves",
   "worker-timeout": "ourselves",

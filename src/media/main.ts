@@ -16,6 +16,7 @@ import { TrackBudget } from "./budget/track-budget.ts";
 import { Bulkhead } from "./bulkhead.ts";
 import { Codecs } from "./codecs.ts";
 import { createGuard, createOpener } from "./create-opener.ts";
+import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 
 /** Kept outside of V8's heap by all tracks of a worker together, and by one. */
 const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
@@ -42,6 +43,7 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = createGuard(settings, clock);
+  const threadLimits = new VoiceThreadLimits(clock);
   const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
   const opener = createOpener({ settings, guard, clock, logger, channel });
   const worker = new AudioWorker({
@@ -57,6 +59,8 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
         ...ids,
         settings: settings.voice,
         guard,
+        threadLimits,
+        work: (handler) => bulkhead.run(listener.playerId, "voice", handler),
         clock: bulkhead.clockOf(listener.playerId, clock),
         random: systemRandom,
         logger,

@@ -7,6 +7,7 @@ import { OutboundGuard, type ResolveHost } from "../../src/lib/outbound-guard.ts
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
 import { VoiceConnection, type VoiceState } from "../../src/media/voice/voice-connection.ts";
+import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 
 /** No jitter, and streams that start at known places. */
 export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };
@@ -36,6 +37,9 @@ export interface VoiceFixtureOptions {
   readonly isPlainFallbackAllowed?: boolean;
   readonly networkAllow?: readonly string[];
   readonly resolve?: ResolveHost;
+  readonly threadLimits?: VoiceThreadLimits;
+  readonly random?: Random;
+  readonly work?: (handler: () => void) => void;
 }
 
 export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
@@ -43,6 +47,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
   const closes: VoiceFixture["closes"] = [];
   const story: string[] = [];
   const lines: LoggedLine[] = [];
+  const clock = options.clock ?? systemClock;
   const connection = new VoiceConnection({
     guildId: options.guildId ?? "4001",
     userId: options.userId ?? "5001",
@@ -55,8 +60,10 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
       options.networkAllow ?? ["127.0.0.0/8"],
       options.resolve === undefined ? {} : { resolve: options.resolve },
     ),
-    clock: options.clock ?? systemClock,
-    random: fixedRandom,
+    work: options.work ?? ((handler) => handler()),
+    threadLimits: options.threadLimits ?? new VoiceThreadLimits(clock),
+    clock,
+    random: options.random ?? fixedRandom,
     logger: createLogger((level, message, fields) => lines.push({ level, message, fields })),
     listener: {
       onVoiceState(state) {

@@ -4,13 +4,16 @@
 // Long because proposals, commits, transitions and recovery all work on the same few pieces of state: the group, what is
 // pending in it and the timers that bound the waiting; apart they would have to share every one of them.
 
+import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { LogFields, Logger } from "../../log.ts";
 import { DaveGate, type DaveGateState } from "./dave-gate.ts";
+import { DaveInbox } from "./dave-inbox.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
 import { type FrameCipher, MlsGroup } from "./mls-group.ts";
 import { readFirstMlsHeader, readMlsHeader } from "./mls-header.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
+import type { VoiceLimits } from "./voice-limits.ts";
 
 /** No group after a key package: send another once, then give the session up. */
 const GROUP_TIMEOUT_MS = 10_000;
@@ -21,13 +24,21 @@ const POSTPONED_COMMIT_MS_MAX = 5000;
 const OLD_GROUP_MS_MAX = 8000;
 const HELD_PROPOSALS_MS_MAX = 5000;
 const HELD_PROPOSALS_MAX = 8;
+/**
+ * Of one epoch, 500 bytes and 2.5 ms each to check: 16 of them. Others check and commit more than that; their Welcome
+ * takes us in.
+ */
+const PROPOSALS_BYTES_MAX = 8 * 1024;
 const TRANSITIONS_MAX = 64;
 const RECOVERIES_MAX = 3;
 const RECOVERY_WINDOW_MS = 60_000;
 /** Half a second of frames that could not be encrypted. */
 const ENCRYPT_FAILURES_IN_A_ROW_MAX = 25;
 /** A Discord call has far fewer; a bound against a gone-mad server. */
-const KNOWN_USERS_MAX = 10_000;
+const KNOWN_USERS_MAX = 1000;
+/** What goes wrong again and again is told now and then. */
+const COMPLAINTS_BURST = 10;
+const COMPLAINTS_PER_SECOND = 0.1;
 const APPEND = 0;
 
 /** What the DAVE session needs of the voice session. */
@@ -37,6 +48,8 @@ export interface DaveParent {
   onDaveGateChanged(): void;
   /** No group comes to be by the protocol's own means; only a new voice session may help. */
   onDaveStuck(): void;
+  /** The gateway asks for more than any real one: the voice session has to end. */
+  onDaveFlooded(error: Error): void;
 }
 
 export interface DaveSessionOptions {
@@ -44,6 +57,7 @@ export interface DaveSessionOptions {
   /** Undefined: learnt from the first message of the group. */
   readonly channelId: string | undefined;
   readonly isPlainFallbackAllowed: boolean;
+  readonly limits: VoiceLimits;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: VoiceCounters;
@@ -86,6 +100,8 @@ export class DaveSession {
   #encryptFailuresInARow = 0;
 
   readonly #gate: DaveGate;
+  readonly #inbox: DaveInbox;
+  readonly #complaints: Allowance;
   #isEncrypting = false;
   #startedMs = 0;
   #isFirstGroup = true;
@@ -106,6 +122,17 @@ export class DaveSession {
       onChanged: () => options.parent.onDaveGateChanged(),
       onWaitOver: () => this.#onWaitOver(),
     });
+    this.#inbox = new DaveInbox({
+      limits: options.limits,
+      clock: options.clock,
+      onMessage: (message) => this.#guard(() => this.#dispatch(message)),
+      onFull: (error) => options.parent.onDaveFlooded(error),
+    });
+    this.#complaints = new Allowance({
+      clock: options.clock,
+      burst: COMPLAINTS_BURST,
+      perSecond: COMPLAINTS_PER_SECOND,
+    });
   }
 
   /** What the player should do with a due frame. */
@@ -115,6 +142,7 @@ export class DaveSession {
 
   /** Op 4: begins a group for `version`, or plain sound for 0. Messages that came before have been heeded. */
   start(version: number): void {
+    if (this.#isClosed) return;
     this.#version = version;
     this.#activeVersion = version;
     this.#startedMs = this.#clock.now();
@@ -139,11 +167,12 @@ export class DaveSession {
   }
 
   handle(message: DaveMessage): void {
-    if (!this.#isClosed) this.#guard(() => this.#dispatch(message));
+    this.#inbox.take(message);
   }
 
   close(): void {
     this.#isClosed = true;
+    this.#inbox.close();
     this.#gate.close();
     for (const timer of [this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) timer?.cancel();
     this.#dropPending();
@@ -217,7 +246,15 @@ export class DaveSession {
   #onProposals(operation: number, proposals: Buffer): void {
     if (!this.#group.hasBegun || this.#group.hasSeen(proposals)) return;
     this.#processPostponed();
-    if (operation !== APPEND || this.#isTimely(proposals)) this.#processProposals(operation, proposals);
+    if (operation !== APPEND || this.#isTimely(proposals)) this.#processFew(operation, proposals);
+  }
+
+  /** Alone we leave too many to the others; in a group we must not lose track of it. */
+  #processFew(operation: number, proposals: Buffer): void {
+    if (this.#group.proposalsBytes + proposals.length <= PROPOSALS_BYTES_MAX)
+      this.#processProposals(operation, proposals);
+    else if (this.#group.cipher !== undefined) this.#recover(this.#lastTransitionId, "too many proposals in one epoch");
+    else this.#complain("left many DAVE proposals to the other members", { sizeBytes: proposals.length });
   }
 
   /** False for appended proposals of the past, or not (yet) of our group. */
@@ -239,13 +276,14 @@ export class DaveSession {
       else if (outcome.kind === "unknownUser") this.#holdProposals(proposals);
     } catch (error) {
       // Others may still commit them; if that commit is beyond us as well, recovery starts there.
-      this.#options.logger.warn("could not process DAVE proposals", { error });
+      this.#complain("could not process DAVE proposals", { error });
     }
   }
 
   /** Proposals that add somebody the gateway has not told us of wait for that, a short while. */
   #holdProposals(proposals: Buffer): void {
-    if (this.#heldProposals.length >= HELD_PROPOSALS_MAX) {
+    const heldBytes = this.#heldProposals.reduce((sum, held) => sum + held.length, proposals.length);
+    if (this.#heldProposals.length >= HELD_PROPOSALS_MAX || heldBytes > PROPOSALS_BYTES_MAX) {
       this.#onHeldTooLong();
       return;
     }
@@ -464,12 +502,19 @@ export class DaveSession {
 
   /** Nothing the MLS library throws gets any further: without it there may still be a plain call. */
   #guard(work: () => void): void {
+    const startedMs = this.#clock.now();
     try {
       work();
     } catch (error) {
-      this.#options.logger.error("the MLS library failed", { error });
+      this.#complain("the MLS library failed", { error });
       this.#parent.onDaveStuck();
+    } finally {
+      this.#options.limits.spendMls(this.#clock.now() - startedMs);
     }
+  }
+
+  #complain(message: string, fields: LogFields): void {
+    if (this.#complaints.spend(1)) this.#options.logger.warn(message, fields);
   }
 
   #after(delayMs: number, work: () => void): Timer {

@@ -1,16 +1,21 @@
 // One life of one WebSocket to the voice gateway: dial, read frames, heartbeat, notice death (discord-voice.md sections
-// 1.2, 1.4, 1.5). It knows nothing of sessions; a resume is a second one of these. On the audio thread.
+// 1.2, 1.4, 1.5), and end it when it wants more of us than any real one does. It knows nothing of sessions; a resume is a
+// second one of these. On the audio thread.
 
 import WebSocket from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
+import { dialGateway } from "./gateway-dialler.ts";
 import { type GatewayMessage, OPCODE, parseBinaryFrame, parseTextFrame } from "./gateway-messages.ts";
+import type { Contain } from "./voice-containment.ts";
+import type { Dial } from "./voice-dials.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
+import { limitExceeded, UNREAD_BYTES_MAX, type VoiceLimits } from "./voice-limits.ts";
 
-/** A Welcome into a full channel is tens of kB. */
-const MESSAGE_BYTES_MAX = 1 << 20;
 /** More often than Discord asks for (13.75 s): fresher ping, faster notice of a dead connection. */
 const HEARTBEAT_MS_MAX = 5000;
+/** No server asks for more than one a second, and none gets more. */
+const HEARTBEAT_MS_MIN = 1000;
 /** Silence after a heartbeat that counts as death, in heartbeat intervals. */
 const ACK_INTERVALS_MAX = 2;
 /** How long the peer may take to answer our close frame. */
@@ -31,6 +36,9 @@ export interface GatewaySocketOptions {
   readonly url: string;
   readonly connectTimeoutMs: number;
   readonly guard: VoiceGuard;
+  readonly limits: VoiceLimits;
+  readonly contain: Contain;
+  /** What its timers throw is contained. */
   readonly clock: Clock;
   /** Last sequence number of the session so far, -1 for a new one. */
   readonly lastSeq: number;
@@ -38,9 +46,12 @@ export interface GatewaySocketOptions {
 }
 
 export class GatewaySocket {
+  readonly #options: GatewaySocketOptions;
   readonly #clock: Clock;
   readonly #listener: GatewaySocketListener;
-  readonly #socket: WebSocket;
+  readonly #dial: Dial;
+  /** Undefined while it waits for its turn to dial. */
+  #socket: WebSocket | undefined;
   readonly #outstanding = new Map<number, number>();
   #lastSeq: number;
   #lastNonce = 0;
@@ -48,23 +59,25 @@ export class GatewaySocket {
   #heartbeatMs = HEARTBEAT_MS_MAX;
   #heartbeatDueMs = 0;
   #timer: Timer;
+  #hasOpened = false;
+  /** Why we want nothing more of this server; its end is under way. */
+  #refusal: Error | undefined;
   #isClosed = false;
-  #cause: unknown;
 
-  /** Dials at once. Throws NodeError "address-refused" when the URL holds an address that may not be dialled. */
+  /** Dials as soon as there is a turn. Throws NodeError "address-refused" when the URL holds an address that may not be. */
   constructor(options: GatewaySocketOptions) {
+    this.#options = options;
     this.#clock = options.clock;
     this.#listener = options.listener;
     this.#lastSeq = options.lastSeq;
-    options.guard.checkHost(new URL(options.url).hostname);
-    this.#socket = new WebSocket(options.url, {
-      lookup: options.guard.lookup,
-      maxPayload: MESSAGE_BYTES_MAX,
-      perMessageDeflate: false,
-      followRedirects: false,
-    });
+    const { host, hostname } = new URL(options.url);
+    options.guard.checkHost(hostname);
     this.#timer = this.#clock.after(options.connectTimeoutMs, () => this.#die("no answer to the WebSocket upgrade"));
-    this.#listen();
+    this.#dial = options.limits.dials.enter({
+      remote: host,
+      onTurn: options.contain(() => this.#connect()),
+      onOusted: options.contain(() => this.#die("no answer to the WebSocket upgrade while many others wait to dial")),
+    });
   }
 
   /** The last sequence number received, -1 for none. */
@@ -78,12 +91,11 @@ export class GatewaySocket {
   }
 
   sendJson(opcode: number, data: unknown): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ op: opcode, d: data }));
+    this.#send(JSON.stringify({ op: opcode, d: data }));
   }
 
   sendBinary(opcode: number, payload: Uint8Array): void {
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#socket.send(Buffer.concat([Uint8Array.of(opcode), payload]));
+    this.#send(Buffer.concat([Uint8Array.of(opcode), payload]));
   }
 
   /** Closes from our side; the listener hears nothing more. */
@@ -91,48 +103,112 @@ export class GatewaySocket {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer.cancel();
-    if (this.#socket.readyState === WebSocket.CONNECTING) {
-      this.#socket.terminate();
+    this.#dial.end();
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.OPEN) {
+      socket?.terminate();
       return;
     }
-    this.#socket.close(code);
-    const linger = this.#clock.after(CLOSE_LINGER_MS, () => this.#socket.terminate());
-    this.#socket.once("close", () => linger.cancel());
+    socket.close(code);
+    const linger = this.#clock.after(CLOSE_LINGER_MS, () => socket.terminate());
+    socket.once("close", () => linger.cancel());
+  }
+
+  #send(message: string | Buffer): void {
+    const socket = this.#socket;
+    if (this.#isClosed || socket?.readyState !== WebSocket.OPEN) return;
+    socket.send(message);
+    if (socket.bufferedAmount <= UNREAD_BYTES_MAX) return;
+    this.#refuse(limitExceeded(`it leaves more than ${UNREAD_BYTES_MAX / 1024} kB of our answers unread`));
   }
 
   /** Gives the connection up for dead: no close frame, the listener hears of it as a lost connection. */
-  #die(reason: string): void {
-    this.#end({ code: CLOSE_ABNORMAL, reason, isByRemote: true });
-    this.#socket.terminate();
+  #die(reason: string, cause?: unknown): void {
+    this.#socket?.terminate();
+    this.#end({ code: CLOSE_ABNORMAL, reason, isByRemote: true }, cause);
   }
 
-  #end(close: GatewayClose): void {
+  /** The server wants too much of us. Told out of the caller's way, who may be in the midst of something. */
+  #refuse(error: Error): void {
+    this.#socket?.terminate();
+    if (this.#isClosed || this.#refusal !== undefined) return;
+    this.#refusal = error;
+    this.#clock.after(0, () => this.#onGone(CLOSE_ABNORMAL, ""));
+  }
+
+  #onGone(code: number, reason: string, cause?: unknown): void {
+    if (this.#refusal === undefined) this.#end({ code, reason, isByRemote: true }, cause);
+    else this.#end({ code: CLOSE_ABNORMAL, reason: this.#refusal.message, isByRemote: false }, this.#refusal);
+  }
+
+  #end(close: GatewayClose, cause: unknown): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer.cancel();
-    this.#listener.onGatewayClosed({ ...close, cause: this.#cause });
+    this.#dial.end();
+    this.#listener.onGatewayClosed({ ...close, cause });
   }
 
-  #listen(): void {
-    // Stays for good: `ws` reports errors of a socket that was closed while dialling, and nobody else listens.
-    this.#socket.on("error", (error) => {
-      this.#cause = error;
-    });
-    this.#socket.on("close", (code, reason) => {
+  #connect(): void {
+    const { url, guard, contain } = this.#options;
+    const socket = dialGateway({ url, guard, admit: (sizeBytes) => this.#admit(sizeBytes) });
+    this.#socket = socket;
+    let cause: unknown;
+    // The library reports errors of a socket that was closed while dialling, and nobody else listens: stays for good.
+    socket.on(
+      "error",
+      contain((error: Error) => {
+        cause = error;
+        // A frame no WebSocket may send: what follows is not worth the time a polite close would take.
+        if (this.#hasOpened && this.#refusal === undefined) this.#die(`the WebSocket broke: ${error.message}`, error);
+      }),
+    );
+    socket.on(
+      "close",
       // 1005 is how `ws` tells a close frame without a code.
-      this.#end({ code, reason: reason.toString("utf8"), isByRemote: true });
-    });
-    this.#socket.on("open", () => {
-      this.#timer.cancel();
-      if (!this.#isClosed) this.#listener.onGatewayOpen();
-    });
-    this.#socket.on("message", (data, isBinary) => {
+      contain((code: number, reason: Buffer) => this.#onGone(code, reason.toString("utf8"), cause)),
+    );
+    socket.on(
+      "open",
+      contain(() => this.#onOpen()),
+    );
+    socket.on(
+      "message",
       // `ws` hands out Buffers unless told otherwise.
-      if (!this.#isClosed) this.#receive(data as Buffer, isBinary);
-    });
+      contain((data: WebSocket.RawData, isBinary: boolean) => this.#onMessage(data as Buffer, isBinary)),
+    );
+    for (const name of ["ping", "pong"] as const) {
+      socket.on(
+        name,
+        contain(() => this.#countMessage()),
+      );
+    }
   }
 
-  #receive(data: Buffer, isBinary: boolean): void {
+  #onOpen(): void {
+    if (this.#isClosed) return;
+    this.#hasOpened = true;
+    this.#timer.cancel();
+    this.#dial.end();
+    this.#listener.onGatewayOpen();
+  }
+
+  /** Also counts what comes after our close frame, until the connection is gone. */
+  #admit(sizeBytes: number): boolean {
+    const excess = this.#options.limits.takeBytes(sizeBytes);
+    if (excess !== undefined) this.#refuse(excess);
+    return excess === undefined;
+  }
+
+  #countMessage(): boolean {
+    if (this.#isClosed || this.#refusal !== undefined) return false;
+    const excess = this.#options.limits.takeMessage();
+    if (excess !== undefined) this.#refuse(excess);
+    return excess === undefined;
+  }
+
+  #onMessage(data: Buffer, isBinary: boolean): void {
+    if (!this.#countMessage()) return;
     const frame = isBinary ? parseBinaryFrame(data) : parseTextFrame(data.toString("utf8"));
     if (frame?.seq !== undefined) this.#lastSeq = frame.seq;
     const message = frame?.message;
@@ -148,7 +224,7 @@ export class GatewaySocket {
 
   /** The first heartbeat goes out at once, so that there is a ping soon. */
   #startHeartbeat(intervalMs: number): void {
-    this.#heartbeatMs = Math.min(intervalMs, HEARTBEAT_MS_MAX);
+    this.#heartbeatMs = Math.max(HEARTBEAT_MS_MIN, Math.min(intervalMs, HEARTBEAT_MS_MAX));
     this.#timer.cancel();
     this.#outstanding.clear();
     this.#heartbeatDueMs = this.#clock.now();

@@ -1,6 +1,7 @@
 // The MLS group of one call as the DAVE session sees it: wraps the MLS library with what it leaves to its users (which
 // messages are repeated, whose commit is whose, group ids learnt late; discord-voice.md section 3.8). On the audio thread.
 
+import { createHash } from "node:crypto";
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
 
 /** Stands in for the channel id until the first message of the group brings it. */
@@ -30,8 +31,10 @@ export class MlsGroup {
   #session: MlsSession | undefined;
   /** Holds the private key of a key package that went out before the channel id was learnt. */
   #placeholder: MlsSession | undefined;
-  #seenProposals: Buffer[] = [];
-  #ownCommits: Buffer[] = [];
+  /** Digests: the messages themselves may be large. */
+  #seenProposals: string[] = [];
+  #ownCommits: string[] = [];
+  #proposalsBytes = 0;
 
   /** `channelId` undefined, or none at all: learnt from the first message of the group. */
   constructor(userId: string, channelId: string | undefined) {
@@ -80,27 +83,38 @@ export class MlsGroup {
 
   /** True for proposals this epoch has seen: they are not to be answered twice. */
   hasSeen(proposals: Buffer): boolean {
-    return this.#seenProposals.some((seen) => seen.equals(proposals));
+    return this.#seenProposals.includes(digestOf(proposals));
+  }
+
+  /** How much was proposed in this epoch so far: all of it is worked through again with every further proposal. */
+  get proposalsBytes(): number {
+    return this.#proposalsBytes;
   }
 
   /** Op 27. Throws when the proposals do not fit the group. */
   processProposals(operation: number, proposals: Buffer, knownUserIds: Iterable<string>): ProposalsOutcome {
+    this.#proposalsBytes += proposals.length;
     try {
       const { commit, welcome } = this.#openSession.processProposals(operation, proposals, [...knownUserIds]);
-      remember(this.#seenProposals, proposals);
+      remember(this.#seenProposals, digestOf(proposals));
       if (commit === undefined) return { kind: "nothing" };
-      remember(this.#ownCommits, commit);
+      remember(this.#ownCommits, digestOf(commit));
       return { kind: "commit", payload: welcome === undefined ? commit : Buffer.concat([commit, welcome]) };
     } catch (error) {
-      if (isUnexpectedUser(error)) return { kind: "unknownUser" };
+      if (isUnexpectedUser(error)) {
+        // To be tried again.
+        this.#proposalsBytes -= proposals.length;
+        return { kind: "unknownUser" };
+      }
       throw error;
     }
   }
 
   /** "latest": the last one we made. "outdated": one before it, which the MLS library can no longer follow. */
   whose(commit: Buffer): "latest" | "outdated" | "foreign" {
-    if (this.#ownCommits.at(-1)?.equals(commit)) return "latest";
-    return this.#ownCommits.some((own) => own.equals(commit)) ? "outdated" : "foreign";
+    const digest = digestOf(commit);
+    if (this.#ownCommits.at(-1) === digest) return "latest";
+    return this.#ownCommits.includes(digest) ? "outdated" : "foreign";
   }
 
   /** Op 29. Throws when it cannot be followed. */
@@ -156,12 +170,17 @@ export class MlsGroup {
   #forgetEpoch(): void {
     this.#seenProposals = [];
     this.#ownCommits = [];
+    this.#proposalsBytes = 0;
   }
 }
 
-function remember(list: Buffer[], item: Buffer): void {
+function remember(list: string[], digest: string): void {
   if (list.length >= REMEMBERED_MAX) list.shift();
-  list.push(item);
+  list.push(digest);
+}
+
+function digestOf(message: Buffer): string {
+  return createHash("sha256").update(message).digest("base64");
 }
 
 function isSnowflake(text: string | undefined): text is string {

@@ -2,8 +2,10 @@
 // more (discord-voice.md section 1.8). Last station before Discord, on the audio thread.
 
 import { createSocket, type Socket } from "node:dgram";
+import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
+import type { Contain } from "./voice-containment.ts";
 
 const DISCOVERY_TRIES_MAX = 6;
 const DISCOVERY_RESEND_MS = 500;
@@ -15,10 +17,16 @@ const KEEP_ALIVE_MS = 5000;
 const PACKETS_PER_CHECK = 25;
 /** Sending has to fail for this long before the session is rebuilt. */
 const FAILING_MS_MAX = 3000;
+/** Nothing but the answer to discovery is of interest; what comes beyond this is left to the system to drop. */
+const DATAGRAMS_BURST = 100;
+const DATAGRAMS_PER_SECOND = 50;
+const DEAF_MS = 1000;
 
 export interface UdpSocketOptions {
   readonly address: string;
   readonly port: number;
+  readonly contain: Contain;
+  /** What its timers throw is contained. */
   readonly clock: Clock;
   /** An error of the network, each time. */
   readonly onError: (error: Error) => void;
@@ -31,7 +39,10 @@ export class UdpSocket {
   readonly #socket: Socket;
   readonly #keepAlive = Buffer.alloc(8);
   readonly #checkSent: (error: Error | null) => void;
+  readonly #datagrams: Allowance;
   #keepAliveTimer: Timer | undefined;
+  #deafTimer: Timer | undefined;
+  #answerDiscovery: ((found: ExternalAddress) => void) | undefined;
   #packetCount = 0;
   #packetCountAtKeepAlive = 0;
   #failingSinceMs: number | undefined;
@@ -42,13 +53,22 @@ export class UdpSocket {
   constructor(options: UdpSocketOptions) {
     this.#options = options;
     this.#socket = createSocket("udp4");
+    const { clock, contain } = options;
+    this.#datagrams = new Allowance({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
     // Connected sockets report "port unreachable" here, at any time.
-    this.#socket.on("error", (error) => this.#onError(error));
-    this.#checkSent = (error) => {
+    this.#socket.on(
+      "error",
+      contain((error: Error) => this.#onError(error)),
+    );
+    this.#socket.on(
+      "message",
+      contain((packet: Buffer) => this.#onDatagram(packet)),
+    );
+    this.#checkSent = contain((error: Error | null) => {
       if (error !== null) this.#onError(error);
       else if (!this.#hasFailedSinceCheck) this.#failingSinceMs = undefined;
       this.#hasFailedSinceCheck = false;
-    };
+    });
   }
 
   /** Fixes the peer, so that foreign packets never reach us. Rejects with the system's error. */
@@ -67,10 +87,6 @@ export class UdpSocket {
     const answer = new Promise<ExternalAddress | undefined>((resolve) => {
       settle = resolve;
     });
-    const onMessage = (packet: Uint8Array) => {
-      const found = parseDiscoveryResponse(packet);
-      if (found !== undefined) settle(found);
-    };
     const onAbort = () => settle(undefined);
     const ask = (triesLeft: number) => {
       if (triesLeft === 0) {
@@ -80,12 +96,12 @@ export class UdpSocket {
       this.send(request);
       timer = this.#options.clock.after(DISCOVERY_RESEND_MS, () => ask(triesLeft - 1));
     };
-    this.#socket.on("message", onMessage);
+    this.#answerDiscovery = settle;
     signal.addEventListener("abort", onAbort);
     ask(signal.aborted ? 0 : DISCOVERY_TRIES_MAX);
     const found = await answer;
     timer?.cancel();
-    this.#socket.off("message", onMessage);
+    this.#answerDiscovery = undefined;
     signal.removeEventListener("abort", onAbort);
     return found;
   }
@@ -113,7 +129,28 @@ export class UdpSocket {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#keepAliveTimer?.cancel();
+    this.#deafTimer?.cancel();
     this.#socket.close();
+  }
+
+  #onDatagram(packet: Uint8Array): void {
+    if (this.#isClosed || this.#deafTimer !== undefined) return;
+    if (!this.#datagrams.spend(1)) {
+      this.#turnDeaf();
+      return;
+    }
+    const found = this.#answerDiscovery === undefined ? undefined : parseDiscoveryResponse(packet);
+    if (found !== undefined) this.#answerDiscovery?.(found);
+  }
+
+  /** A flood: sending goes on, receiving stops for a while. */
+  #turnDeaf(): void {
+    const receiver = receiverOf(this.#socket);
+    receiver?.recvStop();
+    this.#deafTimer = this.#options.clock.after(DEAF_MS, () => {
+      this.#deafTimer = undefined;
+      receiver?.recvStart();
+    });
   }
 
   #onError(error: Error): void {
@@ -126,4 +163,29 @@ export class UdpSocket {
     this.#isDead = true;
     this.#options.onDead(error);
   }
+}
+
+interface Receiver {
+  recvStart(): number;
+  recvStop(): number;
+}
+
+/**
+ * The part of the system's socket that receives. Node has no public way to only send; where this way is gone, a flooded
+ * port goes on costing what it costs Node to read it.
+ */
+function receiverOf(socket: Socket): Receiver | undefined {
+  const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "state symbol");
+  const state: unknown = key === undefined ? undefined : Reflect.get(socket, key);
+  const handle = isObject(state) && "handle" in state ? state.handle : undefined;
+  return isReceiver(handle) ? handle : undefined;
+}
+
+function isReceiver(handle: unknown): handle is Receiver {
+  if (!isObject(handle) || !("recvStart" in handle) || !("recvStop" in handle)) return false;
+  return typeof handle.recvStart === "function" && typeof handle.recvStop === "function";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -10,15 +10,18 @@ import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import {
   type Attempt,
+  CLOSE_ABNORMAL,
   explainClose,
   type GatewayClose,
   isOurMistake,
   ReconnectPlan,
   reactionsTo,
 } from "./close-policy.ts";
+import { type Contain, containTimers, createContainment } from "./voice-containment.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
+import { VoiceLimits, type VoiceThreadLimits } from "./voice-limits.ts";
 import { type SessionLoss, VoiceSession } from "./voice-session.ts";
 
 /** Waits between the tries to open the gateway for the first time. */
@@ -54,6 +57,10 @@ export interface VoiceConnectionOptions {
   readonly userId: string;
   readonly settings: WorkerSettings["voice"];
   readonly guard: VoiceGuard;
+  /** One for all voice connections of the thread. */
+  readonly threadLimits: VoiceThreadLimits;
+  /** Does the work of a socket or timer in the player's name (media/bulkhead.ts). */
+  readonly work: (handler: () => void) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -104,6 +111,10 @@ export class VoiceConnection {
   readonly #counters: VoiceCounters;
   readonly #options: VoiceConnectionOptions;
   readonly #logger: Logger;
+  readonly #limits: VoiceLimits;
+  readonly #contain: Contain;
+  /** What its timers throw is contained. */
+  readonly #clock: Clock;
   #state: State = { kind: "down" };
   /** The session frames go to: the old one while a move is under way. */
   #sounding: VoiceSession | undefined;
@@ -116,6 +127,12 @@ export class VoiceConnection {
     this.#logger = options.logger.child({ guildId: options.guildId });
     this.#counters = createVoiceCounters();
     this.counters = this.#counters;
+    this.#limits = new VoiceLimits(options.clock, options.threadLimits);
+    this.#contain = createContainment({
+      work: options.work,
+      onThrown: (error) => this.#onThrown(error),
+    });
+    this.#clock = containTimers(options.clock, this.#contain);
   }
 
   get gate(): VoiceGate {
@@ -126,7 +143,8 @@ export class VoiceConnection {
   /**
    * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values move
    * it, and the old session sounds on until the new one can. Rejects with NodeError "voice-connect-failed" when it could
-   * not be opened within `settings.connectTimeoutMs`; nothing is tried any further then.
+   * not be opened within `settings.connectTimeoutMs`; nothing is tried any further then. Who waits for values that other
+   * values replace is told so by the same error, at once.
    */
   connect(credentials: VoiceCredentials): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
@@ -146,6 +164,7 @@ export class VoiceConnection {
       isXchachaForced: false,
       hasBeenRebuiltForDave: false,
     };
+    this.#rejectWaiters(connectFailed("newer voice data came before it was open"));
     const opened = this.#waitForOpen(target);
     this.#moveTo(target);
     return opened;
@@ -156,19 +175,28 @@ export class VoiceConnection {
    * counters say why.
    */
   sendFrame(opus: Uint8Array): boolean {
-    if (this.#sounding !== undefined) return this.#sounding.sendFrame(opus);
+    try {
+      if (this.#sounding !== undefined) return this.#sounding.sendFrame(opus);
+    } catch (error) {
+      this.#onThrown(error);
+    }
     this.#counters.framesRefused++;
     return false;
   }
 
   /** Sends one silence frame: five of them end sound. False when nothing was sounding. */
   sendSilence(): boolean {
-    return this.#sounding?.sendSilence() ?? false;
+    try {
+      return this.#sounding?.sendSilence() ?? false;
+    } catch (error) {
+      this.#onThrown(error);
+      return false;
+    }
   }
 
   /** After the silence frames: tells Discord that we do not speak any more. */
   stopSpeaking(): void {
-    this.#sounding?.stopSpeaking();
+    this.#contain(() => this.#sounding?.stopSpeaking())();
   }
 
   /** Lets the time of `count` frames pass that were skipped (late, paused). */
@@ -195,8 +223,10 @@ export class VoiceConnection {
     this.#enter({ kind: "active", target, session: undefined, previous, retry: undefined });
     if (wasOpened) this.#report(CLOSED_BY_US);
     this.#publish();
-    if (previous !== undefined) {
-      this.#overlapTimer = this.#options.clock.after(MOVE_OVERLAP_MS_MAX, () => this.#dropPrevious());
+    // One that sounds since an earlier move has its timer already.
+    if (previous !== undefined && (before.kind !== "active" || previous !== before.previous)) {
+      this.#overlapTimer?.cancel();
+      this.#overlapTimer = this.#clock.after(MOVE_OVERLAP_MS_MAX, () => this.#dropPrevious());
     }
     this.#openSession(target);
   }
@@ -210,7 +240,7 @@ export class VoiceConnection {
   #openSession(target: Target): void {
     const state = this.#state;
     if (state.kind !== "active" || state.target !== target) return;
-    const { guildId, userId, settings, guard, clock, random } = this.#options;
+    const { guildId, userId, settings, guard, random } = this.#options;
     try {
       const session = new VoiceSession({
         url: target.url,
@@ -221,7 +251,9 @@ export class VoiceConnection {
         isPlainFallbackAllowed: settings.isPlainFallbackAllowed,
         isXchachaForced: target.isXchachaForced,
         guard,
-        clock,
+        limits: this.#limits,
+        contain: this.#contain,
+        clock: this.#clock,
         random,
         logger: this.#logger,
         counters: this.#counters,
@@ -236,16 +268,15 @@ export class VoiceConnection {
       this.#enter({ ...state, session, retry: undefined });
     } catch (error) {
       // The guard refused the address.
-      this.#giveUp({ code: 1006, reason: "", isByRemote: false }, error);
+      this.#giveUp({ code: CLOSE_ABNORMAL, reason: "", isByRemote: false }, error);
     }
   }
 
   #onSessionOpen(session: VoiceSession): void {
     if (this.#state.kind !== "active" || session !== this.#state.session) return;
-    this.#state.target.hasOpened = true;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const { timer, resolve } of waiters) {
+    const { target } = this.#state;
+    target.hasOpened = true;
+    for (const { timer, resolve } of this.#takeWaiters(target)) {
       timer.cancel();
       resolve();
     }
@@ -317,7 +348,7 @@ export class VoiceConnection {
       }
     };
     if (reaction === "identifyWithXchacha") target.isXchachaForced = true;
-    const timer = this.#options.clock.after(delayMs, run);
+    const timer = this.#clock.after(delayMs, run);
     this.#enter({ ...state, session: reaction === "resume" ? session : undefined, retry: { timer, run } });
   }
 
@@ -350,12 +381,25 @@ export class VoiceConnection {
     this.#publish();
   }
 
+  /** A mistake of ours: it costs this connection, and nobody else. */
+  #onThrown(error: unknown): void {
+    this.#logger.error("a voice connection failed inside the node", { error });
+    try {
+      this.#giveUp(
+        { code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false },
+        error,
+      );
+    } catch (another) {
+      this.#logger.error("a voice connection failed while it was given up", { error: another });
+    }
+  }
+
   // Waiting for it to open.
 
   #waitForOpen(target: Target): Promise<void> {
     return new Promise((resolve, reject) => {
       const timeoutMs = this.#options.settings.connectTimeoutMs;
-      const timer = this.#options.clock.after(timeoutMs, () => this.#onOpenTimeout(target, timeoutMs));
+      const timer = this.#clock.after(timeoutMs, () => this.#onOpenTimeout(target, timeoutMs));
       this.#waiters.push({ target, resolve, reject, timer });
     });
   }
@@ -369,12 +413,16 @@ export class VoiceConnection {
 
   /** Rejects those who wait for `target`, or all. */
   #rejectWaiters(error: NodeError, target?: Target): void {
-    const rejected = this.#waiters.filter((waiter) => target === undefined || waiter.target === target);
-    this.#waiters = this.#waiters.filter((waiter) => !rejected.includes(waiter));
-    for (const { timer, reject } of rejected) {
+    for (const { timer, reject } of this.#takeWaiters(target)) {
       timer.cancel();
       reject(error);
     }
+  }
+
+  #takeWaiters(target: Target | undefined): readonly Waiter[] {
+    const taken = this.#waiters.filter((waiter) => target === undefined || waiter.target === target);
+    this.#waiters = this.#waiters.filter((waiter) => !taken.includes(waiter));
+    return taken;
   }
 
   // State and listener.
@@ -390,7 +438,9 @@ export class VoiceConnection {
     if (before.kind !== "active") return;
     if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry))
       before.retry.timer.cancel();
-    for (const old of [before.session, before.previous]) if (old !== undefined && !kept.includes(old)) old.close();
+    for (const old of [before.session, before.previous]) {
+      if (old !== undefined && !kept.includes(old)) this.#contain(() => old.close())();
+    }
   }
 
   #publish(): void {

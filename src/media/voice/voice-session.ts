@@ -23,8 +23,10 @@ import {
   XCHACHA_MODE,
 } from "./transport-encryption.ts";
 import { UdpSocket } from "./udp-socket.ts";
+import type { Contain } from "./voice-containment.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
+import type { VoiceLimits } from "./voice-limits.ts";
 
 /** Longest wait for each answer of the handshake. */
 const STEP_MS_MAX = 10_000;
@@ -68,6 +70,9 @@ export interface VoiceSessionOptions {
   /** Ask for the mode every server knows, whatever it offers. */
   readonly isXchachaForced: boolean;
   readonly guard: VoiceGuard;
+  readonly limits: VoiceLimits;
+  readonly contain: Contain;
+  /** What its timers throw is contained. */
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -188,8 +193,12 @@ export class VoiceSession {
       return true;
     }
     // Out of the tick: it takes the session apart.
-    if (outcome === "exhausted") this.#clock.after(0, () => this.#fail("the packet counter is used up"));
+    if (outcome === "exhausted") this.#clock.after(0, () => this.#onExhausted(media));
     return this.#refuse();
+  }
+
+  #onExhausted({ path }: Media): void {
+    if (this.#media?.path === path) this.#fail("the packet counter is used up");
   }
 
   #speak(speaking: 0 | 1): void {
@@ -201,14 +210,15 @@ export class VoiceSession {
   // The gateway.
 
   #openGateway(): GatewaySocket {
-    const { url, connectTimeoutMs, guard, clock } = this.#options;
+    const { url, connectTimeoutMs, guard, limits, contain, clock } = this.#options;
     const listener = {
       onGatewayOpen: () => this.#onGatewayOpen(),
       onGatewayMessage: (message: GatewayMessage) => this.#onMessage(message),
       onGatewayPing: (pingMs: number) => this.#onPing(pingMs),
       onGatewayClosed: (close: GatewayClose & { readonly cause: unknown }) => this.#lose(close),
     };
-    return new GatewaySocket({ url, connectTimeoutMs, guard, clock, lastSeq: this.#lastSeq, listener });
+    const lastSeq = this.#lastSeq;
+    return new GatewaySocket({ url, connectTimeoutMs, guard, limits, contain, clock, lastSeq, listener });
   }
 
   #sendJson(opcode: number, data: unknown): void {
@@ -279,9 +289,11 @@ export class VoiceSession {
     const udp = this.#createUdp(message);
     this.#enter({ kind: "discovering", gateway, udp, ssrc: message.ssrc });
     gateway.sendJson(OPCODE.mediaSinkWants, { any: 0 });
-    this.#discover(message, udp).catch((error: unknown) => {
-      if (!this.#handshake.signal.aborted) this.#fail("no UDP connection to the voice server", { cause: error });
-    });
+    const { signal } = this.#handshake;
+    const onFailed = (error: unknown) => {
+      if (!signal.aborted) this.#fail("no UDP connection to the voice server", { cause: error });
+    };
+    void this.#discover(message, udp, signal).catch(this.#options.contain(onFailed));
   }
 
   #startOver(): void {
@@ -295,10 +307,11 @@ export class VoiceSession {
   }
 
   #createUdp({ address, port }: ReadyMessage): UdpSocket {
-    const { clock, counters, logger } = this.#options;
+    const { clock, contain, counters, logger } = this.#options;
     return new UdpSocket({
       address,
       port,
+      contain,
       clock,
       onError: () => {
         counters.udpErrors++;
@@ -310,8 +323,7 @@ export class VoiceSession {
     });
   }
 
-  async #discover({ ssrc, modes }: ReadyMessage, udp: UdpSocket): Promise<void> {
-    const { signal } = this.#handshake;
+  async #discover({ ssrc, modes }: ReadyMessage, udp: UdpSocket, signal: AbortSignal): Promise<void> {
     await Promise.all([udp.connect(), prepareEncryption()]);
     const found = await udp.discover(ssrc, signal);
     if (signal.aborted || this.#state.kind !== "discovering") return;
@@ -372,7 +384,7 @@ export class VoiceSession {
   // End-to-end encryption.
 
   #createDave(): DaveSession {
-    const { userId, credentials, isPlainFallbackAllowed, clock, logger, counters } = this.#options;
+    const { userId, credentials, isPlainFallbackAllowed, limits, clock, logger, counters } = this.#options;
     const parent = {
       sendDaveJson: (opcode: number, data: unknown) => this.#sendJson(opcode, data),
       sendDaveBinary: (opcode: number, payload: Uint8Array) => {
@@ -380,9 +392,10 @@ export class VoiceSession {
       },
       onDaveGateChanged: () => this.#parent.onSessionChanged(this),
       onDaveStuck: () => this.#parent.onSessionStuck(this),
+      onDaveFlooded: (cause: Error) => this.#fail(cause.message, { cause }),
     };
     const { channelId } = credentials;
-    return new DaveSession({ userId, channelId, isPlainFallbackAllowed, clock, logger, counters, parent });
+    return new DaveSession({ userId, channelId, isPlainFallbackAllowed, limits, clock, logger, counters, parent });
   }
 
   // Endings.

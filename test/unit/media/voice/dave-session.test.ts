@@ -10,9 +10,10 @@ import {
   type Proposal,
 } from "../../../../lab/discord/external-sender.ts";
 import { parseCommitWelcome } from "../../../../lab/discord/mls-codec.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log.ts";
 import { DaveSession } from "../../../../src/media/voice/dave-session.ts";
 import { createVoiceCounters } from "../../../../src/media/voice/voice-counters.ts";
+import { VoiceLimits, VoiceThreadLimits } from "../../../../src/media/voice/voice-limits.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const CHANNEL = "6001";
@@ -29,21 +30,27 @@ class Call {
   readonly listener = new MlsSession(1, LISTENER, CHANNEL);
   gateChanges = 0;
   stuckCount = 0;
+  readonly floods: Error[] = [];
+  readonly lines: string[] = [];
+  readonly limits: VoiceLimits;
 
   constructor({ isPlainFallbackAllowed = true }: { readonly isPlainFallbackAllowed?: boolean } = {}) {
     this.listener.setExternalSender(this.gateway.packageBytes);
+    this.limits = new VoiceLimits(this.clock, new VoiceThreadLimits(this.clock));
     this.bot = new DaveSession({
       userId: BOT,
       channelId: CHANNEL,
       isPlainFallbackAllowed,
+      limits: this.limits,
       clock: this.clock,
-      logger: silentLogger,
+      logger: createLogger((_level, message) => this.lines.push(message)),
       counters: this.counters,
       parent: {
         sendDaveJson: (op, data) => this.sent.push({ op, data }),
         sendDaveBinary: (op, data) => this.sent.push({ op, data: Buffer.from(data) }),
         onDaveGateChanged: () => this.gateChanges++,
         onDaveStuck: () => this.stuckCount++,
+        onDaveFlooded: (error) => this.floods.push(error),
       },
     });
   }
@@ -523,5 +530,93 @@ describe("recovering", () => {
     call.clock.advance(60_000);
     expect(call.clock.pendingCount).toBe(0);
     expect(call.sent).toHaveLength(before);
+  });
+});
+
+describe("a gateway that asks for too much", () => {
+  test("is served later once MLS work has cost its share, in the order it asked", () => {
+    const call = inGroup();
+    call.limits.spendMls(600);
+    call.clock.advance(0);
+    const { add, commit } = call.grow("702");
+    call.enter("702");
+    call.append(add);
+    call.commit(4, commit);
+    call.execute(4);
+    call.clock.advance(999);
+    expect([call.all(28), call.all(23)]).toEqual([[], []]);
+    expect(call.hear()).toBe("heard");
+    call.clock.advance(1);
+    expect([call.all(28).length, call.all(23)]).toEqual([1, [{ transition_id: 4 }]]);
+    call.listener.processCommit(commit);
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("is served one piece of work per turn when many have some", () => {
+    const call = inGroup();
+    call.limits.spendMls(5);
+    call.bot.handle({ kind: "prepareTransition", transitionId: 7, version: 1 });
+    expect(call.all(23)).toEqual([]);
+    call.clock.advance(0);
+    expect(call.all(23)).toEqual([{ transition_id: 7 }]);
+  });
+
+  test("is cut off when more waits than any channel brings, by count and by bytes", () => {
+    for (const proposals of [Buffer.alloc(1), Buffer.alloc(60_000)]) {
+      const call = inGroup();
+      call.limits.spendMls(10_000);
+      const most = proposals.length === 1 ? 512 : 4;
+      for (let count = 0; count < most; count++) call.bot.handle({ kind: "proposals", operation: 0, proposals });
+      expect(call.floods).toEqual([]);
+      call.bot.handle({ kind: "proposals", operation: 0, proposals });
+      expect(call.floods).toMatchObject([{ code: "voice-limit-exceeded" }]);
+      call.bot.close();
+      call.clock.advance(60_000);
+      expect(call.floods).toHaveLength(1);
+      expect(call.clock.pendingCount).toBe(0);
+    }
+  });
+
+  test("outside a group, leaves checking a crowd to the others and joins by their Welcome", () => {
+    const call = new Call();
+    const crowd = Array.from({ length: 20 }, (_, index) => String(800 + index));
+    call.start({ userIds: [LISTENER, ...crowd] });
+    const keyPackages = crowd.map((userId) => new MlsSession(1, userId, CHANNEL).getSerializedKeyPackage());
+    call.append(...keyPackages.map((keyPackage) => call.gateway.add(0n, keyPackage)));
+    expect(call.all(28)).toEqual([]);
+    call.join();
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("in a group, is asked to take us out and in again when it proposes a crowd in one epoch", () => {
+    const call = inGroup();
+    const epoch = call.listener.epoch ?? 0n;
+    const addOf = (userId: string) =>
+      call.gateway.add(epoch, new MlsSession(1, userId, CHANNEL).getSerializedKeyPackage());
+    const crowd = Array.from({ length: 20 }, (_, index) => String(800 + index));
+    call.enter(...crowd);
+    // One by one, for each is worked through again with the next.
+    for (const userId of crowd) call.append(addOf(userId));
+    const answered = call.all(28).length;
+    expect(answered).toBeGreaterThan(10);
+    expect(answered).toBeLessThan(20);
+    expect(call.all(31)).toHaveLength(1);
+    expect(call.counters.daveRecoveries).toBe(1);
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("is complained about now and then only", () => {
+    const call = inGroup();
+    const epoch = call.listener.epoch ?? 0n;
+    for (let count = 0; count < 200; count++) {
+      const noise = Buffer.from(call.gateway.add(epoch, Buffer.alloc(8, count)).message);
+      call.bot.handle({
+        kind: "proposals",
+        operation: 0,
+        proposals: Buffer.concat([Buffer.from([0x40, noise.length]), noise]),
+      });
+    }
+    expect(call.lines.length).toBeGreaterThan(0);
+    expect(call.lines.length).toBeLessThanOrEqual(20);
   });
 });

@@ -1,5 +1,6 @@
 // The voice connection against a gateway that does exactly what each test says, in the time the test says.
 
+import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import {
@@ -586,10 +587,17 @@ describe("moving", () => {
     await until(() => gateway.last.closeCode === 1000);
   });
 
-  test("moves in quick succession end at the last, and every promise follows it", async () => {
+  test("moves in quick succession end at the last, and those before are told at once that they were replaced", async () => {
     const { gateway, connection, credentials, closes } = await goLive();
-    const tokens = ["a", "b", "c"];
-    await Promise.all(tokens.map((token) => connection.connect(credentials({ token }))));
+    const [a, b, c] = ["a", "b", "c"].map((token) => connection.connect(credentials({ token })));
+    for (const replaced of [a, b]) {
+      await expect(replaced).rejects.toMatchObject({
+        code: "voice-connect-failed",
+        message: expect.stringContaining("newer voice data"),
+      });
+    }
+    expect(gateway.connections).toHaveLength(1);
+    await c;
     await until(
       () =>
         connection.gate === "send" &&
@@ -597,6 +605,43 @@ describe("moving", () => {
     );
     expect(gateway.last.all(0)).toMatchObject([{ token: "c" }]);
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+  });
+
+  test("who waits for a server that never answers is not told of another one's opening", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await until(() => silent.listening);
+    open.push({ close: () => silent.close() });
+    const { connection, credentials } = await prepare();
+    const { port } = silent.address() as AddressInfo;
+    const first = connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }));
+    const outcomes: string[] = [];
+    const rejected = first.then(
+      () => outcomes.push("opened"),
+      () => outcomes.push("replaced"),
+    );
+    await connection.connect(credentials({ token: "token-2" }));
+    await rejected;
+    expect(outcomes).toEqual(["replaced"]);
+  });
+
+  test("the timer of a move that is over cuts no later move short", async () => {
+    const { connection, credentials, clock } = await goLive();
+    const moveTo = async (token: string, silentOn: number[]) => {
+      const target = await ScriptedVoiceGateway.start({ silentOn });
+      open.push(target);
+      await connection.connect(credentials({ endpoint: target.endpoint, token }));
+      return target;
+    };
+    await moveTo("b", [0]);
+    clock.advance(1000);
+    const third = await moveTo("c", []);
+    await until(() => third.last.all(5).length === 1);
+    clock.advance(1000);
+    await moveTo("d", [0]);
+    clock.advance(9000);
+    expect(connection.gate).toBe("send");
+    clock.advance(1000);
+    expect(connection.gate).toBe("hold");
   });
 });
 

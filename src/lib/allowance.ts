@@ -1,0 +1,44 @@
+// So much at once and so much per second: what an outsider may make the node do, when it may be much for a moment but not
+// for long. Used on all threads; a leaf without domain knowledge.
+
+import type { Clock } from "./clock.ts";
+
+export interface AllowanceOptions {
+  readonly clock: Clock;
+  /** How much may be spent at once, after a quiet time. */
+  readonly burst: number;
+  /** How much comes back per second. */
+  readonly perSecond: number;
+}
+
+export class Allowance {
+  readonly #options: AllowanceOptions;
+  #left: number;
+  #leftAtMs: number;
+
+  constructor(options: AllowanceOptions) {
+    this.#options = options;
+    this.#left = options.burst;
+    this.#leftAtMs = options.clock.now();
+  }
+
+  /** Counts what was done. False when it was more than there was: a debt is left, never larger than the burst. */
+  spend(amount: number): boolean {
+    this.#refill();
+    this.#left = Math.max(this.#left - amount, -this.#options.burst);
+    return this.#left >= 0;
+  }
+
+  /** Milliseconds until there is no debt; 0 when there is none. */
+  get waitMs(): number {
+    this.#refill();
+    return this.#left >= 0 ? 0 : (-this.#left / this.#options.perSecond) * 1000;
+  }
+
+  #refill(): void {
+    const { clock, burst, perSecond } = this.#options;
+    const nowMs = clock.now();
+    this.#left = Math.min(burst, this.#left + ((nowMs - this.#leftAtMs) / 1000) * perSecond);
+    this.#leftAtMs = nowMs;
+  }
+}

@@ -1,0 +1,106 @@
+// How much voice servers may make us do: the client names them, so any of them may be hostile. Each player's connection has
+// its own bounds, which outlive its sockets, so that a reconnect brings no new ones; some bounds hold for all connections
+// of a thread together. On the audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { Allowance } from "../../lib/allowance.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { VoiceDials } from "./voice-dials.ts";
+
+/**
+ * The largest messages are DAVE's: 99 Adds are 49 kB, a Welcome to as many 40 kB. WebSocket frames beyond are refused
+ * before they are read.
+ */
+export const MESSAGE_BYTES_MAX = 64 * 1024;
+/** A full channel announces itself with some hundred messages at once; later there are a few per second. */
+const MESSAGES_BURST = 2000;
+const MESSAGES_PER_SECOND = 200;
+const BYTES_BURST = 1024 * 1024;
+const BYTES_PER_SECOND = 64 * 1024;
+/** What the gateway has not read of our answers; a healthy one leaves nothing. */
+export const UNREAD_BYTES_MAX = 64 * 1024;
+/**
+ * MLS work cannot be done in slices: joining 99 members takes 60 ms. What comes beyond this share of the thread waits,
+ * and the sound goes on with the keys it has.
+ */
+const MLS_MS_BURST = 500;
+const MLS_MS_PER_SECOND = 100;
+/** Once so much was done in a turn of the event loop, whoever it was for, the others wait for the next. */
+const MLS_MS_PER_TURN = 1;
+
+/** What all voice connections of an audio thread share. */
+export class VoiceThreadLimits {
+  readonly dials: VoiceDials;
+  readonly #clock: Clock;
+  #mlsMsOfTurn = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.dials = new VoiceDials(clock);
+  }
+
+  /** False when this turn of the event loop has seen enough MLS work: timers and packets come first. */
+  get hasTimeForMls(): boolean {
+    return this.#mlsMsOfTurn < MLS_MS_PER_TURN;
+  }
+
+  spendMls(usedMs: number): void {
+    if (usedMs <= 0) return;
+    if (this.#mlsMsOfTurn === 0) {
+      this.#clock.after(0, () => {
+        this.#mlsMsOfTurn = 0;
+      });
+    }
+    this.#mlsMsOfTurn += usedMs;
+  }
+}
+
+/** What one voice connection may take, whatever gateways it goes through. */
+export class VoiceLimits {
+  readonly dials: VoiceDials;
+  readonly #messages: Allowance;
+  readonly #bytes: Allowance;
+  readonly #mlsMs: Allowance;
+  readonly #thread: VoiceThreadLimits;
+
+  constructor(clock: Clock, thread: VoiceThreadLimits) {
+    this.dials = thread.dials;
+    this.#thread = thread;
+    this.#messages = new Allowance({ clock, burst: MESSAGES_BURST, perSecond: MESSAGES_PER_SECOND });
+    this.#bytes = new Allowance({ clock, burst: BYTES_BURST, perSecond: BYTES_PER_SECOND });
+    this.#mlsMs = new Allowance({ clock, burst: MLS_MS_BURST, perSecond: MLS_MS_PER_SECOND });
+  }
+
+  /** Counts one message, ping included; what is wrong when it is one too many. */
+  takeMessage(): NodeError | undefined {
+    const isFine = this.#messages.spend(1);
+    return isFine ? undefined : limitExceeded(`it sends more than ${MESSAGES_PER_SECOND} messages per second`);
+  }
+
+  /** Counts what was read from the wire; what is wrong when it is too much. */
+  takeBytes(sizeBytes: number): NodeError | undefined {
+    const isFine = this.#bytes.spend(sizeBytes);
+    return isFine ? undefined : limitExceeded(`it sends more than ${BYTES_PER_SECOND / 1024} kB per second`);
+  }
+
+  /** Counts time spent in the MLS library. */
+  spendMls(usedMs: number): void {
+    this.#mlsMs.spend(usedMs);
+    this.#thread.spendMls(usedMs);
+  }
+
+  /** Whether MLS work may be done now. */
+  get hasTimeForMls(): boolean {
+    return this.#mlsMs.waitMs === 0 && this.#thread.hasTimeForMls;
+  }
+
+  /** How long further MLS work has to wait at least; 0: for the next turn of the event loop at most. */
+  get mlsWaitMs(): number {
+    return this.#mlsMs.waitMs;
+  }
+}
+
+/** The voice server wants more of us than any real one does. `what` goes on after "voice server: ". */
+export function limitExceeded(what: string): NodeError {
+  return new NodeError("voice-limit-exceeded", `the connection to the voice server was cut: ${what}`);
+}

@@ -1,0 +1,78 @@
+// What the TLS of the voice gateway lets a server choose, read from the Hello it is dialled with: before anybody knows who
+// the server is, it must not make us compute for long.
+
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
+import { dialGateway } from "../../../../src/media/voice/gateway-dialler.ts";
+
+const open: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+const SUPPORTED_GROUPS = 10;
+const SERVER_NAME = 0;
+
+interface Hello {
+  readonly suites: readonly number[];
+  readonly extensions: ReadonlyMap<number, Buffer>;
+}
+
+/** RFC 8446 section 4.1.2, behind the headers of record and handshake. */
+function readHello(record: Buffer): Hello {
+  let at = 5 + 4 + 2 + 32;
+  at += 1 + record.readUInt8(at);
+  const suitesEnd = at + 2 + record.readUInt16BE(at);
+  const suites = readNumbers(record.subarray(at + 2, suitesEnd));
+  at = suitesEnd + 1 + record.readUInt8(suitesEnd) + 2;
+  const extensions = new Map<number, Buffer>();
+  while (at < record.length) {
+    const end = at + 4 + record.readUInt16BE(at + 2);
+    extensions.set(record.readUInt16BE(at), record.subarray(at + 4, end));
+    at = end;
+  }
+  return { suites, extensions };
+}
+
+function readNumbers(bytes: Buffer): number[] {
+  return Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
+}
+
+async function dialled(host: string): Promise<Hello> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  open.push({ close: () => server.close() });
+  const { port } = server.address() as AddressInfo;
+  const guard = new OutboundGuard(["127.0.0.0/8"], {
+    resolve: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),
+  });
+  const socket = dialGateway({ url: `wss://${host}:${port}/?v=8`, guard, admit: () => true });
+  socket.on("error", () => undefined);
+  open.push({ close: () => socket.terminate() });
+  const [peer] = (await once(server, "connection")) as [Socket];
+  peer.on("error", () => undefined);
+  const [record] = (await once(peer, "data")) as [Buffer];
+  return readHello(record);
+}
+
+test("a server can choose no Diffie-Hellman over numbers of its own, and no slow group", async () => {
+  const { suites, extensions } = await dialled("voice.example");
+  const tls13 = [0x1301, 0x1302, 0x1303];
+  const ecdhe = [0xc02b, 0xc02c, 0xc02f, 0xc030, 0xcca8, 0xcca9];
+  const renegotiationInfo = 0x00ff;
+  expect([...suites].sort()).toEqual([...tls13, ...ecdhe, renegotiationInfo].sort());
+  const x25519 = 29;
+  const [p256, p384] = [23, 24];
+  expect(readNumbers(extensions.get(SUPPORTED_GROUPS)?.subarray(2) ?? Buffer.alloc(0))).toEqual([x25519, p256, p384]);
+});
+
+test("the server is asked for the certificate of its name, and of none when dialled by address", async () => {
+  const named = await dialled("voice.example");
+  expect(named.extensions.get(SERVER_NAME)?.subarray(5).toString()).toBe("voice.example");
+  const addressed = await dialled("127.0.0.1");
+  expect(addressed.extensions.has(SERVER_NAME)).toBe(false);
+});
