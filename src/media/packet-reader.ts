@@ -14,6 +14,12 @@ const SEEK_PATIENCE_MS = 400;
 const FRAME_MS = 20;
 const SAMPLES_PER_MS = 48;
 const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
+/** The shortest packets that any format knows are 16 samples long. */
+const PACKETS_PER_MS_MAX = 16;
+/** Packets that may come without any sound in them, as where a file is damaged. */
+const SILENT_PACKETS_MAX = 4096;
+/** Longest Opus packet of one stream: 48 frames of 1275 bytes, and as much of padding as anybody could want. */
+const OPUS_BYTES_MAX = 64 * 1024;
 
 /** Opens an input up to its first packet; rejects with a NodeError that says why not. */
 export type OpenDemuxer = (
@@ -53,6 +59,9 @@ export class PacketReader {
   #isAtEnd = false;
   /** End of the packet read last; undefined right after a seek. */
   #readUntilMs: number | undefined;
+  /** The same at its highest in this run, and packets that came too close for it. */
+  #reachedMs = Number.NEGATIVE_INFINITY;
+  #silentPackets = 0;
   #hasFailed = false;
 
   constructor(options: PacketReaderOptions) {
@@ -112,12 +121,14 @@ export class PacketReader {
     });
   }
 
+  /** The track is over: gives back what it has taken of memory. */
   close(): void {
     this.#abort.abort();
     this.#patience?.cancel();
     this.#generation += 1;
     this.#demuxer?.close();
     this.queue.clear();
+    this.#options.budget.memory.releaseAll();
   }
 
   /** Opens the input (again) and goes to the seek target, if any. */
@@ -138,7 +149,10 @@ export class PacketReader {
         if (!demuxer.isSeekable) this.#landedMs = 0;
         void this.#read(demuxer, generation);
       },
-      (error: unknown) => this.#fail(error, generation),
+      (error: unknown) => {
+        budget.pause();
+        this.#fail(error, generation);
+      },
     );
   }
 
@@ -146,38 +160,59 @@ export class PacketReader {
   async #read(demuxer: Demuxer, generation: number): Promise<void> {
     this.#isReading = true;
     const { budget } = this.#options;
-    let soughtMs: number | undefined;
     try {
       await budget.turn();
-      for (;;) {
-        if (budget.isSpent) await budget.turn();
-        if (generation !== this.#generation) return;
-        const targetMs = this.#seekTargetMs;
-        if (targetMs !== soughtMs && targetMs !== undefined) {
-          await demuxer.seek(targetMs);
-          soughtMs = targetMs;
-          continue;
-        }
-        if (targetMs === undefined && this.queue.isFull) break;
-        const packet = await demuxer.next();
-        if (generation !== this.#generation) return;
-        if (this.#seekTargetMs !== targetMs) continue;
-        if (targetMs !== undefined) this.#land(targetMs);
-        if (packet === undefined) {
-          this.#isAtEnd = true;
-          break;
-        }
-        this.#readUntilMs = packet.timestampMs + packet.durationMs;
-        this.#push(packet, demuxer.stream);
-        // The first packets start the music: tell the pipeline at once, later ones in bursts.
-        if (this.queue.length <= 2) this.#options.onProgress();
-      }
+      const isThrough = await this.#readOn(demuxer, generation);
       budget.pause();
+      if (!isThrough) return;
       this.#isReading = false;
       this.#options.onProgress();
     } catch (error) {
+      budget.pause();
       this.#fail(error, generation);
     }
+  }
+
+  /** False when the demuxer was given up meanwhile. */
+  async #readOn(demuxer: Demuxer, generation: number): Promise<boolean> {
+    const { budget } = this.#options;
+    let soughtMs: number | undefined;
+    for (;;) {
+      if (budget.isSpent) await budget.turn();
+      if (generation !== this.#generation) return false;
+      const targetMs = this.#seekTargetMs;
+      if (targetMs !== soughtMs && targetMs !== undefined) {
+        await demuxer.seek(targetMs);
+        soughtMs = targetMs;
+        continue;
+      }
+      if (targetMs === undefined && this.queue.isFull) return true;
+      const packet = await demuxer.next();
+      if (generation !== this.#generation) return false;
+      if (this.#seekTargetMs !== targetMs) continue;
+      if (targetMs !== undefined) {
+        this.#land(targetMs);
+        soughtMs = undefined;
+      }
+      if (packet === undefined) {
+        this.#isAtEnd = true;
+        return true;
+      }
+      this.#count(packet);
+      this.#push(packet, demuxer.stream);
+      // The first packets start the music: tell the pipeline at once, later ones in bursts.
+      if (this.queue.length <= 2) this.#options.onProgress();
+    }
+  }
+
+  /** Packets without time fill no second: when they do not end, the track does. */
+  #count({ timestampMs, durationMs }: Packet): void {
+    this.#readUntilMs = timestampMs + durationMs;
+    const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
+    this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);
+    this.#silentPackets = Math.max(0, this.#silentPackets + 1 - PACKETS_PER_MS_MAX * gainedMs);
+    if (this.#silentPackets <= SILENT_PACKETS_MAX) return;
+    throw new NodeError("media-damaged", "the media cannot be played: its packets hold no sound");
   }
 
   /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
@@ -188,6 +223,7 @@ export class PacketReader {
       this.#stream = stream;
     }
     const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
+    if (isOpus && packet.data.length > OPUS_BYTES_MAX) return;
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
     const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
     if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {
@@ -210,6 +246,7 @@ export class PacketReader {
     this.#repacketizer.reset();
     this.#isAtEnd = false;
     this.#readUntilMs = undefined;
+    this.#reachedMs = Number.NEGATIVE_INFINITY;
     this.#landedMs = positionMs;
     this.#runNumber += 1;
     this.#seekTargetMs = undefined;

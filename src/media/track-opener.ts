@@ -80,6 +80,8 @@ export class TrackOpener {
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", onAbort);
+      budget.pause();
+      budget.memory.releaseAll();
     }
   }
 

@@ -7,10 +7,12 @@ import type { TrackBudget } from "./track-budget.ts";
 export class BudgetedSource implements ByteSource {
   readonly #source: ByteSource;
   readonly #budget: TrackBudget;
+  readonly #onClose: () => void;
 
-  constructor(source: ByteSource, budget: TrackBudget) {
+  constructor(source: ByteSource, budget: TrackBudget, onClose: () => void) {
     this.#source = source;
     this.#budget = budget;
+    this.#onClose = onClose;
   }
 
   get sizeBytes(): number | undefined {
@@ -43,6 +45,7 @@ export class BudgetedSource implements ByteSource {
   }
 
   close(): void {
+    this.#onClose();
     this.#source.close();
   }
 }

@@ -29,7 +29,10 @@ export class TrackBudget {
   readonly memory: ByteBudget;
   readonly #options: TrackBudgetOptions;
   #isWorking = false;
+  /** When the stretch began, and when work was last taken up within it. */
   #startedMs = 0;
+  #resumedMs = 0;
+  #pausedMs = Number.NEGATIVE_INFINITY;
   #steps = 0;
   #usedMs = 0;
 
@@ -50,23 +53,31 @@ export class TrackBudget {
   async turn(): Promise<void> {
     this.pause();
     await this.#options.turns.next();
+    this.#pausedMs = Number.NEGATIVE_INFINITY;
     this.resume();
   }
 
-  /** Work goes on after a wait: a new stretch begins, under the track's name. */
+  /**
+   * Work goes on after a wait, under the track's name: a new stretch begins. A wait that was hardly one does not count: what
+   * was waited for may have been there already, and then nobody else had a turn.
+   */
   resume(): void {
     const { mark, owner, activity } = this.#options;
     mark.enter(owner, activity);
+    const nowMs = this.clock.now();
     this.#isWorking = true;
+    this.#resumedMs = nowMs;
+    if (nowMs - this.#pausedMs < STRETCH_MS_MAX) return;
     this.#steps = 0;
-    this.#startedMs = this.clock.now();
+    this.#startedMs = nowMs;
   }
 
   /** Work waits for something from outside, or is done. */
   pause(): void {
     if (!this.#isWorking) return;
     this.#isWorking = false;
-    this.#usedMs += this.clock.now() - this.#startedMs;
+    this.#pausedMs = this.clock.now();
+    this.#usedMs += this.#pausedMs - this.#resumedMs;
     this.#options.mark.leave();
   }
 

@@ -5,9 +5,11 @@ import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { ADTS_HEADER_BYTES, type AdtsHeader, isAdtsStart, parseAdtsHeader } from "./adts-header.ts";
 import { ByteCursor } from "./byte-cursor.ts";
+import type { ReaderParts } from "./demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "./demuxer.ts";
 import { id3Size, type LeadingTags } from "./id3.ts";
 import { withTaggedLoudness } from "./loudness-tags.ts";
+import type { FrameSearch } from "./mp3/frame-search.ts";
 import { seekPreRollMs } from "./packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "./packet-pump.ts";
 import type { Tags } from "./tags.ts";
@@ -22,9 +24,10 @@ const LOOK_BYTES = [4096, 2 * CONFIRM_FRAMES * FRAME_BYTES_MAX] as const;
 const SEARCH_BYTES = 8192;
 
 /** Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. */
-export async function findAdtsFrame(cursor: ByteCursor, junkBytesMax: number): Promise<boolean> {
+export async function findAdtsFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
   for (;;) {
+    if (work.isSpent) await work.turn();
     let lastStart = 0;
     let isEnd = false;
     for (const lookBytes of LOOK_BYTES) {
@@ -51,13 +54,14 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
   return -1;
 }
 
-export async function openAdts(source: ByteSource, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+  const { source, work } = parts;
   const cursor = new ByteCursor(source, endBytes);
-  const isFound = await findAdtsFrame(cursor, ADTS_JUNK_BYTES_MAX);
+  const isFound = await findAdtsFrame(cursor, { junkBytesMax: ADTS_JUNK_BYTES_MAX, work });
   const header = isFound ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
   if (header === undefined)
     throw new NodeError("media-damaged", "the AAC file cannot be read: no sound in its first part");
-  return new AdtsDemuxer(source, { tags, header, firstFrame: cursor.position });
+  return new AdtsDemuxer(parts, { tags, header, firstFrame: cursor.position });
 }
 
 /** The stream that ADTS frames make: the decoder reads their headers itself. */
@@ -80,7 +84,7 @@ class AdtsDemuxer implements Demuxer {
   #isLost = false;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, opened: { tags: Tags; header: AdtsHeader; firstFrame: number }) {
+  constructor({ source, work }: ReaderParts, opened: { tags: Tags; header: AdtsHeader; firstFrame: number }) {
     this.#source = source;
     this.#firstFrame = opened.firstFrame;
     this.#tags = opened.tags;
@@ -88,7 +92,7 @@ class AdtsDemuxer implements Demuxer {
     const { title, author, isrc } = opened.tags;
     this.info = { probeName: "adts", title, author, isrc, artworkUrl: undefined, lengthMs: undefined };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
 
   get stream(): AudioStream {

@@ -6,6 +6,8 @@ import type { ByteSource } from "../input/byte-source.ts";
 
 /** How much is taken from the source's buffer at once, when it is there. */
 const WINDOW_BYTES = 16 * 1024;
+/** How far one look for a pattern goes: some tens of microseconds. */
+const SCAN_BYTES = 32 * 1024;
 
 /** Half of what every source promises to give again. */
 const HELD_BYTES_MIN = 32 * 1024;
@@ -23,7 +25,13 @@ interface Request {
   readonly position: number;
   readonly held: Uint8Array;
   readonly from: number;
-  asked: number;
+  readonly asked: number;
+}
+
+/** How a look for a pattern went: it stands where it was wanted now, or that many bytes are known not to be its start. */
+export interface Scan {
+  readonly isFound: boolean;
+  readonly skippedBytes: number;
 }
 
 export class ByteCursor {
@@ -33,6 +41,7 @@ export class ByteCursor {
   #offset = 0;
   #wantedBytes = 0;
   #endBytes: number | undefined;
+  #fetchedBytes = 0;
 
   constructor(source: ByteSource, positionBytes = 0) {
     this.source = source;
@@ -48,21 +57,27 @@ export class ByteCursor {
     return this.#endBytes ?? this.source.sizeBytes;
   }
 
+  /** How many bytes were taken from the source so far, those taken twice counted twice. */
+  get fetchedBytes(): number {
+    return this.#fetchedBytes;
+  }
+
   /**
    * True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end.
    */
   has(count: number): boolean {
     this.#wantedBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
-    const request = this.#request(Math.max(count, WINDOW_BYTES));
-    let bytes = this.source.readBuffered(request.from, request.asked);
-    if (bytes === undefined && count < WINDOW_BYTES) {
-      request.asked = count;
-      bytes = this.source.readBuffered(request.from, count);
+    const exact = this.#request(count);
+    // A window's worth at least, so that what is kept is not copied anew for every few bytes.
+    const ample = { ...exact, asked: Math.max(exact.asked, WINDOW_BYTES) };
+    for (const request of [ample, exact]) {
+      const bytes = this.source.readBuffered(request.from, request.asked);
+      if (bytes === undefined) continue;
+      this.#take(bytes, request);
+      return this.#offset + count <= this.#window.length;
     }
-    if (bytes === undefined) return false;
-    this.#take(bytes, request);
-    return this.#offset + count <= this.#window.length;
+    return false;
   }
 
   /** After `has` said no: true when the data ends before the bytes it was asked for. */
@@ -146,16 +161,21 @@ export class ByteCursor {
     this.#offset = 0;
   }
 
-  /** How far ahead of the position the byte sequence starts within what is buffered, or -1. At most 4 bytes long. */
-  indexOf(pattern: readonly number[]): number {
-    const first = pattern[0] ?? 0;
+  /**
+   * Moves to where the next `pattern` stands `ahead` bytes ahead of the position, or else past what was looked through: one
+   * step of a search, over what is buffered.
+   */
+  scanFor(pattern: readonly number[], ahead = 0): Scan {
     const window = this.#window;
-    const last = window.length - pattern.length;
-    for (let at = this.#offset; ; at++) {
-      at = window.indexOf(first, at);
-      if (at < 0 || at > last) return -1;
-      if (pattern.every((value, index) => window[at + index] === value)) return at - this.#offset;
+    const start = this.#offset;
+    const last = Math.min(window.length - pattern.length - ahead, start + SCAN_BYTES);
+    for (let at = start; at <= last; at++) {
+      if (!isAt(window, at + ahead, pattern)) continue;
+      this.#offset = at;
+      return { isFound: true, skippedBytes: at - start };
     }
+    this.#offset = Math.max(start, last + 1);
+    return { isFound: false, skippedBytes: this.#offset - start };
   }
 
   /**
@@ -174,8 +194,14 @@ export class ByteCursor {
     this.#window = held.length === 0 ? bytes : join(held, bytes);
     this.#windowStart = position;
     this.#offset = 0;
+    this.#fetchedBytes += bytes.length;
     if (bytes.length < asked) this.#endBytes = from + bytes.length;
   }
+}
+
+function isAt(bytes: Uint8Array, at: number, pattern: readonly number[]): boolean {
+  for (let index = 0; index < pattern.length; index++) if (bytes[at + index] !== pattern[index]) return false;
+  return true;
 }
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {

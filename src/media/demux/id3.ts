@@ -2,6 +2,8 @@
 // rest: pictures are never loaded where the source can jump. Audio thread.
 
 import type { ByteCursor } from "./byte-cursor.ts";
+import type { DemuxWork } from "./demux-work.ts";
+import { readOwned } from "./owned-bytes.ts";
 import { loudnessTagForName, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
 
 const HEADER_BYTES = 10;
@@ -12,6 +14,8 @@ const ID3_BYTES_MAX = 256 * 1024 * 1024;
 /** How much of a tag is searched for its texts when it must be read whole (unsynchronised). */
 const UNSYNCHRONISED_BYTES_MAX = 1024 * 1024;
 const FRAME_COUNT_MAX = 1024;
+/** Bytes unescaped in one step. */
+const UNDO_BYTES = 16 * 1024;
 
 const TAG_BY_FRAME: Readonly<Record<string, keyof Tags>> = {
   TIT2: "title",
@@ -40,7 +44,7 @@ export interface LeadingTags {
 }
 
 /** Reads the tags at the cursor, one after another, and leaves it behind them. */
-export async function readId3(cursor: ByteCursor, tags: Tags): Promise<void> {
+export async function readId3(cursor: ByteCursor, tags: Tags, work: DemuxWork): Promise<void> {
   const limit = cursor.position + ID3_BYTES_MAX;
   for (let count = 0; count < TAG_COUNT_MAX; count++) {
     const head = await cursor.peek(HEADER_BYTES);
@@ -49,8 +53,8 @@ export async function readId3(cursor: ByteCursor, tags: Tags): Promise<void> {
     const end = cursor.position + sizeBytes;
     const [version, flags] = [head[3]!, head[5]!];
     cursor.skip(HEADER_BYTES);
-    if ((flags & 0x80) !== 0 && version < 4) await readUnsynchronised(cursor, { version, flags, end, tags });
-    else await readFrames(cursor, { version, flags, end, tags });
+    if ((flags & 0x80) !== 0 && version < 4) await readUnsynchronised(cursor, { version, flags, end, tags, work });
+    else await readFrames(cursor, { version, flags, end, tags, work });
     cursor.moveTo(end);
   }
 }
@@ -60,20 +64,22 @@ interface TagPlace {
   readonly flags: number;
   readonly end: number;
   readonly tags: Tags;
+  readonly work: DemuxWork;
 }
 
 async function readFrames(cursor: ByteCursor, place: TagPlace): Promise<void> {
-  const { version, tags } = place;
+  const { version, tags, work } = place;
   const headerBytes = version === 2 ? 6 : 10;
   if (version > 2 && (place.flags & 0x40) !== 0) await skipExtendedHeader(cursor, version);
   for (let count = 0; count < FRAME_COUNT_MAX && cursor.position + headerBytes <= place.end; count++) {
+    if (work.isSpent) await work.turn();
     const head = await cursor.read(headerBytes);
     const frame = parseFrameHeader(head, version);
     if (frame === undefined || cursor.position + frame.sizeBytes > place.end) return;
     const next = cursor.position + frame.sizeBytes;
     if (isWanted(frame)) {
       const body = await cursor.read(Math.min(frame.sizeBytes, TEXT_BYTES_MAX));
-      readText(frame, unwrapFrame(body, frame.formatFlags), tags);
+      readText(frame, await unwrapFrame(body, frame.formatFlags, work), tags);
     }
     cursor.moveTo(next);
   }
@@ -81,19 +87,23 @@ async function readFrames(cursor: ByteCursor, place: TagPlace): Promise<void> {
 
 /** Up to 2.3 the whole tag is escaped, frame headers too: undo that, then walk the frames in memory. */
 async function readUnsynchronised(cursor: ByteCursor, place: TagPlace): Promise<void> {
-  const escaped = await cursor.read(Math.min(place.end - cursor.position, UNSYNCHRONISED_BYTES_MAX));
-  const bytes = undoUnsynchronisation(escaped);
+  const { work } = place;
+  const sizeBytes = Math.min(place.end - cursor.position, UNSYNCHRONISED_BYTES_MAX);
+  const escaped = await readOwned(cursor, { sizeBytes, work, purpose: "its tags" });
+  const bytes = await undoUnsynchronisation(escaped, work);
   const headerBytes = place.version === 2 ? 6 : 10;
   let at = 0;
   if (place.version === 3 && (place.flags & 0x40) !== 0) at = 4 + readBe(bytes, 0, 4);
   for (let count = 0; count < FRAME_COUNT_MAX && at + headerBytes <= bytes.length; count++) {
+    if (work.isSpent) await work.turn();
     const frame = parseFrameHeader(bytes.subarray(at, at + headerBytes), place.version);
-    if (frame === undefined) return;
+    if (frame === undefined) break;
     const start = at + headerBytes;
     const textEnd = start + Math.min(frame.sizeBytes, TEXT_BYTES_MAX);
     if (isWanted(frame)) readText(frame, bytes.subarray(start, textEnd), place.tags);
     at = start + frame.sizeBytes;
   }
+  work.release(escaped.length);
 }
 
 async function skipExtendedHeader(cursor: ByteCursor, version: number): Promise<void> {
@@ -142,21 +152,22 @@ function readText({ id }: FrameHeader, body: Uint8Array, tags: Tags): void {
   if (name !== undefined) setTag(tags, name, value.replace(/^\ufeff/, ""));
 }
 
-function unwrapFrame(body: Uint8Array, formatFlags: number): Uint8Array {
+async function unwrapFrame(body: Uint8Array, formatFlags: number, work: DemuxWork): Promise<Uint8Array> {
   if ((formatFlags & 0x0c) !== 0) return body.subarray(0, 0);
   const plain = (formatFlags & 0x01) !== 0 ? body.subarray(4) : body;
-  return (formatFlags & 0x02) !== 0 ? undoUnsynchronisation(plain) : plain;
+  return (formatFlags & 0x02) !== 0 ? undoUnsynchronisation(plain.slice(), work) : plain;
 }
 
-/** Takes out the zero byte that was put behind every 0xff. */
-function undoUnsynchronisation(bytes: Uint8Array): Uint8Array {
-  const plain = new Uint8Array(bytes.length);
+/** Takes out the zero byte that was put behind every 0xff, in place. */
+async function undoUnsynchronisation(bytes: Uint8Array, work: DemuxWork): Promise<Uint8Array> {
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {
-    plain[length++] = bytes[at]!;
-    if (bytes[at] === 0xff && bytes[at + 1] === 0) at += 1;
+    if (length % UNDO_BYTES === 0 && work.isSpent) await work.turn();
+    const byte = bytes[at]!;
+    if (byte === 0xff && bytes[at + 1] === 0) at += 1;
+    bytes[length++] = byte;
   }
-  return plain.subarray(0, length);
+  return bytes.subarray(0, length);
 }
 
 /** Encoding byte, then text: 0 Latin-1, 1 UTF-16 with byte order mark, 2 UTF-16BE, 3 UTF-8. */

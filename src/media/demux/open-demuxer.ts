@@ -7,12 +7,13 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "./adts-demuxer.ts";
 import { ByteCursor } from "./byte-cursor.ts";
+import { DemuxWork, type ReaderParts } from "./demux-work.ts";
 import type { Demuxer } from "./demuxer.ts";
 import { describeUnknown } from "./describe-unknown.ts";
 import { openFlac } from "./flac/flac-demuxer.ts";
 import { type LeadingTags, readId3 } from "./id3.ts";
 import { openMatroska } from "./matroska/matroska-demuxer.ts";
-import { findFrame } from "./mp3/frame-search.ts";
+import { type FrameSearch, findFrame } from "./mp3/frame-search.ts";
 import { MP3_JUNK_BYTES_MAX, openMp3 } from "./mp3/mp3-demuxer.ts";
 import { openMp4 } from "./mp4/mp4-demuxer.ts";
 import { openMpegTs } from "./mpegts/ts-demuxer.ts";
@@ -36,25 +37,31 @@ const JUNK_BYTES_MAX = 4096;
 /** The same where frames are promised but what was read cannot be read again: the source keeps 64 KiB. */
 const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 
-type Open = (source: ByteSource, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
+type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
 
 /**
  * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
  * content is, or with the source's own; the source then stays open.
  */
 export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
-  const source = new BudgetedSource(bytes, budget);
-  const cursor = new ByteCursor(source);
-  const head = await cursor.peek(TS_LOOK_BYTES);
-  const leading = await readLeadingTags(cursor);
-  const open = recogniseSignature(head) ?? (await recogniseFrames(cursor, orderOf(hints)));
-  if (open === undefined) throw describeUnknown(head);
+  const work = new DemuxWork(budget);
+  const source = new BudgetedSource(bytes, budget, () => work.close());
   try {
-    return await open(source, leading, hints);
+    return await openRecognised(source, hints, work);
   } catch (error) {
+    work.close();
     if (error instanceof NodeError) throw error;
     throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
   }
+}
+
+async function openRecognised(source: ByteSource, hints: ContainerHints, work: DemuxWork): Promise<Demuxer> {
+  const cursor = new ByteCursor(source);
+  const head = await cursor.peek(TS_LOOK_BYTES);
+  const leading = await readLeadingTags(cursor, work);
+  const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
+  if (open === undefined) throw describeUnknown(head);
+  return open({ source, work }, leading, hints);
 }
 
 /** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */
@@ -74,7 +81,7 @@ function recogniseSignature(head: Uint8Array): Open | undefined {
 interface FrameFormat {
   readonly open: Open;
   readonly junkBytesMax: number;
-  readonly find: (cursor: ByteCursor, junkBytesMax: number) => Promise<boolean>;
+  readonly find: (cursor: ByteCursor, search: FrameSearch) => Promise<boolean>;
 }
 
 const MP3: FrameFormat = { open: openMp3, junkBytesMax: MP3_JUNK_BYTES_MAX, find: findFrame };
@@ -85,25 +92,31 @@ interface FrameOrder {
   readonly isPromised: boolean;
 }
 
-async function readLeadingTags(cursor: ByteCursor): Promise<LeadingTags> {
+async function readLeadingTags(cursor: ByteCursor, work: DemuxWork): Promise<LeadingTags> {
   const tags: Tags = {};
-  await readId3(cursor, tags);
+  await readId3(cursor, tags, work);
   return { tags, endBytes: cursor.position };
 }
 
+interface Recognising {
+  readonly cursor: ByteCursor;
+  readonly order: FrameOrder;
+  readonly work: DemuxWork;
+}
+
 /** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
-async function recogniseFrames(cursor: ByteCursor, order: FrameOrder): Promise<Open | undefined> {
+async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
   const start = cursor.position;
   if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
   for (const format of order.formats) {
     cursor.moveTo(start);
-    if (await format.find(cursor, JUNK_BYTES_MAX)) return format.open;
+    if (await format.find(cursor, { junkBytesMax: JUNK_BYTES_MAX, work })) return format.open;
   }
   const [first] = order.formats;
   if (first === undefined || (start === 0 && !order.isPromised)) return undefined;
   cursor.moveTo(start);
   const junkBytesMax = cursor.source.isRandomAccess ? first.junkBytesMax : JUNK_FORWARD_BYTES_MAX;
-  return (await first.find(cursor, junkBytesMax)) ? first.open : undefined;
+  return (await first.find(cursor, { junkBytesMax, work })) ? first.open : undefined;
 }
 
 function orderOf(hints: ContainerHints): FrameOrder {

@@ -1,9 +1,10 @@
-// Drives a container's synchronous parsing step: hands out packets without waiting while bytes are buffered, waits for
-// bytes when they are not, and gives the thread back during long searches. Used by every demuxer's `next`. Audio
-// thread.
+// Drives a container's parsing step: hands out packets without waiting while bytes are buffered, waits for bytes when they
+// are not, and gives the thread back during long searches. What a reader may do without finding a packet is bounded here for
+// all of them. Used by every demuxer's `next`. Audio thread.
 
-import { setImmediate as yieldThread } from "node:timers/promises";
+import { NodeError } from "../../errors.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
+import type { DemuxWork } from "./demux-work.ts";
 import type { Packet } from "./demuxer.ts";
 
 /** A step lacks bytes: the cursor knows how many. At the end of the data the pump ends the stream instead. */
@@ -14,21 +15,27 @@ export const AGAIN = "again";
 /** What one parsing step came to; undefined is the end of the stream. */
 export type Step = Packet | undefined | typeof WAIT | typeof AGAIN;
 
-/** Steps without a packet after which other players get a turn (about a millisecond of work). */
-const STEPS_PER_TURN = 64;
+/** Steps from one packet to the next: 700 MB of video in MPEG-TS, in which no sound is heard. */
+const STEPS_MAX = 4 * 1024 * 1024;
+/** Bytes looked at from one packet to the next; what is stepped over unread does not count. */
+const BYTES_MAX = 512 * 1024 * 1024;
+
+export interface PumpOptions {
+  readonly cursor: ByteCursor;
+  readonly work: DemuxWork;
+  /** A promise for a step that takes turns of its own. */
+  readonly step: () => Step | Promise<Step>;
+  /** Handles the rest at the end of the data (fewer bytes than the step wanted); by default it is dropped. */
+  readonly onShort?: () => Step;
+}
 
 export class PacketPump {
-  readonly #cursor: ByteCursor;
-  readonly #step: () => Step;
+  readonly #options: PumpOptions;
   #dropUntilMs = Number.NEGATIVE_INFINITY;
   #isFinished = false;
-  readonly #onShort: (() => Step) | undefined;
 
-  /** `onShort` handles the rest at the end of the data (fewer bytes than the step wanted); by default it is dropped. */
-  constructor(cursor: ByteCursor, step: () => Step, onShort?: () => Step) {
-    this.#cursor = cursor;
-    this.#step = step;
-    this.#onShort = onShort;
+  constructor(options: PumpOptions) {
+    this.#options = options;
   }
 
   /** Drops packets that end at or before `timeMs`: the rest of the way after a seek. */
@@ -42,32 +49,32 @@ export class PacketPump {
     this.#isFinished = true;
   }
 
-  next(): Promise<Packet | undefined> {
-    const step = this.#isFinished ? undefined : this.#step();
-    if (typeof step === "object" && step.timestampMs >= this.#dropUntilMs) return Promise.resolve(step);
-    if (step === undefined) return Promise.resolve(undefined);
-    return this.#nextSlowly(step);
+  /** Packets without content are left out. */
+  async next(): Promise<Packet | undefined> {
+    if (this.#isFinished) return undefined;
+    const { cursor, work } = this.#options;
+    const bytesMax = cursor.fetchedBytes + BYTES_MAX;
+    for (let steps = 0; steps < STEPS_MAX && cursor.fetchedBytes < bytesMax; steps++) {
+      if (steps > 0 && work.isSpent) await work.turn();
+      let step = this.#options.step();
+      if (step instanceof Promise) step = await step;
+      if (step === WAIT) step = await this.#fill();
+      if (step === undefined) return undefined;
+      if (step === AGAIN || step === WAIT || step.data.length === 0) continue;
+      if (step.timestampMs < this.#dropUntilMs && step.timestampMs + step.durationMs <= this.#dropUntilMs) continue;
+      this.#dropUntilMs = Number.NEGATIVE_INFINITY;
+      return step;
+    }
+    throw new NodeError("media-damaged", "the media cannot be played: it goes on without any sound");
   }
 
-  async #nextSlowly(first: Step): Promise<Packet | undefined> {
-    let step: Step = first;
-    for (let steps = 1; ; steps++) {
-      if (step === undefined) return undefined;
-      if (typeof step === "object") {
-        if (step.timestampMs + step.durationMs > this.#dropUntilMs) {
-          this.#dropUntilMs = Number.NEGATIVE_INFINITY;
-          return step;
-        }
-      } else if (step === WAIT) {
-        if (this.#cursor.isShort) {
-          step = this.#onShort?.();
-          if (step === WAIT) return undefined;
-          continue;
-        }
-        await this.#cursor.fill();
-      }
-      if (steps % STEPS_PER_TURN === 0) await yieldThread();
-      step = this.#step();
+  async #fill(): Promise<Step> {
+    const { cursor, onShort } = this.#options;
+    if (!cursor.isShort) {
+      await cursor.fill();
+      return AGAIN;
     }
+    const rest = onShort?.();
+    return rest === WAIT ? undefined : rest;
   }
 }

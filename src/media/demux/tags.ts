@@ -50,8 +50,9 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return UTF8.decode(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
 }
 
-/** Comments looked at in one block. */
+/** Comments looked at in one block, and those of them whose text is decoded: a step must stay short. */
 const COMMENT_COUNT_MAX = 4096;
+const DECODED_COUNT_MAX = 32;
 
 /**
  * Reads a Vorbis comment block (Vorbis I section 5; also in Opus and FLAC), which starts at `offset`. A block that is
@@ -64,17 +65,22 @@ export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags
   if (at + 4 > block.length) return;
   const count = Math.min(view.getUint32(at, true), COMMENT_COUNT_MAX);
   at += 4;
-  for (let index = 0; index < count && at + 4 <= block.length; index++) {
+  let decodedCount = 0;
+  for (let index = 0; index < count && at + 4 <= block.length && decodedCount < DECODED_COUNT_MAX; index++) {
     const start = at + 4;
     const end = start + view.getUint32(at, true);
-    readComment(block.subarray(start, Math.min(end, start + TEXT_BYTES_MAX, block.length)), tags);
+    const isDecoded = readComment(block.subarray(start, Math.min(end, start + TEXT_BYTES_MAX, block.length)), tags);
+    if (isDecoded) decodedCount += 1;
     at = end;
   }
 }
 
-function readComment(comment: Uint8Array, tags: Tags): void {
+/** True when it was worth decoding. */
+function readComment(comment: Uint8Array, tags: Tags): boolean {
   const equals = comment.subarray(0, NAME_LENGTH_MAX).indexOf(0x3d);
-  if (equals < 0) return;
+  if (equals < 0) return false;
   const name = tagForName(String.fromCharCode(...comment.subarray(0, equals)));
-  if (name !== undefined) setTag(tags, name, decodeUtf8(comment.subarray(equals + 1)));
+  if (name === undefined || tags[name] !== undefined) return false;
+  setTag(tags, name, decodeUtf8(comment.subarray(equals + 1)));
+  return true;
 }

@@ -57,6 +57,8 @@ export class VorbisClock {
 /** A mode is 41 bits: block flag 1, window type 16 and transform type 16 (both 0), mapping 8. At most 64 of them. */
 const MODE_BITS = 41;
 const MODE_COUNT_MAX = 64;
+/** Zeros behind the framing bit that are stepped over. */
+const PADDING_BYTES_MAX = 4096;
 
 /**
  * The block flags of the modes, which stand at the very end of the set-up header, behind code books nobody wants to
@@ -64,8 +66,11 @@ const MODE_COUNT_MAX = 64;
  * far.
  */
 function readModes(setup: Uint8Array): number[] {
-  let end = setup.length * 8 - 1;
-  while (end >= 0 && readBits(setup, end, 1) === 0) end--;
+  let lastByte = setup.length - 1;
+  while (lastByte > 0 && setup[lastByte] === 0 && setup.length - lastByte < PADDING_BYTES_MAX) lastByte--;
+  // The framing bit is the highest that is set.
+  const end = lastByte * 8 + 31 - Math.clz32(setup[lastByte] ?? 0);
+  if (end < lastByte * 8) return [];
   const flags: number[] = [];
   let matching = 0;
   for (let at = end - MODE_BITS; at >= 56 && flags.length < MODE_COUNT_MAX; at -= MODE_BITS) {
@@ -98,6 +103,7 @@ export function splitXiphHeaders(description: Uint8Array): readonly [Uint8Array,
       if (next === undefined) return undefined;
       byte = next;
       sizes[index]! += byte;
+      if (sizes[index]! > description.length) return undefined;
     }
   }
   const second = at + sizes[0]!;
@@ -112,5 +118,5 @@ export function joinXiphHeaders(identification: Uint8Array, comments: Uint8Array
     ...new Array<number>(Math.floor(length / 255)).fill(255),
     length % 255,
   ]);
-  return Uint8Array.from(Buffer.concat([Uint8Array.of(2, ...lacing), identification, comments, setup]));
+  return new Uint8Array(Buffer.concat([Uint8Array.of(2, ...lacing), identification, comments, setup]));
 }

@@ -4,6 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { ByteCursor } from "./byte-cursor.ts";
+import type { ReaderParts } from "./demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet, PcmLayout } from "./demuxer.ts";
 import { PacketPump, type Step, WAIT } from "./packet-pump.ts";
 
@@ -20,8 +21,8 @@ interface Layout {
   readonly dataBytes: number;
 }
 
-export async function openWav(source: ByteSource): Promise<Demuxer> {
-  return new WavDemuxer(source, await readLayout(new ByteCursor(source)));
+export async function openWav(parts: ReaderParts): Promise<Demuxer> {
+  return new WavDemuxer(parts, await readLayout(new ByteCursor(parts.source)));
 }
 
 async function readLayout(cursor: ByteCursor): Promise<Layout> {
@@ -101,7 +102,7 @@ class WavDemuxer implements Demuxer {
   readonly #packetBytes: number;
   readonly #dataEnd: number;
 
-  constructor(source: ByteSource, layout: Layout) {
+  constructor({ source, work }: ReaderParts, layout: Layout) {
     const { stream, frameBytes, dataStart, dataBytes } = layout;
     this.#source = source;
     this.#layout = layout;
@@ -119,11 +120,12 @@ class WavDemuxer implements Demuxer {
     };
     this.#packetBytes = frameBytes * Math.max(1, Math.round(stream.sampleRateHz / PACKETS_PER_SECOND));
     this.#cursor = new ByteCursor(source, dataStart);
-    this.#pump = new PacketPump(
-      this.#cursor,
-      () => this.#step(),
-      () => this.#takeRest(),
-    );
+    this.#pump = new PacketPump({
+      cursor: this.#cursor,
+      work,
+      step: () => this.#step(),
+      onShort: () => this.#takeRest(),
+    });
   }
 
   get isSeekable(): boolean {

@@ -4,34 +4,40 @@
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
-import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, flacCrc16, parseFlacFrameHeader } from "../flac-frame-header.ts";
+import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, parseFlacFrameHeader } from "../flac-frame-header.ts";
 import type { LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { flacStream } from "../ogg/ogg-codec.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
 import { type FlacHeader, readFlacHeader } from "./flac-header.ts";
+import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
 
 /** Longest frame that is believed: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
 const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
-/** How much further each look for the end of a frame goes. */
+/** Bytes looked through for the ends of frames that had none, ahead of the bytes that were passed. */
+const VAIN_BYTES_MAX = 4 * FRAME_BYTES_MAX;
+/** How much further each look for the end of a frame goes at least. */
 const LOOK_BYTES = 4096;
+/** Bytes looked through for headers in one step. */
+const STEP_BYTES = 32 * 1024;
 /** Damage in a row after which the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** A seek reads through this much instead of halving on. */
 const RANGE_BYTES_MIN = 64 * 1024;
-/** The smallest frame: header and two checksums. */
-const FRAME_BYTES_MIN = 8;
 const ID3V1_BYTES = 128;
-/** Checksums tried in one frame at headers that do not follow it directly. */
-const FAR_CHECK_COUNT_MAX = 8;
+/** Searched for a header from one place in a seek: two of the longest frames. Then that half counts as empty. */
+const PROBE_BYTES_MAX = 4 * 1024 * 1024;
+/** All such searches of one seek together; then it plays on from the best place so far. */
+const SEARCH_BYTES_MAX = 32 * 1024 * 1024;
 
-export async function openFlac(source: ByteSource, leading: LeadingTags): Promise<Demuxer> {
-  const cursor = new ByteCursor(source, leading.endBytes);
+export async function openFlac(parts: ReaderParts, leading: LeadingTags): Promise<Demuxer> {
+  const cursor = new ByteCursor(parts.source, leading.endBytes);
   const tags = { ...leading.tags };
-  const header = await readFlacHeader(cursor, tags);
-  return new FlacDemuxer(source, { header, tags, firstFrame: cursor.position });
+  const header = await readFlacHeader(cursor, tags, parts.work);
+  return new FlacDemuxer(parts, { header, tags, firstFrame: cursor.position });
 }
 
 interface Opened {
@@ -44,29 +50,32 @@ class FlacDemuxer implements Demuxer {
   readonly info: ContainerInfo;
   readonly stream: AudioStream;
   readonly #source: ByteSource;
+  readonly #work: DemuxWork;
   readonly #opened: Opened;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  /** Bytes of the current frame that hold no end. */
-  #scannedBytes = 0;
-  #farChecks = 0;
+  /** The frame at the cursor, while its end is looked for. */
+  #end: FrameEnd | undefined;
+  #vainBytes = 0;
   #timeMs = 0;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, opened: Opened) {
+  constructor({ source, work }: ReaderParts, opened: Opened) {
     const { info, infoBody } = opened.header;
     this.#source = source;
+    this.#work = work;
     this.#opened = opened;
     this.stream = withTaggedLoudness(flacStream(info, infoBody), opened.tags);
     const { title, author, isrc } = opened.tags;
     const lengthMs = info.totalSamples > 0 ? Math.floor((1000 * info.totalSamples) / info.sampleRateHz) : undefined;
     this.info = { probeName: "flac", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
-    this.#pump = new PacketPump(
-      this.#cursor,
-      () => this.#step(),
-      () => this.#takeLast(),
-    );
+    this.#pump = new PacketPump({
+      cursor: this.#cursor,
+      work,
+      step: () => this.#step(),
+      onShort: () => this.#takeLast(),
+    });
   }
 
   get isSeekable(): boolean {
@@ -84,7 +93,7 @@ class FlacDemuxer implements Demuxer {
     if (this.isSeekable) {
       const sample = Math.floor((targetMs * this.stream.sampleRateHz) / 1000);
       this.#cursor.moveTo(await this.#findFrameBefore(sample));
-      this.#scannedBytes = 0;
+      this.#end = undefined;
       this.#damageBytes = 0;
     } else if (targetMs < this.#timeMs) {
       throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
@@ -99,25 +108,27 @@ class FlacDemuxer implements Demuxer {
   /** Start of a frame at or before the sample, at most a short way before: by the seek table, then by halving. */
   async #findFrameBefore(sample: number): Promise<number> {
     const { header, firstFrame } = this.#opened;
-    const point = header.seekPoints.findLast((candidate) => candidate.sample <= sample);
-    const next = header.seekPoints.find((candidate) => candidate.sample > sample);
+    const range = await header.seekTable?.around(sample, this.#work);
     const sizeBytes = this.#source.sizeBytes ?? firstFrame;
-    let low = Math.min(firstFrame + (point?.offsetBytes ?? 0), sizeBytes);
-    let high = Math.min(next === undefined ? sizeBytes : firstFrame + next.offsetBytes, sizeBytes);
-    for (let round = 0; round < 48 && high - low > RANGE_BYTES_MIN; round++) {
+    let low = Math.min(firstFrame + (range?.lowBytes ?? 0), sizeBytes);
+    let high = Math.min(range?.highBytes === undefined ? sizeBytes : firstFrame + range.highBytes, sizeBytes);
+    for (let searchedBytes = 0; high - low > RANGE_BYTES_MIN && searchedBytes < SEARCH_BYTES_MAX; ) {
       const middle = Math.floor((low + high) / 2);
-      const found = await this.#findHeader(middle, high);
+      const cursor = new ByteCursor(this.#source, middle);
+      const found = await this.#findHeader(cursor, Math.min(high, middle + PROBE_BYTES_MAX));
+      searchedBytes += cursor.fetchedBytes;
       if (found !== undefined && found.sample <= sample) low = found.positionBytes;
       else high = middle;
     }
     return low;
   }
 
-  async #findHeader(start: number, end: number): Promise<{ positionBytes: number; sample: number } | undefined> {
-    const cursor = new ByteCursor(this.#source, start);
+  async #findHeader(cursor: ByteCursor, end: number): Promise<{ positionBytes: number; sample: number } | undefined> {
     const { totalSamples } = this.#opened.header.info;
     while (cursor.position < end && (await cursor.need(FLAC_HEADER_BYTES_MAX))) {
-      const bytes = cursor.view(Math.min(cursor.bufferedBytes, end - cursor.position + FLAC_HEADER_BYTES_MAX));
+      if (this.#work.isSpent) await this.#work.turn();
+      const lookBytes = Math.min(cursor.bufferedBytes, end - cursor.position + FLAC_HEADER_BYTES_MAX, STEP_BYTES);
+      const bytes = cursor.view(lookBytes);
       const at = findSync(bytes, 0, bytes.length - FLAC_HEADER_BYTES_MAX);
       if (at < 0) {
         cursor.skip(Math.max(1, bytes.length - FLAC_HEADER_BYTES_MAX + 1));
@@ -140,90 +151,70 @@ class FlacDemuxer implements Demuxer {
 
   #step(): Step {
     const cursor = this.#cursor;
-    if (this.#scannedBytes === 0) {
+    if (this.#end === undefined) {
       if (!cursor.has(FLAC_HEADER_BYTES_MAX)) return WAIT;
-      if (parseFlacFrameHeader(cursor.view(FLAC_HEADER_BYTES_MAX)) === undefined) return this.#searchHeader();
-      this.#scannedBytes = FRAME_BYTES_MIN;
-      this.#farChecks = 0;
+      const header = parseFlacFrameHeader(cursor.view(FLAC_HEADER_BYTES_MAX));
+      if (header === undefined || this.#vainBytes >= VAIN_BYTES_MAX) return this.#searchHeader();
+      this.#end = new FrameEnd(header);
     }
-    const header = parseFlacFrameHeader(cursor.view(FLAC_HEADER_BYTES_MAX));
-    if (header === undefined || this.#scannedBytes > FRAME_BYTES_MAX) return this.#drop(1);
-    // Each look goes half as far again, so that a long frame is not fetched anew for every few bytes.
-    const lookBytes = this.#scannedBytes + Math.max(LOOK_BYTES, this.#scannedBytes >> 1);
-    if (!cursor.has(lookBytes) && !cursor.isShort) return WAIT;
+    const end = this.#end;
+    const { scannedBytes } = end;
+    if (scannedBytes > FRAME_BYTES_MAX) return this.#giveUp(scannedBytes);
+    if (scannedBytes + FLAC_HEADER_BYTES_MAX > cursor.bufferedBytes && !end.isLast) {
+      // Each look goes half as far again, so that a long frame is not fetched anew for every few bytes.
+      const isThere = cursor.has(scannedBytes + Math.max(LOOK_BYTES, scannedBytes >> 1));
+      if (!isThere && !cursor.isShort) return WAIT;
+      end.isLast = !isThere;
+    }
     const bytes = cursor.view(cursor.bufferedBytes);
-    const end = this.#findEnd(bytes, header);
-    if (end === undefined) return cursor.isShort ? WAIT : AGAIN;
-    if (!isWhole(bytes, end)) return this.#drop(end);
-    return this.#packet(end, header);
-  }
-
-  /**
-   * Where the frame at the start of `bytes` ends: at the header with the next number, or at a later one if that
-   * checksum is right. Undefined when none is there yet; the search goes on where it stopped.
-   */
-  #findEnd(bytes: Uint8Array, header: FlacFrameHeader): number | undefined {
-    const wanted = header.number + (header.isVariable ? header.blockSamples : 1);
-    const last = bytes.length - (this.#cursor.isShort ? FRAME_BYTES_MIN : FLAC_HEADER_BYTES_MAX);
-    for (let at = findSync(bytes, this.#scannedBytes, last); at >= 0; at = findSync(bytes, at + 1, last)) {
-      const next = parseFlacFrameHeader(bytes, at);
-      if (next === undefined || next.isVariable !== header.isVariable) continue;
-      if (next.number === wanted) return at;
-      const isLater = next.number > wanted && next.number - wanted < 1000 * header.blockSamples;
-      if (!isLater || this.#farChecks >= FAR_CHECK_COUNT_MAX) continue;
-      this.#farChecks += 1;
-      if (isWhole(bytes, at)) return at;
-    }
-    this.#scannedBytes = Math.max(this.#scannedBytes, last + 1);
-    return undefined;
+    const found = end.find(bytes, scannedBytes + STEP_BYTES);
+    if (found === "later") return AGAIN;
+    // The rest of the data is for `takeLast`: what is asked for here is not there.
+    if (found === undefined) return end.isLast && !cursor.has(bytes.length + 1) ? WAIT : AGAIN;
+    return found.isWhole ? this.#packet(found.sizeBytes, end.header) : this.#drop(found.sizeBytes);
   }
 
   #packet(sizeBytes: number, header: FlacFrameHeader): Packet {
     const timestampMs = (1000 * this.#sampleOf(header)) / this.stream.sampleRateHz;
     const durationMs = (1000 * header.blockSamples) / this.stream.sampleRateHz;
     this.#timeMs = timestampMs + durationMs;
-    this.#scannedBytes = 0;
+    this.#end = undefined;
     this.#damageBytes = 0;
+    this.#vainBytes = 0;
     return { data: this.#cursor.take(sizeBytes), timestampMs, durationMs, trimEndSamples: 0 };
   }
 
   /** The rest of the file is the last frame, perhaps with an old tag behind it. */
   #takeLast(): Step {
-    const cursor = this.#cursor;
-    const bytes = cursor.view(cursor.bufferedBytes);
+    const bytes = this.#cursor.view(this.#cursor.bufferedBytes);
     const header = parseFlacFrameHeader(bytes);
     if (header === undefined) return undefined;
+    const end = this.#end ?? new FrameEnd(header);
     for (const sizeBytes of [bytes.length, bytes.length - ID3V1_BYTES]) {
-      if (sizeBytes > FRAME_BYTES_MIN && isWhole(bytes, sizeBytes)) return this.#packet(sizeBytes, header);
+      if (sizeBytes > FRAME_BYTES_MIN && end.isWhole(bytes, sizeBytes)) return this.#packet(sizeBytes, header);
     }
     return undefined;
+  }
+
+  /** No frame is that long: what looked like a header was none. */
+  #giveUp(scannedBytes: number): Step {
+    this.#vainBytes += scannedBytes;
+    return this.#drop(1);
   }
 
   /** Steps over a frame whose checksum is wrong, or over bytes that hold none. */
   #drop(sizeBytes: number): Step {
     this.#damageBytes += sizeBytes;
+    this.#vainBytes = Math.max(0, this.#vainBytes - sizeBytes);
     this.#cursor.skip(sizeBytes);
-    this.#scannedBytes = 0;
+    this.#end = undefined;
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
   }
 
   #searchHeader(): Step {
-    const bytes = this.#cursor.view(this.#cursor.bufferedBytes);
+    const bytes = this.#cursor.view(STEP_BYTES);
     const last = bytes.length - FLAC_HEADER_BYTES_MAX;
     const at = findSync(bytes, 1, last);
     return this.#drop(at > 0 ? at : Math.max(1, last + 1));
   }
-}
-
-/** Index of the next frame sync code from `start` up to `last`, or -1. */
-function findSync(bytes: Uint8Array, start: number, last: number): number {
-  for (let at = bytes.indexOf(0xff, start); at >= 0 && at <= last; at = bytes.indexOf(0xff, at + 1)) {
-    if ((bytes[at + 1]! & 0xfe) === 0xf8) return at;
-  }
-  return -1;
-}
-
-/** True when the bytes up to `end` end with their own CRC-16. */
-function isWhole(bytes: Uint8Array, end: number): boolean {
-  return flacCrc16(bytes, { start: 0, end: end - 2 }) === ((bytes[end - 2]! << 8) | bytes[end - 1]!);
 }

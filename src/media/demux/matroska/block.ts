@@ -54,16 +54,20 @@ function fixedSizes(body: Uint8Array, count: number): Laces | undefined {
 
 function xiphSizes(body: Uint8Array, count: number): Laces | undefined {
   const sizes: number[] = [];
+  let sumBytes = 0;
   let at = 1;
   while (sizes.length < count - 1) {
     let size = 0;
     let byte = 255;
-    while (byte === 255) {
+    while (byte === 255 && size <= body.length) {
       const next = body[at++];
       if (next === undefined) return undefined;
       byte = next;
       size += byte;
     }
+    // What is longer than the block is not counted to its end.
+    sumBytes += size;
+    if (sumBytes > body.length) return undefined;
     sizes.push(size);
   }
   return { sizes, start: at };

@@ -105,10 +105,13 @@ export interface Element {
 /** Elements looked at below one parent; real files have far fewer (a cue list may have thousands). */
 const CHILD_COUNT_MAX = 65_536;
 
-/** The children in the body of a parent that is held whole; stops at the first one that is malformed. */
-export function* readElements(body: Uint8Array): Generator<Element> {
+/**
+ * The children in the body of a parent that is held whole, at most `countMax`; stops at the first one that is malformed.
+ * Whoever reads many takes turns.
+ */
+export function* readElements(body: Uint8Array, countMax = CHILD_COUNT_MAX): Generator<Element> {
   let at = 0;
-  for (let count = 0; count < CHILD_COUNT_MAX && at < body.length; count++) {
+  for (let count = 0; count < countMax && at < body.length; count++) {
     const header = parseElementHeader(body, at);
     if (header === undefined) return;
     const start = at + header.headerBytes;

@@ -2,14 +2,16 @@
 // is stepped over to the next cluster. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
+import { readOwned } from "../owned-bytes.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { splitBlock } from "./block.ts";
 import { findClusterBefore } from "./cluster-search.ts";
+import { CueTable } from "./cue-table.ts";
 import {
   ELEMENT_HEADER_BYTES_MAX,
   type ElementHeader,
@@ -21,7 +23,7 @@ import {
   readUnsigned,
   UNKNOWN_SIZE,
 } from "./ebml.ts";
-import { type Cue, type MatroskaHeader, readCues, readMatroskaHeader } from "./matroska-header.ts";
+import { type MatroskaHeader, readCues, readMatroskaHeader } from "./matroska-header.ts";
 
 /** Largest block of the audio track that is believed. */
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
@@ -31,6 +33,9 @@ const CUES_BYTES_MAX = 4 * 1024 * 1024;
 /** Block times are rounded to milliseconds; within this of the counted time the counted one is right. */
 const TIME_TOLERANCE_MS = 10;
 
+/** Fields of a block group; real ones have a handful. */
+const GROUP_FIELDS_MAX = 64;
+
 const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
 
 /** Elements between and inside clusters that are stepped over: padding, checksums, indexes, encrypted blocks. */
@@ -39,20 +44,20 @@ const SKIPPED_IDS = new Set<number>([
   0x1c53bb6b, 0x1254c367,
 ]);
 
-export async function openMatroska(source: ByteSource): Promise<Demuxer> {
-  const header = await readMatroskaHeader(new ByteCursor(source));
-  return new MatroskaDemuxer(source, header);
+export async function openMatroska(parts: ReaderParts): Promise<Demuxer> {
+  const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
+  return new MatroskaDemuxer(parts, header);
 }
 
 class MatroskaDemuxer implements Demuxer {
   readonly info: ContainerInfo;
   readonly stream: AudioStream;
-  readonly #source: ByteSource;
+  readonly #parts: ReaderParts;
   readonly #header: MatroskaHeader;
   readonly #cursor: ByteCursor;
   readonly #clock: PacketClock;
   readonly #pump: PacketPump;
-  #cues: readonly Cue[] | undefined;
+  #cues: CueTable | undefined;
   #clusterEnd = UNKNOWN_SIZE;
   #clusterUnits = 0;
   /** Time of the first block of a live stream, which joins at any time; 0 for files. */
@@ -64,9 +69,9 @@ class MatroskaDemuxer implements Demuxer {
   #isLost = false;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, header: MatroskaHeader) {
+  constructor(parts: ReaderParts, header: MatroskaHeader) {
     const { tags, lengthMs, track } = header;
-    this.#source = source;
+    this.#parts = parts;
     this.#header = header;
     this.stream = withTaggedLoudness(track.stream, tags);
     this.info = {
@@ -80,12 +85,13 @@ class MatroskaDemuxer implements Demuxer {
     this.#cues = header.cues;
     this.#baseMs = header.isLive ? undefined : 0;
     this.#clock = createPacketClock(track.stream, track.frameSamples);
-    this.#cursor = new ByteCursor(source, header.firstCluster);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#cursor = new ByteCursor(parts.source, header.firstCluster);
+    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
   }
 
   get isSeekable(): boolean {
-    return this.#source.isRandomAccess && (this.#source.sizeBytes !== undefined || (this.#cues?.length ?? 0) > 0);
+    const { source } = this.#parts;
+    return source.isRandomAccess && (source.sizeBytes !== undefined || (this.#cues?.count ?? 0) > 0);
   }
 
   next(): Promise<Packet | undefined> {
@@ -105,7 +111,7 @@ class MatroskaDemuxer implements Demuxer {
   }
 
   close(): void {
-    this.#source.close();
+    this.#parts.source.close();
   }
 
   #seekForward(targetMs: number): void {
@@ -116,29 +122,30 @@ class MatroskaDemuxer implements Demuxer {
   }
 
   async #loadCues(): Promise<void> {
-    const { cuesPosition, unitMs, segmentStart } = this.#header;
+    const { cuesPosition, unitMs, segmentStart, track } = this.#header;
     if (this.#cues !== undefined || cuesPosition === undefined) return;
-    this.#cues = [];
-    const cursor = new ByteCursor(this.#source, cuesPosition);
+    const { source, work } = this.#parts;
+    this.#cues = new CueTable(work);
+    const cursor = new ByteCursor(source, cuesPosition);
     const header = await peekElementHeader(cursor);
     if (header?.id !== ID.cues) return;
     cursor.skip(header.headerBytes);
-    this.#cues = readCues(await cursor.read(Math.min(header.sizeBytes, CUES_BYTES_MAX)), { unitMs, segmentStart });
+    const sizeBytes = Math.min(header.sizeBytes, CUES_BYTES_MAX);
+    const body = await readOwned(cursor, { sizeBytes, work, purpose: "its cue list" });
+    this.#cues = await readCues(body, { unitMs, segmentStart, trackNumber: track.number }, work);
   }
 
   /** The last cluster that starts at or before the target, by the cue list or else by halving the file. */
   async #findCluster(targetMs: number): Promise<number | undefined> {
     const { track, firstCluster, unitMs } = this.#header;
     const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
-    const all = this.#cues ?? [];
-    const own = all.filter((cue) => cue.trackNumber === track.number);
+    const cues = this.#cues;
+    if (cues === undefined || cues.count === 0) {
+      return findClusterBefore(this.#parts, { startBytes: firstCluster, units: unshiftedMs / unitMs });
+    }
     // Cues of a video track say little about where its sound stands: go back half a second further.
-    const limitMs = own.length > 0 ? unshiftedMs : unshiftedMs - 500;
-    const before = (own.length > 0 ? own : all).filter((cue) => cue.timeMs <= limitMs);
-    const cue = before.at(-1);
-    if (cue !== undefined && cue.positionBytes >= firstCluster) return cue.positionBytes;
-    if (all.length > 0) return firstCluster;
-    return findClusterBefore(this.#source, { startBytes: firstCluster, units: unshiftedMs / unitMs });
+    const positionBytes = cues.positionBefore(cues.isOwn ? unshiftedMs : unshiftedMs - 500);
+    return Math.max(firstCluster, positionBytes ?? firstCluster);
   }
 
   #jump(positionBytes: number): void {
@@ -227,7 +234,7 @@ class MatroskaDemuxer implements Demuxer {
     this.#cursor.skip(header.headerBytes);
     let block: Uint8Array | undefined;
     let discardNs = 0;
-    for (const { id, body } of readElements(this.#cursor.take(header.sizeBytes))) {
+    for (const { id, body } of readElements(this.#cursor.take(header.sizeBytes), GROUP_FIELDS_MAX)) {
       if (id === ID.block) block = body;
       else if (id === ID.discardPadding) discardNs = readSigned(body);
     }
@@ -278,12 +285,10 @@ class MatroskaDemuxer implements Demuxer {
   #search(): Step {
     const cursor = this.#cursor;
     if (!cursor.has(CLUSTER_ID_BYTES.length)) return WAIT;
-    const found = cursor.indexOf(CLUSTER_ID_BYTES);
-    const skippedBytes = found >= 0 ? found : cursor.bufferedBytes - CLUSTER_ID_BYTES.length + 1;
+    const { isFound, skippedBytes } = cursor.scanFor(CLUSTER_ID_BYTES);
     this.#damageBytes += skippedBytes;
     if (this.#damageBytes > DAMAGE_BYTES_MAX) return undefined;
-    cursor.skip(skippedBytes);
-    if (found < 0) return AGAIN;
+    if (!isFound) return AGAIN;
     this.#isLost = false;
     this.#clusterEnd = UNKNOWN_SIZE;
     this.#clock.reset();

@@ -3,7 +3,10 @@
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork } from "../demux-work.ts";
+import { readOwned } from "../owned-bytes.ts";
 import { decodeUtf8, setTag, type Tags, tagForName } from "../tags.ts";
+import { type CueScale, CueTable } from "./cue-table.ts";
 import {
   type ElementHeader,
   ID,
@@ -17,14 +20,13 @@ import { chooseTrack, type MatroskaTrack } from "./matroska-track.ts";
 
 /** Largest body of a header element that is looked at; the rest of a longer one is skipped. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** All of them together. */
+const READ_BYTES_MAX = 16 * 1024 * 1024;
 /** Elements in front of the first cluster. */
 const ELEMENT_COUNT_MAX = 1024;
-
-export interface Cue {
-  readonly timeMs: number;
-  readonly positionBytes: number;
-  readonly trackNumber: number;
-}
+/** Fields of a small element: more is damage. */
+const FIELD_COUNT_MAX = 64;
+const READ_IDS = [ID.seekHead, ID.info, ID.tracks, ID.tags, ID.cues];
 
 export interface MatroskaHeader {
   readonly track: MatroskaTrack;
@@ -38,7 +40,7 @@ export interface MatroskaHeader {
   readonly segmentStart: number;
   readonly firstCluster: number;
   /** Cues, when they stood in front; else see `cuesPosition`. */
-  readonly cues: readonly Cue[] | undefined;
+  readonly cues: CueTable | undefined;
   readonly cuesPosition: number | undefined;
 }
 
@@ -52,31 +54,35 @@ interface Parts {
   tags: Tags;
   cuesBody: Uint8Array | undefined;
   positions: Map<number, number>;
+  /** Of bodies read so far. */
+  readBytes: number;
+  readonly work: DemuxWork;
 }
 
 /** Reads up to the first cluster, from the start of the file; throws NodeErrors. The cursor ends up anywhere. */
-export async function readMatroskaHeader(cursor: ByteCursor): Promise<MatroskaHeader> {
-  const parts = await enterSegment(cursor);
+export async function readMatroskaHeader(cursor: ByteCursor, work: DemuxWork): Promise<MatroskaHeader> {
+  const parts = await enterSegment(cursor, work);
   const firstCluster = await readHead(cursor, parts);
   await readDistant(cursor, parts);
   if (parts.tracksBody === undefined) throw damaged("its list of tracks is missing");
   setTag(parts.tags, "title", parts.title ?? "");
   const { unitMs, durationUnits, segmentStart } = parts;
   const lengthMs = durationUnits === undefined ? undefined : Math.floor(durationUnits * unitMs);
+  const track = await chooseTrack(parts.tracksBody, work);
   return {
-    track: chooseTrack(parts.tracksBody),
+    track,
     tags: parts.tags,
     unitMs,
     lengthMs,
     isLive: !parts.isSegmentSizeKnown && lengthMs === undefined,
     segmentStart,
     firstCluster,
-    cues: parts.cuesBody && readCues(parts.cuesBody, { unitMs, segmentStart }),
+    cues: parts.cuesBody && (await readCues(parts.cuesBody, { unitMs, segmentStart, trackNumber: track.number }, work)),
     cuesPosition: parts.positions.get(ID.cues),
   };
 }
 
-async function enterSegment(cursor: ByteCursor): Promise<Parts> {
+async function enterSegment(cursor: ByteCursor, work: DemuxWork): Promise<Parts> {
   for (let count = 0; count < 16; count++) {
     const header = await peekElementHeader(cursor);
     if (header === undefined || (header.sizeBytes === UNKNOWN_SIZE && header.id !== ID.segment)) break;
@@ -92,6 +98,8 @@ async function enterSegment(cursor: ByteCursor): Promise<Parts> {
         tags: {},
         cuesBody: undefined,
         positions: new Map(),
+        readBytes: 0,
+        work,
       };
     }
     cursor.skip(header.sizeBytes);
@@ -102,6 +110,7 @@ async function enterSegment(cursor: ByteCursor): Promise<Parts> {
 /** Reads the elements in front of the first cluster and returns where that starts. */
 async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
   for (let count = 0; count < ELEMENT_COUNT_MAX; count++) {
+    if (parts.work.isSpent) await parts.work.turn();
     const header = await peekElementHeader(cursor);
     if (header === undefined) break;
     if (header.id === ID.cluster) return cursor.position;
@@ -133,23 +142,36 @@ async function readDistant(cursor: ByteCursor, parts: Parts): Promise<void> {
 async function readPart(cursor: ByteCursor, header: ElementHeader, parts: Parts): Promise<void> {
   const end = cursor.position + header.headerBytes + header.sizeBytes;
   cursor.skip(header.headerBytes);
-  const isWanted = [ID.seekHead, ID.info, ID.tracks, ID.tags, ID.cues].some((id) => id === header.id);
-  if (isWanted) {
-    const body = await cursor.read(Math.min(header.sizeBytes, BODY_BYTES_MAX));
-    if (header.id === ID.seekHead) readSeekHead(body, parts);
-    else if (header.id === ID.info) readInfo(body, parts);
-    else if (header.id === ID.tracks) parts.tracksBody ??= body;
-    else if (header.id === ID.tags) readTags(body, parts.tags);
-    else parts.cuesBody ??= body;
+  const isHad =
+    (header.id === ID.tracks && parts.tracksBody !== undefined) ||
+    (header.id === ID.cues && parts.cuesBody !== undefined);
+  if (READ_IDS.some((id) => id === header.id) && !isHad && parts.readBytes < READ_BYTES_MAX) {
+    const sizeBytes = Math.min(header.sizeBytes, BODY_BYTES_MAX);
+    const body = await readOwned(cursor, { sizeBytes, work: parts.work, purpose: "its head" });
+    parts.readBytes += body.length;
+    await readBody(header.id, body, parts);
   }
   cursor.moveTo(end);
 }
 
-function readSeekHead(body: Uint8Array, parts: Parts): void {
+async function readBody(id: number, body: Uint8Array, parts: Parts): Promise<void> {
+  // These two are kept.
+  if (id === ID.tracks) parts.tracksBody = body;
+  else if (id === ID.cues) parts.cuesBody = body;
+  else {
+    if (id === ID.seekHead) await readSeekHead(body, parts);
+    else if (id === ID.info) await readInfo(body, parts);
+    else await readTags(body, parts);
+    parts.work.release(body.length);
+  }
+}
+
+async function readSeekHead(body: Uint8Array, parts: Parts): Promise<void> {
   for (const seek of readElements(body)) {
+    if (parts.work.isSpent) await parts.work.turn();
     if (seek.id !== ID.seek) continue;
     let [target, position] = [0, -1];
-    for (const field of readElements(seek.body)) {
+    for (const field of readElements(seek.body, FIELD_COUNT_MAX)) {
       if (field.id === ID.seekId) target = readUnsigned(field.body);
       else if (field.id === ID.seekPosition) position = readUnsigned(field.body);
     }
@@ -157,8 +179,9 @@ function readSeekHead(body: Uint8Array, parts: Parts): void {
   }
 }
 
-function readInfo(body: Uint8Array, parts: Parts): void {
+async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
   for (const field of readElements(body)) {
+    if (parts.work.isSpent) await parts.work.turn();
     if (field.id === ID.timestampScale) parts.unitMs = Math.min(readUnsigned(field.body) / 1e6, 1000) || 1;
     else if (field.id === ID.title) parts.title = decodeUtf8(field.body);
     else if (field.id === ID.duration) {
@@ -169,10 +192,12 @@ function readInfo(body: Uint8Array, parts: Parts): void {
 }
 
 /** Tags of the whole file or of a track alike: TITLE, ARTIST, ISRC wherever they stand first. */
-function readTags(body: Uint8Array, tags: Tags): void {
+async function readTags(body: Uint8Array, { tags, work }: Parts): Promise<void> {
   for (const tag of readElements(body)) {
+    if (work.isSpent) await work.turn();
     if (tag.id !== ID.tag) continue;
     for (const simple of readElements(tag.body)) {
+      if (work.isSpent) await work.turn();
       if (simple.id === ID.simpleTag) readSimpleTag(simple.body, tags);
     }
   }
@@ -180,32 +205,20 @@ function readTags(body: Uint8Array, tags: Tags): void {
 
 function readSimpleTag(body: Uint8Array, tags: Tags): void {
   let name: keyof Tags | undefined;
-  let text = "";
-  for (const field of readElements(body)) {
+  let textBody: Uint8Array = new Uint8Array(0);
+  for (const field of readElements(body, FIELD_COUNT_MAX)) {
     if (field.id === ID.tagName) name = tagForName(decodeUtf8(field.body.subarray(0, 32)));
-    else if (field.id === ID.tagString) text = decodeUtf8(field.body);
+    else if (field.id === ID.tagString) textBody = field.body;
   }
-  if (name !== undefined) setTag(tags, name, text);
+  if (name !== undefined) setTag(tags, name, decodeUtf8(textBody));
 }
 
-/** The cue list in order of time. */
-export function readCues(body: Uint8Array, scale: { unitMs: number; segmentStart: number }): Cue[] {
-  const cues: Cue[] = [];
-  for (const point of readElements(body)) {
-    if (point.id !== ID.cuePoint) continue;
-    let timeMs = 0;
-    for (const field of readElements(point.body)) {
-      if (field.id === ID.cueTime) timeMs = readUnsigned(field.body) * scale.unitMs;
-      if (field.id !== ID.cueTrackPositions) continue;
-      let [trackNumber, position] = [0, -1];
-      for (const place of readElements(field.body)) {
-        if (place.id === ID.cueTrack) trackNumber = readUnsigned(place.body);
-        else if (place.id === ID.cueClusterPosition) position = readUnsigned(place.body);
-      }
-      if (position >= 0) cues.push({ timeMs, positionBytes: scale.segmentStart + position, trackNumber });
-    }
-  }
-  return cues.sort((a, b) => a.timeMs - b.timeMs);
+/** Takes the cues out of the body of the element, and gives its memory back. */
+export async function readCues(body: Uint8Array, scale: CueScale, work: DemuxWork): Promise<CueTable> {
+  const table = new CueTable(work);
+  await table.read(body, scale);
+  work.release(body.length);
+  return table;
 }
 
 function damaged(why: string): NodeError {

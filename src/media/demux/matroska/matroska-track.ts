@@ -4,10 +4,14 @@
 import { NodeError } from "../../../errors.ts";
 import { parseOpusHead } from "../../decode/opus-head.ts";
 import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
+import type { DemuxWork } from "../demux-work.ts";
 import type { AudioCodec, AudioStream, PcmLayout } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { parseVorbisIdentification, splitXiphHeaders } from "../vorbis-packet.ts";
 import { ID, readElements, readFloat, readUnsigned } from "./ebml.ts";
+
+/** Fields of a track, and of each part of it; real ones have twenty. */
+const FIELD_COUNT_MAX = 128;
 
 export interface MatroskaTrack {
   readonly number: number;
@@ -40,9 +44,10 @@ interface TrackFields {
 /**
  * Picks the audio track: the first default one that can be played, else the first. Throws NodeErrors that say why none.
  */
-export function chooseTrack(tracksBody: Uint8Array): MatroskaTrack {
+export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Promise<MatroskaTrack> {
   const entries: TrackFields[] = [];
   for (const element of readElements(tracksBody)) {
+    if (work.isSpent) await work.turn();
     if (element.id === ID.trackEntry && entries.length < 64) entries.push(readTrackFields(element.body));
   }
   const audio = entries.filter((entry) => entry.type === 2 || entry.codecId.startsWith("A_"));
@@ -74,7 +79,7 @@ function readTrackFields(entry: Uint8Array): TrackFields {
     strippedPrefix: undefined,
     isEncoded: false,
   };
-  for (const { id, body } of readElements(entry)) {
+  for (const { id, body } of readElements(entry, FIELD_COUNT_MAX)) {
     if (id === ID.trackNumber) fields.number = readUnsigned(body);
     else if (id === ID.trackType) fields.type = readUnsigned(body);
     else if (id === ID.flagDefault) fields.isDefault = readUnsigned(body) !== 0;
@@ -89,7 +94,7 @@ function readTrackFields(entry: Uint8Array): TrackFields {
 }
 
 function readAudioFields(audio: Uint8Array, fields: TrackFields): void {
-  for (const { id, body } of readElements(audio)) {
+  for (const { id, body } of readElements(audio, FIELD_COUNT_MAX)) {
     if (id === ID.samplingFrequency) fields.sampleRateHz = Math.round(readFloat(body));
     else if (id === ID.channels) fields.channelCount = readUnsigned(body);
     else if (id === ID.bitDepth) fields.bitDepth = readUnsigned(body);
@@ -97,12 +102,12 @@ function readAudioFields(audio: Uint8Array, fields: TrackFields): void {
 }
 
 function readEncodings(encodings: Uint8Array, fields: TrackFields): void {
-  const all = [...readElements(encodings)].filter((element) => element.id === ID.contentEncoding);
+  const all = [...readElements(encodings, FIELD_COUNT_MAX)].filter((element) => element.id === ID.contentEncoding);
   fields.isEncoded = all.length > 1;
-  for (const { id, body } of all.flatMap((element) => [...readElements(element.body)])) {
+  for (const { id, body } of all.flatMap((element) => [...readElements(element.body, FIELD_COUNT_MAX)])) {
     if (id === ID.contentEncryption) fields.isEncoded = true;
     if (id !== ID.contentCompression) continue;
-    const settings = [...readElements(body)];
+    const settings = [...readElements(body, FIELD_COUNT_MAX)];
     const algorithm = settings.find((element) => element.id === ID.contentCompAlgo);
     if (algorithm === undefined || readUnsigned(algorithm.body) !== 3) fields.isEncoded = true;
     else fields.strippedPrefix = settings.find((element) => element.id === ID.contentCompSettings)?.body;

@@ -1,10 +1,14 @@
 // Which byte each MP3 frame starts at, as far as it was read: grows while the file plays and while a seek counts its
 // way forward, so that no frame is counted twice. Audio thread.
 
+import type { DemuxWork } from "../demux-work.ts";
+
 /** One entry per this many frames (about 0.8 s). */
 const STRIDE_FRAMES = 32;
 /** 29 hours; what lies behind is counted from the last entry. */
 const ENTRY_COUNT_MAX = 131_072;
+/** Entries that memory is taken for at once: three minutes of music. */
+const BLOCK_ENTRIES = 256;
 
 export interface FramePlace {
   readonly frame: number;
@@ -12,26 +16,37 @@ export interface FramePlace {
 }
 
 export class FrameIndex {
-  readonly #positions: number[] = [];
-  readonly #extra: FramePlace[] = [];
+  readonly #work: DemuxWork;
+  readonly #blocks: Float64Array[] = [];
+  #count = 0;
+  /** Known from a table ahead of what was read; in order of frames. */
+  readonly #ahead: readonly FramePlace[];
+
+  constructor(work: DemuxWork, ahead: readonly FramePlace[]) {
+    this.#work = work;
+    this.#ahead = ahead;
+  }
 
   /** Notes where a frame starts. Frames may come in any order; what does not continue the index is let go. */
   add(frame: number, positionBytes: number): void {
-    const isNext = frame === this.#positions.length * STRIDE_FRAMES;
-    if (isNext && this.#positions.length < ENTRY_COUNT_MAX) this.#positions.push(positionBytes);
-  }
-
-  /** Notes a frame known from a table, ahead of what was read; in order of frames. */
-  addAhead(frame: number, positionBytes: number): void {
-    if (this.#extra.length < ENTRY_COUNT_MAX) this.#extra.push({ frame, positionBytes });
+    const isNext = frame === this.#count * STRIDE_FRAMES;
+    if (!isNext || this.#count >= ENTRY_COUNT_MAX) return;
+    const within = this.#count % BLOCK_ENTRIES;
+    if (within === 0) {
+      // Without memory for more, what lies behind is counted as well.
+      if (!this.#work.tryTake(BLOCK_ENTRIES * Float64Array.BYTES_PER_ELEMENT, "the places of its frames")) return;
+      this.#blocks.push(new Float64Array(BLOCK_ENTRIES));
+    }
+    this.#blocks.at(-1)![within] = positionBytes;
+    this.#count += 1;
   }
 
   /** The last known frame at or before `frame`; undefined before the first was added. */
   before(frame: number): FramePlace | undefined {
-    const entry = Math.min(Math.floor(frame / STRIDE_FRAMES), this.#positions.length - 1);
-    const positionBytes = this.#positions[entry];
+    const entry = Math.min(Math.floor(frame / STRIDE_FRAMES), this.#count - 1);
+    const positionBytes = this.#blocks[Math.floor(entry / BLOCK_ENTRIES)]?.[entry % BLOCK_ENTRIES];
     const read = positionBytes === undefined ? undefined : { frame: entry * STRIDE_FRAMES, positionBytes };
-    const ahead = this.#extra.findLast((place) => place.frame <= frame);
+    const ahead = this.#ahead.findLast((place) => place.frame <= frame);
     return ahead !== undefined && (read === undefined || ahead.frame > read.frame) ? ahead : read;
   }
 }

@@ -2,19 +2,27 @@
 // too. Audio thread.
 
 import type { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork } from "../demux-work.ts";
 import { MPEG_STREAM_MASK, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
 /** Three frames of the greatest size fit twice, so that every start in the first half can be confirmed. */
 const LOOK_BYTES = 8192;
 const CONFIRM_BYTES = 3 * 1441 + 4;
 
+/** How far to look for frames, and what the looking may take. */
+export interface FrameSearch {
+  readonly junkBytesMax: number;
+  readonly work: DemuxWork;
+}
+
 /**
  * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Confirmed are
  * three frames in a row, fewer only where the data ends.
  */
-export async function findFrame(cursor: ByteCursor, junkBytesMax: number): Promise<boolean> {
+export async function findFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
   for (;;) {
+    if (work.isSpent) await work.turn();
     const bytes = await cursor.peek(LOOK_BYTES);
     const isEnd = bytes.length < LOOK_BYTES;
     const lastStart = isEnd ? bytes.length - 4 : LOOK_BYTES - CONFIRM_BYTES;

@@ -1,10 +1,10 @@
 // Reads MP3 files and streams frame by frame: steps over tags and damage, counts frames so that times and seeks are
 // exact, and takes encoder padding off both ends where the file tells it. Audio thread.
 
-import { setImmediate as yieldThread } from "node:timers/promises";
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { id3Size, type LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
@@ -12,7 +12,7 @@ import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
 import { FrameIndex, type FramePlace } from "./frame-index.ts";
-import { findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
+import { type FrameSearch, findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
 import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
@@ -21,17 +21,17 @@ export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
 const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 /** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
-/** Frames counted before other players get a turn. */
-const COUNT_TURN_FRAMES = 2048;
 /** The main data of a frame may start this many bytes back, in the frames before. */
 const RESERVOIR_BYTES = 511;
 /** Frames that hold so many bytes at 32 kbit/s, and one for the overlap. */
 const PRE_ROLL_FRAMES_MAX = 10;
 const FRAME_BYTES_MAX = 1441;
 
-export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+export async function openMp3(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+  const { source, work } = parts;
+  const search = { junkBytesMax: MP3_JUNK_BYTES_MAX, work };
   const cursor = new ByteCursor(source, endBytes);
-  if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) {
+  if (!(await findFrame(cursor, search))) {
     throw new NodeError("media-damaged", "the MP3 file cannot be read: no sound in its first part");
   }
   const first = cursor.position;
@@ -39,8 +39,7 @@ export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTag
   const summary = parseSummary(await cursor.peek(header.sizeBytes), header);
   if (summary !== undefined) {
     cursor.skip(header.sizeBytes);
-    if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX)))
-      throw new NodeError("media-no-audio", "the MP3 file holds no sound");
+    if (!(await findFrame(cursor, search))) throw new NodeError("media-no-audio", "the MP3 file holds no sound");
     header = await headerAt(cursor);
   }
   const isGuessed = summary === undefined && source.isRandomAccess;
@@ -54,7 +53,7 @@ export async function openMp3(source: ByteSource, { tags, endBytes }: LeadingTag
     firstFrame: cursor.position,
     word: cursor.u32be(0),
   };
-  return new Mp3Demuxer(source, layout);
+  return new Mp3Demuxer(parts, layout);
 }
 
 async function headerAt(cursor: ByteCursor): Promise<MpegAudioHeader> {
@@ -96,10 +95,11 @@ interface Layout {
 class Mp3Demuxer implements Demuxer {
   readonly info: ContainerInfo;
   readonly #source: ByteSource;
+  readonly #work: DemuxWork;
   readonly #layout: Layout;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  readonly #index = new FrameIndex();
+  readonly #index: FrameIndex;
   #stream: AudioStream;
   /** A header of the stream, to tell its frames from chance. */
   #streamWord: number;
@@ -111,19 +111,20 @@ class Mp3Demuxer implements Demuxer {
   #baseMs = 0;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, layout: Layout) {
+  constructor({ source, work }: ReaderParts, layout: Layout) {
     const { header, summary, tags, sample } = layout;
     this.#source = source;
+    this.#work = work;
     this.#layout = layout;
     this.#stream = withTaggedLoudness(streamOf(header), tags);
     this.#samplesPerFrame = header.frameSamples;
     this.#isConstant = summary?.kind !== "vbr" && sample.isConstant;
     this.#cursor = new ByteCursor(source, layout.firstFrame);
     this.#streamWord = layout.word;
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+    this.#index = new FrameIndex(work, placesOfRuns(layout));
     const { title, author, isrc } = tags;
     this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: lengthMsOf(source, layout) };
-    this.#addRuns();
   }
 
   get stream(): AudioStream {
@@ -161,6 +162,10 @@ class Mp3Demuxer implements Demuxer {
     this.#source.close();
   }
 
+  get #junkSearch(): FrameSearch {
+    return { junkBytesMax: MP3_JUNK_BYTES_MAX, work: this.#work };
+  }
+
   get #startSamples(): number {
     return this.#layout.summary?.startSamples ?? 0;
   }
@@ -186,7 +191,7 @@ class Mp3Demuxer implements Demuxer {
     const frameBytes = exactFrameBytes(header);
     const start = Math.floor(firstFrame + Math.max(0, frame - 0.5) * frameBytes);
     const cursor = new ByteCursor(this.#source, frame === 0 ? firstFrame : start);
-    if (!(await findFrame(cursor, 2 * FRAME_BYTES_MAX))) return undefined;
+    if (!(await findFrame(cursor, { junkBytesMax: 2 * FRAME_BYTES_MAX, work: this.#work }))) return undefined;
     const found = parseMpegAudioHeader(cursor.u32be(0));
     if (found?.bitrateBps !== header.bitrateBps) {
       this.#isConstant = false;
@@ -202,14 +207,15 @@ class Mp3Demuxer implements Demuxer {
       frame: 0,
       positionBytes: this.#layout.firstFrame,
     };
-    const countedFrom = positionBytes;
+    const lookUpFrom = positionBytes + COUNT_BYTES_MAX;
+    let isLookedUp = false;
     const cursor = new ByteCursor(this.#source, positionBytes);
-    for (let turn = 1; at < frame; turn++) {
-      if (turn % COUNT_TURN_FRAMES === 0) await yieldThread();
+    while (at < frame) {
+      if (this.#work.isSpent) await this.#work.turn();
       if (!cursor.has(4) && !(await cursor.need(4))) break;
       const header = parseMpegAudioHeader(cursor.u32be(0));
       if (header === undefined || !isSameStream(cursor.u32be(0), this.#streamWord)) {
-        if (!(await findFrame(cursor, MP3_JUNK_BYTES_MAX))) break;
+        if (!(await findFrame(cursor, this.#junkSearch))) break;
         if (!isSameStream(cursor.u32be(0), this.#streamWord)) break;
         continue;
       }
@@ -217,10 +223,10 @@ class Mp3Demuxer implements Demuxer {
       cursor.skip(header.sizeBytes);
       at += 1;
       positionBytes = cursor.position;
-      if (positionBytes - countedFrom > COUNT_BYTES_MAX) {
-        const place = await this.#lookUp(frame);
-        if (place !== undefined && place.frame > at) return place;
-      }
+      if (positionBytes <= lookUpFrom || isLookedUp) continue;
+      isLookedUp = true;
+      const place = await this.#lookUp(frame);
+      if (place !== undefined) return place;
     }
     return { frame: at, positionBytes };
   }
@@ -236,18 +242,7 @@ class Mp3Demuxer implements Demuxer {
     const high = hundredths[Math.floor(hundredth) + 1] ?? 256;
     const share = (low + (high - low) * (hundredth % 1)) / 256;
     const cursor = new ByteCursor(this.#source, summaryStart + Math.floor(share * sizeBytes));
-    return (await findFrame(cursor, MP3_JUNK_BYTES_MAX)) ? { frame, positionBytes: cursor.position } : undefined;
-  }
-
-  /** Seek points of a VBRI table, which counts from the first frame with sound. */
-  #addRuns(): void {
-    const { summary, firstFrame } = this.#layout;
-    if (summary?.runs === undefined) return;
-    let positionBytes = firstFrame;
-    for (const [index, sizeBytes] of summary.runs.sizesBytes.entries()) {
-      this.#index.addAhead(index * summary.runs.frames, positionBytes);
-      positionBytes += sizeBytes;
-    }
+    return (await findFrame(cursor, this.#junkSearch)) ? { frame, positionBytes: cursor.position } : undefined;
   }
 
   #step(): Step {
@@ -320,6 +315,17 @@ class Mp3Demuxer implements Demuxer {
     this.#samplesPerFrame = header.frameSamples;
     this.#stream = withTaggedLoudness(streamOf(header), this.#layout.tags);
   }
+}
+
+/** Seek points of a VBRI table, which counts from the first frame with sound. */
+function placesOfRuns({ summary, firstFrame }: Layout): FramePlace[] {
+  const { sizesBytes = [], frames = 0 } = summary?.runs ?? {};
+  let next = firstFrame;
+  return sizesBytes.map((sizeBytes, index) => {
+    const positionBytes = next;
+    next += sizeBytes;
+    return { frame: index * frames, positionBytes };
+  });
 }
 
 function streamOf(header: MpegAudioHeader): AudioStream {

@@ -29,7 +29,7 @@ export interface Box {
 }
 
 /** Children looked at below one parent. */
-const CHILD_COUNT_MAX = 4096;
+const CHILD_COUNT_MAX = 1024;
 
 /**
  * The boxes in `body` from `start`; stops at the first that makes no sense. A box that is cut off gives what is there.

@@ -1,16 +1,14 @@
 // Movie fragments (ISO 14496-12 section 8.8) and the two indexes over them, `sidx` (8.16.3) and `mfra` (8.8.9). Audio
 // thread.
 
+import type { DemuxWork } from "../demux-work.ts";
+import { PlaceTable } from "../place-table.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
+import { FragmentSamples, SAMPLE_COUNT_MAX } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
-/** One sample of a fragment. */
-export interface FragmentSample {
-  readonly offsetBytes: number;
-  readonly sizeBytes: number;
-  readonly ticks: number;
-  readonly durationTicks: number;
-}
+/** Entries of a table looked at in one step: some tens of microseconds. */
+const STEP_COUNT = 256;
 
 export interface FragmentContext {
   readonly trackId: number;
@@ -22,26 +20,42 @@ export interface FragmentContext {
   readonly nextTicks: number;
 }
 
-/** Samples in one fragment that are believed; 6 minutes of AAC. */
-const SAMPLE_COUNT_MAX = 16_384;
-
 /** The samples of the track in the body of a `moof` box. */
-export function readFragment(moof: Uint8Array, context: FragmentContext): FragmentSample[] {
-  const samples: FragmentSample[] = [];
+export async function readFragment(
+  moof: Uint8Array,
+  context: FragmentContext,
+  work: DemuxWork,
+): Promise<FragmentSamples> {
+  const samples = new FragmentSamples(work);
   for (const { type, body } of readBoxes(moof)) {
+    if (work.isSpent) await work.turn();
     if (type !== "traf") continue;
-    const header = findBox(body, "tfhd");
-    if (header === undefined || new Fields(header).u32(4) !== context.trackId) continue;
-    readRuns(body, { context, header: readTrackHeader(header, context), samples });
+    const header = await findTrackHeader(body, context.trackId, work);
+    if (header === undefined) continue;
+    await readRuns(body, { context, header: readTrackHeader(header, context), samples, work });
   }
   return samples;
 }
 
 /** Start time of the track's fragment as it says itself; undefined when it does not. */
-export function readFragmentTicks(moof: Uint8Array, trackId: number): number | undefined {
+export async function readFragmentTicks(
+  moof: Uint8Array,
+  trackId: number,
+  work: DemuxWork,
+): Promise<number | undefined> {
   for (const { type, body } of readBoxes(moof)) {
-    const header = type === "traf" ? findBox(body, "tfhd") : undefined;
-    if (header !== undefined && new Fields(header).u32(4) === trackId) return readDecodeTime(body);
+    if (work.isSpent) await work.turn();
+    const header = type === "traf" ? await findTrackHeader(body, trackId, work) : undefined;
+    if (header !== undefined) return readDecodeTime(body);
+  }
+  return undefined;
+}
+
+/** The `tfhd` of a `traf` that belongs to the track. */
+async function findTrackHeader(traf: Uint8Array, trackId: number, work: DemuxWork): Promise<Uint8Array | undefined> {
+  for (const { type, body } of readBoxes(traf)) {
+    if (work.isSpent) await work.turn();
+    if (type === "tfhd") return new Fields(body).u32(4) === trackId ? body : undefined;
   }
   return undefined;
 }
@@ -81,13 +95,16 @@ function readTrackHeader(body: Uint8Array, context: FragmentContext): TrackHeade
 interface RunContext {
   readonly context: FragmentContext;
   readonly header: TrackHeader;
-  readonly samples: FragmentSample[];
+  readonly samples: FragmentSamples;
+  readonly work: DemuxWork;
 }
 
-function readRuns(traf: Uint8Array, run: RunContext): void {
+async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
+  const { samples, work } = run;
   let ticks = readDecodeTime(traf) ?? run.context.nextTicks;
   let offset = run.header.baseBytes;
   for (const { type, body } of readBoxes(traf)) {
+    if (work.isSpent) await work.turn();
     if (type !== "trun") continue;
     const fields = new Fields(body);
     const flags = fields.u32(0) & 0xffffff;
@@ -100,56 +117,63 @@ function readRuns(traf: Uint8Array, run: RunContext): void {
     }
     if (flags & 0x04) at += 4;
     const held = entryBytes === 0 ? SAMPLE_COUNT_MAX : Math.floor(Math.max(0, body.length - at) / entryBytes);
-    const count = Math.min(fields.u32(4), held, SAMPLE_COUNT_MAX - run.samples.length);
-    for (let index = 0; index < count; index++, at += entryBytes) {
+    const count = Math.min(fields.u32(4), held);
+    for (let index = 0; index < count && !samples.isFull; index++, at += entryBytes) {
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
       const durationTicks = has.duration ? fields.u32(at) : run.header.durationTicks;
       const sizeBytes = has.size ? fields.u32(at + (has.duration ? 4 : 0)) : run.header.sizeBytes;
-      run.samples.push({ offsetBytes: offset, sizeBytes, ticks, durationTicks });
+      samples.add({ offsetBytes: offset, sizeBytes, ticks, durationTicks });
       offset += sizeBytes;
       ticks += durationTicks;
     }
   }
 }
 
-/** A place in the file from where fragments can be read, and the time there. */
-export interface FragmentPlace {
-  readonly ticks: number;
-  readonly positionBytes: number;
-}
-
+/** Where fragments can be read from, and the ticks there. */
 export interface SegmentIndex {
-  readonly places: readonly FragmentPlace[];
+  readonly places: PlaceTable;
   readonly endTicks: number;
 }
 
-/** Reads a `sidx` body; `endBytes` is where the box ends. Undefined for an index over further indexes. */
-export function readSegmentIndex(
+export interface SegmentIndexPlace {
+  /** Where the box ends. */
+  readonly endBytes: number;
+  readonly timescale: number;
+  readonly work: DemuxWork;
+}
+
+/** Reads a `sidx` body. Undefined for an index over further indexes. */
+export async function readSegmentIndex(
   sidx: Uint8Array,
-  place: { endBytes: number; timescale: number },
-): SegmentIndex | undefined {
+  { endBytes, timescale, work }: SegmentIndexPlace,
+): Promise<SegmentIndex | undefined> {
   const fields = new Fields(sidx);
   const isWide = fields.u8(0) === 1;
-  const scale = place.timescale / (fields.u32(8) || place.timescale);
+  const scale = timescale / (fields.u32(8) || timescale);
   let ticks = (isWide ? fields.u64(12) : fields.u32(12)) * scale;
-  let positionBytes = place.endBytes + (isWide ? fields.u64(20) : fields.u32(16));
+  let positionBytes = endBytes + (isWide ? fields.u64(20) : fields.u32(16));
   let at = isWide ? 28 : 20;
   const count = Math.min(fields.u16(at + 2), Math.floor(Math.max(0, sidx.length - at - 4) / 12));
-  const places: FragmentPlace[] = [];
+  const places = new PlaceTable(work);
   at += 4;
   for (let index = 0; index < count; index++, at += 12) {
+    if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
     const size = fields.u32(at);
     if (size >= 2 ** 31) return undefined;
-    places.push({ ticks, positionBytes });
+    places.add(ticks, positionBytes);
     positionBytes += size;
     ticks += fields.u32(at + 4) * scale;
   }
-  return places.length === 0 ? undefined : { places, endTicks: ticks };
+  return places.count === 0 ? undefined : { places, endTicks: ticks };
 }
 
-/** Reads the track's places out of an `mfra` body. */
-export function readRandomAccess(mfra: Uint8Array, trackId: number): FragmentPlace[] {
-  const places: FragmentPlace[] = [];
+/** Adds the track's places in an `mfra` body. */
+export async function readRandomAccess(
+  mfra: Uint8Array,
+  { trackId, places, work }: { trackId: number; places: PlaceTable; work: DemuxWork },
+): Promise<void> {
   for (const { type, body } of readBoxes(mfra)) {
+    if (work.isSpent) await work.turn();
     const fields = new Fields(body);
     if (type !== "tfra" || fields.u32(4) !== trackId) continue;
     const isWide = fields.u8(0) === 1;
@@ -158,14 +182,14 @@ export function readRandomAccess(mfra: Uint8Array, trackId: number): FragmentPla
     const entryBytes = (isWide ? 16 : 8) + numberBytes;
     const count = Math.min(fields.u32(12), Math.floor(Math.max(0, body.length - 16) / entryBytes));
     for (let index = 0; index < count; index++) {
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
       const at = 16 + index * entryBytes;
       const ticks = isWide ? fields.u64(at) : fields.u32(at);
       const positionBytes = isWide ? fields.u64(at + 8) : fields.u32(at + 4);
       // An entry per sample is possible: one per fragment is enough.
-      if (places.at(-1)?.positionBytes !== positionBytes) places.push({ ticks, positionBytes });
+      if (places.newest?.positionBytes !== positionBytes) places.add(ticks, positionBytes);
     }
   }
-  return places.sort((a, b) => a.ticks - b.ticks);
 }
 
 /** What stands in front of the sound of an MP4 file. */

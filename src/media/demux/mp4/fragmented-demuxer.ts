@@ -4,17 +4,14 @@
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { type Place, PlaceTable } from "../place-table.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
-import {
-  type FragmentPlace,
-  type FragmentSample,
-  type Mp4Head,
-  readFragment,
-  readFragmentTicks,
-  readRandomAccess,
-} from "./fragment.ts";
+import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
+import { type FragmentSample, FragmentSamples } from "./fragment-samples.ts";
 import { type FragmentDefaults, type Movie, mp4Info } from "./movie.ts";
 import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
 
@@ -28,51 +25,72 @@ const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 const MOOF = [0x6d, 0x6f, 0x6f, 0x66];
 
-export async function openFragmented(source: ByteSource, head: Mp4Head): Promise<Demuxer> {
+export async function openFragmented(parts: ReaderParts, head: Mp4Head): Promise<Demuxer> {
   const { movie, index } = head;
-  const places = index?.places ?? (source.isRandomAccess ? await readTailIndex(source, movie) : []);
-  const lengthMs = await findLengthMs(source, { head, places });
-  return new FragmentedDemuxer(source, { head, places, lengthMs });
+  const places = index?.places ?? new PlaceTable(parts.work);
+  if (index === undefined && parts.source.isRandomAccess) await readTailIndex(parts, movie, places);
+  const lengthMs = await findLengthMs(parts, { head, places });
+  return new FragmentedDemuxer(parts, { head, places, lengthMs });
 }
 
 /** `mfro`, the last box, tells how far back `mfra` starts. */
-async function readTailIndex(source: ByteSource, movie: Movie): Promise<readonly FragmentPlace[]> {
-  if (source.sizeBytes === undefined || source.sizeBytes < 16) return [];
+async function readTailIndex({ source, work }: ReaderParts, movie: Movie, places: PlaceTable): Promise<void> {
+  if (source.sizeBytes === undefined || source.sizeBytes < 16) return;
   const tail = await new ByteCursor(source, source.sizeBytes - 16).peek(16);
   const header = parseBoxHeader(tail);
-  if (header?.type !== "mfro") return [];
+  if (header?.type !== "mfro") return;
   const sizeBytes = new DataView(tail.buffer, tail.byteOffset).getUint32(12);
-  if (sizeBytes < 24 || sizeBytes > Math.min(INDEX_BYTES_MAX, source.sizeBytes)) return [];
-  const box = await new ByteCursor(source, source.sizeBytes - sizeBytes).peek(sizeBytes);
-  return parseBoxHeader(box)?.type === "mfra" ? readRandomAccess(box.subarray(8), movie.trackId) : [];
+  if (sizeBytes < 24 || sizeBytes > Math.min(INDEX_BYTES_MAX, source.sizeBytes)) return;
+  const cursor = new ByteCursor(source, source.sizeBytes - sizeBytes);
+  const box = await readOwned(cursor, { sizeBytes, work, purpose: "its index" });
+  if (parseBoxHeader(box)?.type === "mfra") {
+    await readRandomAccess(box.subarray(8), { trackId: movie.trackId, places, work });
+  }
+  work.release(box.length);
 }
 
 /** Announced, or by the index in front, or by the last fragment that the index at the end names. */
-async function findLengthMs(source: ByteSource, opened: Omit<Opened, "lengthMs">): Promise<number | undefined> {
+async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">): Promise<number | undefined> {
   const { movie, index } = opened.head;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
   if (movie.fragments?.lengthMs !== undefined) return movie.fragments.lengthMs;
-  const start = opened.places[0]?.ticks ?? 0;
+  const start = opened.places.earliest?.time ?? 0;
   if (index !== undefined) return toMs(index.endTicks - start);
-  const last = opened.places.at(-1);
+  const last = opened.places.latest;
   if (last === undefined || movie.fragments === undefined) return undefined;
-  const cursor = new ByteCursor(source, last.positionBytes);
+  const cursor = new ByteCursor(parts.source, last.positionBytes);
   const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
   if (header?.type !== "moof" || header.sizeBytes > FRAGMENT_BYTES_MAX) return undefined;
-  const box = await cursor.peek(header.sizeBytes);
   const context = {
     ...movie.fragments,
     trackId: movie.trackId,
     positionBytes: last.positionBytes,
-    nextTicks: last.ticks,
+    nextTicks: last.time,
   };
-  const sample = readFragment(box.subarray(header.headerBytes), context).at(-1);
+  const samples = await readWholeFragment(cursor, { header, context, work: parts.work });
+  const sample = samples.last;
+  samples.close();
   return sample && toMs(sample.ticks + sample.durationTicks - start);
+}
+
+interface FragmentPlace {
+  readonly header: BoxHeader;
+  readonly context: FragmentContext;
+  readonly work: DemuxWork;
+}
+
+/** The samples of the fragment whose `moof` the cursor stands at; moves behind it. */
+async function readWholeFragment(cursor: ByteCursor, place: FragmentPlace): Promise<FragmentSamples> {
+  const { header, context, work } = place;
+  const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
+  const samples = await readFragment(box.subarray(header.headerBytes), context, work);
+  work.release(box.length);
+  return samples;
 }
 
 interface Opened {
   readonly head: Mp4Head;
-  readonly places: readonly FragmentPlace[];
+  readonly places: PlaceTable;
   readonly lengthMs: number | undefined;
 }
 
@@ -80,15 +98,16 @@ class FragmentedDemuxer implements Demuxer {
   readonly info: ContainerInfo;
   readonly stream: AudioStream;
   readonly #source: ByteSource;
+  readonly #work: DemuxWork;
   readonly #movie: Movie;
   readonly #defaults: FragmentDefaults;
   readonly #packets: Mp4Packets;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
   /** Where fragments start, from the file's index or as they were met. */
-  readonly #places: FragmentPlace[];
+  readonly #places: PlaceTable;
   readonly #isIndexed: boolean;
-  #samples: readonly FragmentSample[] = [];
+  #samples: FragmentSamples;
   #sampleIndex = 0;
   /** True once inside the `mdat` of the current fragment. */
   #isInside = false;
@@ -98,19 +117,21 @@ class FragmentedDemuxer implements Demuxer {
   #hasBase = false;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, opened: Opened) {
+  constructor({ source, work }: ReaderParts, opened: Opened) {
     const { movie, bodyStart } = opened.head;
     this.#source = source;
+    this.#work = work;
+    this.#samples = new FragmentSamples(work);
     this.#movie = movie;
     this.#defaults = movie.fragments ?? { durationTicks: 0, sizeBytes: 0, lengthMs: undefined };
     this.stream = movie.stream;
     this.info = mp4Info(movie, opened.lengthMs);
     this.#packets = new Mp4Packets(movie);
-    this.#places = [...opened.places];
-    this.#isIndexed = opened.places.length > 0;
+    this.#places = opened.places;
+    this.#isIndexed = opened.places.count > 0;
     this.#nextBox = bodyStart;
     this.#cursor = new ByteCursor(source, bodyStart);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
 
   get isSeekable(): boolean {
@@ -127,7 +148,7 @@ class FragmentedDemuxer implements Demuxer {
     if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
     if (this.isSeekable) await this.#jump(ticks);
-    else if (ticks < (this.#samples[this.#sampleIndex]?.ticks ?? this.#nextTicks)) {
+    else if (ticks < (this.#samples.at(this.#sampleIndex)?.ticks ?? this.#nextTicks)) {
       throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
     }
     this.#pump.dropUntil(this.#packets.toMs(ticks));
@@ -140,33 +161,36 @@ class FragmentedDemuxer implements Demuxer {
   async #jump(ticks: number): Promise<void> {
     const place = this.#isIndexed ? this.#placeBefore(ticks) : await this.#hop(ticks);
     this.#nextBox = place?.positionBytes ?? this.#nextBox;
-    this.#nextTicks = place?.ticks ?? 0;
-    this.#samples = [];
+    this.#nextTicks = place?.time ?? 0;
+    this.#samples.close();
     this.#sampleIndex = 0;
     this.#isInside = false;
     this.#damageBytes = 0;
     this.#cursor.moveTo(this.#nextBox);
   }
 
-  #placeBefore(ticks: number): FragmentPlace | undefined {
-    return this.#places.findLast((place) => place.ticks <= ticks) ?? this.#places[0];
+  #placeBefore(ticks: number): Place | undefined {
+    return this.#places.before(ticks) ?? this.#places.earliest;
   }
 
   /** Goes from fragment to fragment, reading only their heads, from the last one known before the target. */
-  async #hop(ticks: number): Promise<FragmentPlace | undefined> {
+  async #hop(ticks: number): Promise<Place | undefined> {
     let place = this.#placeBefore(ticks);
-    if (place === undefined || place !== this.#places.at(-1)) return place;
+    if (place === undefined || place.positionBytes !== this.#places.newest?.positionBytes) return place;
+    const work = this.#work;
     const cursor = new ByteCursor(this.#source, place.positionBytes);
     for (let count = 0; count < HOP_COUNT_MAX; count++) {
+      if (work.isSpent) await work.turn();
       const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
       if (header === undefined || !Number.isFinite(header.sizeBytes)) break;
       const positionBytes = cursor.position;
       if (header.type === "moof" && header.sizeBytes <= FRAGMENT_BYTES_MAX) {
-        const box = await cursor.peek(header.sizeBytes);
-        const found = readFragmentTicks(box.subarray(header.headerBytes), this.#movie.trackId);
+        const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
+        const found = await readFragmentTicks(box.subarray(header.headerBytes), this.#movie.trackId, work);
+        work.release(box.length);
         if (found !== undefined && found > ticks) break;
         if (found !== undefined) {
-          place = { ticks: found, positionBytes };
+          place = { time: found, positionBytes };
           this.#note(place);
         }
       }
@@ -175,15 +199,15 @@ class FragmentedDemuxer implements Demuxer {
     return place;
   }
 
-  #note(place: FragmentPlace): void {
-    const last = this.#places.at(-1);
-    if (this.#isIndexed || this.#places.length >= HOP_COUNT_MAX) return;
-    if (last === undefined || place.ticks > last.ticks) this.#places.push(place);
+  #note(place: Place): void {
+    const newest = this.#places.newest;
+    if (this.#isIndexed || (newest !== undefined && place.time <= newest.time)) return;
+    this.#places.add(place.time, place.positionBytes);
   }
 
-  #step(): Step {
+  #step(): Step | Promise<Step> {
     if (this.#isInside) {
-      const sample = this.#samples[this.#sampleIndex];
+      const sample = this.#samples.at(this.#sampleIndex);
       if (sample !== undefined) return this.#sample(sample);
       this.#isInside = false;
       this.#cursor.moveTo(Math.max(this.#nextBox, this.#source.isRandomAccess ? 0 : this.#cursor.position));
@@ -194,7 +218,7 @@ class FragmentedDemuxer implements Demuxer {
     const header = parseBoxHeader(cursor.view(BOX_HEADER_BYTES_MAX));
     if (header === undefined || !/^[\x20-\x7e]{4}$/.test(header.type)) return this.#search();
     if (header.type === "moof") return this.#enterFragment(header);
-    if (header.type === "mdat" && this.#sampleIndex < this.#samples.length) {
+    if (header.type === "mdat" && this.#sampleIndex < this.#samples.count) {
       this.#isInside = true;
       this.#nextBox = cursor.position + header.sizeBytes;
       cursor.skip(header.headerBytes);
@@ -205,25 +229,24 @@ class FragmentedDemuxer implements Demuxer {
     return AGAIN;
   }
 
-  #enterFragment(header: BoxHeader): Step {
-    const cursor = this.#cursor;
+  async #enterFragment(header: BoxHeader): Promise<Step> {
     if (header.sizeBytes > FRAGMENT_BYTES_MAX) return this.#search();
-    if (!cursor.has(header.sizeBytes)) return WAIT;
+    const cursor = this.#cursor;
     const positionBytes = cursor.position;
-    const box = cursor.take(header.sizeBytes).subarray(header.headerBytes);
     const { trackId } = this.#movie;
     const context = { ...this.#defaults, trackId, positionBytes, nextTicks: this.#nextTicks };
-    this.#samples = readFragment(box, context);
+    this.#samples.close();
+    this.#samples = await readWholeFragment(cursor, { header, context, work: this.#work });
     this.#sampleIndex = 0;
     this.#damageBytes = 0;
-    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    const [first, last] = [this.#samples.at(0), this.#samples.last];
     if (first === undefined || last === undefined) return AGAIN;
     this.#nextTicks = last.ticks + last.durationTicks;
     if (!this.#hasBase) {
       this.#hasBase = true;
       this.#packets.setBase(first.ticks);
     }
-    this.#note({ ticks: first.ticks, positionBytes });
+    this.#note({ time: first.ticks, positionBytes });
     return AGAIN;
   }
 
@@ -249,11 +272,8 @@ class FragmentedDemuxer implements Demuxer {
     const cursor = this.#cursor;
     cursor.skip(1);
     if (!cursor.has(8)) return WAIT;
-    const found = cursor.indexOf(MOOF);
     // The type stands behind four bytes of size.
-    const skippedBytes = found >= 4 ? found - 4 : Math.max(0, cursor.bufferedBytes - 8);
-    this.#damageBytes += skippedBytes + 1;
-    cursor.skip(skippedBytes);
+    this.#damageBytes += cursor.scanFor(MOOF, 4).skippedBytes + 1;
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
   }
 }

@@ -2,12 +2,15 @@
 // where its sound starts and ends, and the tags. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo } from "../demuxer.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import type { Tags } from "../tags.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
-import { type Gapless, readItemList } from "./item-list.ts";
-import { readSampleEntry } from "./sample-entry.ts";
+import type { Gapless } from "./item-list.ts";
+import { type Boxes, readMovieBoxes } from "./movie-boxes.ts";
+import { type EntryResult, readSampleEntry, type SampleEntry } from "./sample-entry.ts";
 import { SampleTable } from "./sample-table.ts";
 
 export interface Movie {
@@ -33,28 +36,40 @@ export interface FragmentDefaults {
   readonly lengthMs: number | undefined;
 }
 
-/** Throws NodeErrors that say why there is nothing to play. */
-export function readMovie(moov: Uint8Array): Movie {
-  const movieTimescale = readTimescale(findBox(moov, "mvhd"));
-  const list = readItemList(moov);
+export interface MovieReading {
+  /** Where the `moov` box ends. */
+  readonly endBytes: number;
+  readonly work: DemuxWork;
+}
+
+/** Reads from the first child of `moov` to its end. Throws NodeErrors that say why there is nothing to play. */
+export async function readMovie(cursor: ByteCursor, { endBytes, work }: MovieReading): Promise<Movie> {
   const refused: string[] = [];
-  for (const { type, body } of readBoxes(moov)) {
-    if (type !== "trak" || !isAudio(body)) continue;
-    const track = readTrack(body, { movieTimescale, gapless: list.gapless });
-    if ("unsupported" in track) refused.push(track.unsupported);
-    else {
-      const stream = withTaggedLoudness(track.stream, list.tags);
-      return { ...track, stream, tags: list.tags, fragments: readFragmentDefaults(moov, { track, movieTimescale }) };
-    }
+  let entry: SampleEntry | undefined;
+  const isWanted = (track: Boxes): boolean => {
+    const result = readEntry(track);
+    if ("unsupported" in result) refused.push(result.unsupported);
+    else entry = result;
+    return entry !== undefined;
+  };
+  const { own, track, list } = await readMovieBoxes(cursor, { endBytes, work, isWanted });
+  if (track !== undefined && entry !== undefined) {
+    const table = await SampleTable.read(track, { work, fileBytes: cursor.endBytes });
+    const context = { movieTimescale: readTimescale(own.get("mvhd")), gapless: list.gapless, entry, table };
+    const found = describeTrack(track, context);
+    const fragments = readFragmentDefaults(own.get("mvex"), { track: found, movieTimescale: context.movieTimescale });
+    return { ...found, stream: withTaggedLoudness(found.stream, list.tags), tags: list.tags, fragments };
   }
   if (refused.length === 0) throw new NodeError("media-no-audio", "the MP4 file holds no audio track");
-  const names = refused.join(", ").slice(0, 200);
+  const names = refused.slice(0, 8).join(", ").slice(0, 200);
   throw new NodeError("media-unsupported-codec", `cannot play the audio codec of the MP4 file: ${names}`);
 }
 
-function isAudio(trak: Uint8Array): boolean {
-  const handler = findBox(trak, "mdia", "hdlr");
-  return handler !== undefined && String.fromCharCode(...handler.subarray(8, 12)) === "soun";
+function readEntry(track: Boxes): EntryResult {
+  const timescale = readTimescale(track.get("mdhd"));
+  const stsd = track.get("stsd");
+  if (stsd !== undefined && timescale > 0) return readSampleEntry(stsd, timescale);
+  throw new NodeError("media-damaged", "the MP4 file cannot be read: its audio track has no tables");
 }
 
 /** Units per second of a movie or media header; both have it in the same place. */
@@ -66,34 +81,28 @@ function readTimescale(header: Uint8Array | undefined): number {
 interface TrackContext {
   readonly movieTimescale: number;
   readonly gapless: Gapless | undefined;
+  readonly entry: SampleEntry;
+  readonly table: SampleTable;
 }
 
 type Track = Omit<Movie, "tags" | "fragments">;
 
-function readTrack(trak: Uint8Array, context: TrackContext): Track | { unsupported: string } {
-  const mediaHeader = findBox(trak, "mdia", "mdhd");
-  const timescale = readTimescale(mediaHeader);
-  const stbl = findBox(trak, "mdia", "minf", "stbl");
-  const stsd = stbl && findBox(stbl, "stsd");
-  if (stbl === undefined || stsd === undefined || timescale === 0) {
-    throw new NodeError("media-damaged", "the MP4 file cannot be read: its audio track has no tables");
-  }
-  const entry = readSampleEntry(stsd, timescale);
-  if ("unsupported" in entry) return entry;
-  const header = new Fields(findBox(trak, "tkhd") ?? new Uint8Array(0));
-  const media = new Fields(mediaHeader ?? new Uint8Array(0));
-  // The rest of `moov` (video tables, pictures) need not stay in memory: keep a copy of what is used.
-  const table = new SampleTable(Uint8Array.from(stbl));
-  const preSkipTicks = (entry.preSkipSamples * timescale) / entry.stream.sampleRateHz;
+function describeTrack(track: Boxes, context: TrackContext): Track {
+  const { entry, table } = context;
+  const timescale = readTimescale(track.get("mdhd"));
+  const header = new Fields(track.get("tkhd") ?? NOTHING);
+  const media = new Fields(track.get("mdhd") ?? NOTHING);
   return {
     trackId: header.u8(0) === 1 ? header.u32(20) : header.u32(12),
     stream: entry.stream,
     timescale,
     table,
     mediaTicks: readDuration(media, { narrow: 16, wide: 24 }),
-    ...readRange(trak, { ...context, timescale, preSkipTicks, stream: entry.stream, totalTicks: table.totalTicks }),
+    ...readRange(track.get("elst"), { ...context, timescale }),
   };
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** A duration field; all bits set means unknown. */
 function readDuration(fields: Fields, place: { narrow: number; wide: number }): number {
@@ -103,16 +112,16 @@ function readDuration(fields: Fields, place: { narrow: number; wide: number }): 
 
 interface RangeContext extends TrackContext {
   readonly timescale: number;
-  readonly preSkipTicks: number;
-  readonly stream: AudioStream;
-  readonly totalTicks: number;
 }
 
 /** What is to be heard: by the edit list (section 8.6.6), else by iTunes' note, else by the codec. */
-function readRange(trak: Uint8Array, context: RangeContext): { startTicks: number; endTicks: number } {
-  const { timescale, gapless, stream, totalTicks, movieTimescale } = context;
-  const edit = readEdit(findBox(trak, "edts", "elst"));
-  const all = { startTicks: context.preSkipTicks, endTicks: Number.POSITIVE_INFINITY };
+function readRange(elst: Uint8Array | undefined, context: RangeContext): { startTicks: number; endTicks: number } {
+  const { timescale, gapless, entry, table, movieTimescale } = context;
+  const { stream, preSkipSamples } = entry;
+  const { totalTicks } = table;
+  const preSkipTicks = (preSkipSamples * timescale) / stream.sampleRateHz;
+  const edit = readEdit(elst);
+  const all = { startTicks: preSkipTicks, endTicks: Number.POSITIVE_INFINITY };
   if (gapless !== undefined && (edit === undefined || edit.mediaTicks <= 0)) {
     const ticksPerSample = timescale / stream.sampleRateHz;
     const startTicks = gapless.delaySamples * ticksPerSample;
@@ -143,10 +152,9 @@ function readEdit(elst: Uint8Array | undefined): { durationUnits: number; mediaT
 }
 
 function readFragmentDefaults(
-  moov: Uint8Array,
+  extends_: Uint8Array | undefined,
   context: { track: Track; movieTimescale: number },
 ): FragmentDefaults | undefined {
-  const extends_ = findBox(moov, "mvex");
   if (extends_ === undefined || context.track.table.sampleCount > 0) return undefined;
   let found = { durationTicks: 0, sizeBytes: 0 };
   for (const { type, body } of readBoxes(extends_)) {

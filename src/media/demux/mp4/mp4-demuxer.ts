@@ -4,7 +4,9 @@
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { spoolSource } from "../spooled-source.ts";
 import { BOX_HEADER_BYTES_MAX, parseBoxHeader } from "./box.ts";
@@ -13,24 +15,25 @@ import { openFragmented } from "./fragmented-demuxer.ts";
 import { type Movie, mp4Info, readMovie } from "./movie.ts";
 import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
 
-/** Largest `moov` that is read: the tables of a film of several hours take about 16 MiB. */
+/** Largest `moov` that is gone through: the tables of a film of several hours take about 16 MiB. */
 const MOVIE_BYTES_MAX = 64 * 1024 * 1024;
 const INDEX_BYTES_MAX = 1024 * 1024;
 /** Boxes at the top of the file in front of the sound. */
 const BOX_COUNT_MAX = 1024;
 
-export async function openMp4(source: ByteSource): Promise<Demuxer> {
-  const head = await readHead(source);
-  if (head === "index-behind-sound") return openMp4(await spoolSource(source));
-  return head.movie.fragments === undefined ? new Mp4Demuxer(source, head) : openFragmented(source, head);
+export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
+  const head = await readHead(parts);
+  if (head === "index-behind-sound") return openMp4({ ...parts, source: await spoolSource(parts) });
+  return head.movie.fragments === undefined ? new Mp4Demuxer(parts, head) : openFragmented(parts, head);
 }
 
 /** Reads `moov`, and for fragmented files on to the first fragment. */
-async function readHead(source: ByteSource): Promise<Mp4Head | "index-behind-sound"> {
+async function readHead({ source, work }: ReaderParts): Promise<Mp4Head | "index-behind-sound"> {
   const cursor = new ByteCursor(source);
   let movie: Movie | undefined;
   let index: SegmentIndex | undefined;
   for (let count = 0; count < BOX_COUNT_MAX; count++) {
+    if (work.isSpent) await work.turn();
     const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
     if (header === undefined) break;
     const end = cursor.position + header.sizeBytes;
@@ -39,14 +42,15 @@ async function readHead(source: ByteSource): Promise<Mp4Head | "index-behind-sou
     if (isSound && !source.isRandomAccess) return "index-behind-sound";
     if (header.type === "moov" && movie === undefined) {
       if (header.sizeBytes > MOVIE_BYTES_MAX) throw damaged("its index is too large");
-      const box = await cursor.read(header.sizeBytes);
-      if (box.length < header.sizeBytes) throw damaged("its index (moov) is cut off");
-      movie = readMovie(box.subarray(header.headerBytes));
+      cursor.skip(header.headerBytes);
+      movie = await readMovie(cursor, { endBytes: end, work });
       if (movie.fragments === undefined) break;
     } else if (header.type === "sidx" && movie !== undefined && index === undefined) {
-      const box = await cursor.read(Math.min(header.sizeBytes, INDEX_BYTES_MAX));
-      const place = { endBytes: end, timescale: movie.timescale };
-      index = readSegmentIndex(box.subarray(header.headerBytes), place);
+      cursor.skip(header.headerBytes);
+      const sizeBytes = Math.min(header.sizeBytes - header.headerBytes, INDEX_BYTES_MAX);
+      const body = await readOwned(cursor, { sizeBytes, work, purpose: "its index" });
+      index = await readSegmentIndex(body, { endBytes: end, timescale: movie.timescale, work });
+      work.release(body.length);
     }
     if (!Number.isFinite(end)) break;
     cursor.moveTo(end);
@@ -72,7 +76,7 @@ class Mp4Demuxer implements Demuxer {
   readonly #pump: PacketPump;
   readonly #endTicks: number;
 
-  constructor(source: ByteSource, { movie, bodyStart }: Mp4Head) {
+  constructor({ source, work }: ReaderParts, { movie, bodyStart }: Mp4Head) {
     this.#source = source;
     this.#movie = movie;
     this.stream = movie.stream;
@@ -80,7 +84,7 @@ class Mp4Demuxer implements Demuxer {
     this.#endTicks = Math.min(movie.endTicks, movie.table.totalTicks);
     this.#packets = new Mp4Packets(movie);
     this.#cursor = new ByteCursor(source, bodyStart);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
 
   get isSeekable(): boolean {
@@ -98,7 +102,7 @@ class Mp4Demuxer implements Demuxer {
       throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
     }
     if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
-    table.seek(ticks);
+    await table.seek(ticks);
     this.#pump.dropUntil(Number.NEGATIVE_INFINITY);
   }
 

@@ -56,7 +56,7 @@ function describe(type: string, children: Uint8Array, basics: Basics): SampleEnt
   if (type === "alac") {
     const cookie = findBox(children, "alac") ?? findBox(children, "wave", "alac");
     if (cookie === undefined || cookie.length < 28) return undefined;
-    return describeAlac(Uint8Array.from(cookie.subarray(4)));
+    return describeAlac(cookie.slice(4));
   }
   return undefined;
 }
@@ -77,7 +77,7 @@ function describeMp4a(children: Uint8Array, basics: Basics): SampleEntry | undef
   if (config === undefined || descriptor.config === undefined) return undefined;
   const isDoubled = basics.timescale === 2 * config.sampleRateHz;
   const sampleRateHz = isDoubled ? basics.timescale : config.sampleRateHz;
-  return entry("aac", { channelCount: config.channelCount, sampleRateHz }, Uint8Array.from(descriptor.config));
+  return entry("aac", { channelCount: config.channelCount, sampleRateHz }, descriptor.config.slice());
 }
 
 interface Descriptor {
@@ -129,7 +129,9 @@ function describeOpus(dops: Uint8Array | undefined): SampleEntry | undefined {
 function describeFlac(dfla: Uint8Array | undefined): SampleEntry | undefined {
   const info = dfla && parseFlacStreamInfo(dfla.subarray(8, 42));
   if (dfla === undefined || info === undefined) return undefined;
-  const description = Uint8Array.from([0x66, 0x4c, 0x61, 0x43, ...dfla.subarray(4)]);
+  const description = new Uint8Array(dfla.length);
+  description.set([0x66, 0x4c, 0x61, 0x43]);
+  description.set(dfla.subarray(4), 4);
   return entry("flac", info, description);
 }
 

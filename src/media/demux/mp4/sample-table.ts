@@ -1,27 +1,38 @@
 // Where each sample of an MP4 track lies and when it is due, read straight from the file's compact tables (ISO 14496-12
 // sections 8.6 and 8.7) without unpacking them. Audio thread.
 
-import { Fields, findBox } from "./box.ts";
+import type { DemuxWork } from "../demux-work.ts";
+import { Fields } from "./box.ts";
+import type { Boxes } from "./movie-boxes.ts";
 
 const NO_BYTES = new Uint8Array(0);
+/** Entries of a table looked at in one step: some microseconds. */
+const STEP_COUNT = 1024;
+
+export interface TableReading {
+  readonly work: DemuxWork;
+  /** Size of the file, undefined while unknown: no sample lies behind its end. */
+  readonly fileBytes: number | undefined;
+}
 
 export class SampleTable {
   readonly sampleCount: number;
   /** Sum of all durations, in units of the track's timescale. */
-  readonly totalTicks: number;
+  totalTicks = 0;
   /** Duration of the first sample: what every sample but perhaps the last decodes to. */
   readonly nominalTicks: number;
+  readonly #work: DemuxWork;
   readonly #sizes: Fields;
   readonly #fixedSize: number;
   /** Bits per entry of the compact form of the size table. */
   readonly #sizeBits: number;
   readonly #times: Fields;
-  readonly #timeCount: number;
+  #timeCount: number;
   readonly #chunks: Fields;
   readonly #isWide: boolean;
   readonly #chunkCount: number;
   readonly #runs: Fields;
-  readonly #runCount: number;
+  #runCount: number;
 
   // The sample looked at.
   #sample = 0;
@@ -33,23 +44,31 @@ export class SampleTable {
   #sampleInChunk = 0;
   #offset = 0;
 
-  constructor(stbl: Uint8Array) {
-    const compact = findBox(stbl, "stz2");
-    this.#sizes = new Fields(findBox(stbl, "stsz") ?? compact ?? NO_BYTES);
+  /** Over the bodies of the boxes of `stbl`, which are kept and may be written to. Looks at the first sample. */
+  static async read(boxes: Boxes, { work, fileBytes }: TableReading): Promise<SampleTable> {
+    const table = new SampleTable(boxes, { work, fileBytes });
+    await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES);
+    await table.#tidyRuns(boxes.get("stsc") ?? NO_BYTES);
+    await table.#moveTo(0);
+    return table;
+  }
+
+  private constructor(boxes: Boxes, { work, fileBytes }: TableReading) {
+    const compact = boxes.get("stz2");
+    this.#work = work;
+    this.#sizes = new Fields(boxes.get("stsz") ?? compact ?? NO_BYTES);
     this.#sizeBits = compact === undefined ? 32 : this.#sizes.u8(7);
     this.#fixedSize = compact === undefined ? this.#sizes.u32(4) : 0;
-    const wide = findBox(stbl, "co64");
+    const wide = boxes.get("co64");
     this.#isWide = wide !== undefined;
-    this.#chunks = new Fields(wide ?? findBox(stbl, "stco") ?? NO_BYTES);
+    this.#chunks = new Fields(wide ?? boxes.get("stco") ?? NO_BYTES);
     this.#chunkCount = entryCount(this.#chunks, { at: 4, entryBytes: this.#isWide ? 8 : 4 });
-    this.#runs = new Fields(findBox(stbl, "stsc") ?? NO_BYTES);
+    this.#runs = new Fields(boxes.get("stsc") ?? NO_BYTES);
     this.#runCount = entryCount(this.#runs, { at: 4, entryBytes: 12 });
-    this.#times = new Fields(findBox(stbl, "stts") ?? NO_BYTES);
+    this.#times = new Fields(boxes.get("stts") ?? NO_BYTES);
     this.#timeCount = entryCount(this.#times, { at: 4, entryBytes: 8 });
-    this.sampleCount = this.#countSamples();
-    this.totalTicks = this.#sumTicks();
+    this.sampleCount = this.#countSamples(fileBytes ?? Number.POSITIVE_INFINITY);
     this.nominalTicks = this.#times.u32(12);
-    this.moveTo(0);
   }
 
   get isAtEnd(): boolean {
@@ -70,7 +89,7 @@ export class SampleTable {
   }
 
   get durationTicks(): number {
-    return this.#times.u32(12 + 8 * this.#timeEntry);
+    return this.#timeEntry < this.#timeCount ? this.#times.u32(12 + 8 * this.#timeEntry) : 0;
   }
 
   /** Looks at the next sample. */
@@ -79,16 +98,17 @@ export class SampleTable {
     this.#ticks += this.durationTicks;
     this.#sample += 1;
     this.#leftInTimeEntry -= 1;
-    this.#settleTime();
+    if (this.#leftInTimeEntry <= 0 && this.#timeEntry < this.#timeCount) this.#enterTime(this.#timeEntry + 1);
     this.#sampleInChunk += 1;
     if (this.#sampleInChunk >= this.#samplesPerChunk(this.#run)) this.#enterChunk(this.#chunk + 1);
   }
 
   /** Looks at the last sample that starts at or before `ticks`, or at the first. */
-  seek(ticks: number): void {
+  async seek(ticks: number): Promise<void> {
     let sample = 0;
     let at = 0;
     for (let entry = 0; entry < this.#timeCount; entry++) {
+      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
       const count = this.#times.u32(8 + 8 * entry);
       const delta = this.#times.u32(12 + 8 * entry);
       if (at + count * delta > ticks && delta > 0) {
@@ -98,28 +118,30 @@ export class SampleTable {
       sample += count;
       at += count * delta;
     }
-    this.moveTo(Math.min(sample, this.sampleCount));
+    await this.#moveTo(Math.min(sample, this.sampleCount));
   }
 
   /** Looks at the sample of that number. */
-  moveTo(sample: number): void {
+  async #moveTo(sample: number): Promise<void> {
     this.#sample = sample;
     this.#ticks = 0;
-    this.#timeEntry = 0;
+    this.#enterTime(0);
     let left = sample;
-    while (this.#timeEntry < this.#timeCount && left >= this.#times.u32(8 + 8 * this.#timeEntry)) {
-      left -= this.#times.u32(8 + 8 * this.#timeEntry);
-      this.#ticks += this.#times.u32(8 + 8 * this.#timeEntry) * this.durationTicks;
-      this.#timeEntry += 1;
+    while (this.#timeEntry < this.#timeCount && left >= this.#leftInTimeEntry) {
+      if (this.#timeEntry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      left -= this.#leftInTimeEntry;
+      this.#ticks += this.#leftInTimeEntry * this.durationTicks;
+      this.#enterTime(this.#timeEntry + 1);
     }
     this.#ticks += left * this.durationTicks;
-    this.#leftInTimeEntry = this.#times.u32(8 + 8 * this.#timeEntry) - left;
-    this.#findChunk(sample);
+    this.#leftInTimeEntry -= left;
+    await this.#findChunk(sample);
   }
 
-  #findChunk(sample: number): void {
+  async #findChunk(sample: number): Promise<void> {
     let first = 0;
     for (this.#run = 0; this.#run < this.#runCount; this.#run++) {
+      if (this.#run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
       const chunk = this.#firstChunk(this.#run);
       const end = this.#run + 1 < this.#runCount ? this.#firstChunk(this.#run + 1) : this.#chunkCount;
       const perChunk = this.#samplesPerChunk(this.#run);
@@ -129,7 +151,7 @@ export class SampleTable {
         this.#chunk = chunk + within;
         this.#sampleInChunk = sample - first - within * perChunk;
         this.#offset = this.#chunkOffset(this.#chunk);
-        this.#skipInChunk(sample);
+        await this.#skipInChunk(sample);
         return;
       }
       first += held;
@@ -138,23 +160,63 @@ export class SampleTable {
   }
 
   /** Adds up the samples of the chunk in front of this one. */
-  #skipInChunk(sample: number): void {
-    if (this.#fixedSize > 0) this.#offset += this.#sampleInChunk * this.#fixedSize;
-    else for (let at = sample - this.#sampleInChunk; at < sample; at++) this.#offset += this.#sizeOf(at);
+  async #skipInChunk(sample: number): Promise<void> {
+    if (this.#fixedSize > 0) {
+      this.#offset += this.#sampleInChunk * this.#fixedSize;
+      return;
+    }
+    for (let at = sample - this.#sampleInChunk; at < sample; at++) {
+      if (at % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      this.#offset += this.#sizeOf(at);
+    }
   }
 
   #enterChunk(chunk: number): void {
     this.#chunk = chunk;
     this.#sampleInChunk = 0;
     this.#offset = this.#chunkOffset(chunk);
-    while (this.#run + 1 < this.#runCount && chunk >= this.#firstChunk(this.#run + 1)) this.#run += 1;
+    if (this.#run + 1 < this.#runCount && chunk >= this.#firstChunk(this.#run + 1)) this.#run += 1;
   }
 
-  #settleTime(): void {
-    while (this.#leftInTimeEntry <= 0 && this.#timeEntry < this.#timeCount) {
-      this.#timeEntry += 1;
-      this.#leftInTimeEntry = this.#times.u32(8 + 8 * this.#timeEntry);
+  #enterTime(entry: number): void {
+    this.#timeEntry = entry;
+    this.#leftInTimeEntry = entry < this.#timeCount ? this.#times.u32(8 + 8 * entry) : 0;
+  }
+
+  /** Takes out the times of no samples, so that each step to the next one is short, and adds up the others. */
+  async #tidyTimes(stts: Uint8Array): Promise<void> {
+    const view = new DataView(stts.buffer, stts.byteOffset, stts.byteLength);
+    let kept = 0;
+    for (let entry = 0; entry < this.#timeCount; entry++) {
+      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      const count = view.getUint32(8 + 8 * entry);
+      const delta = view.getUint32(12 + 8 * entry);
+      if (count === 0) continue;
+      view.setUint32(8 + 8 * kept, count);
+      view.setUint32(12 + 8 * kept, delta);
+      this.totalTicks += count * delta;
+      kept += 1;
     }
+    this.#timeCount = kept;
+  }
+
+  /** Takes out runs of no chunks, as above: each that is left starts behind the one before. */
+  async #tidyRuns(stsc: Uint8Array): Promise<void> {
+    const view = new DataView(stsc.buffer, stsc.byteOffset, stsc.byteLength);
+    let kept = 0;
+    for (let run = 0; run < this.#runCount; run++) {
+      if (run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      const first = this.#firstChunk(run);
+      const samples = this.#samplesPerChunk(run);
+      const isBehind = kept === 0 || first > this.#firstChunk(kept - 1);
+      const isInstead = kept > 0 && first === this.#firstChunk(kept - 1);
+      if (first >= this.#chunkCount || !(isBehind || isInstead)) continue;
+      if (isInstead) kept -= 1;
+      view.setUint32(8 + 12 * kept, first + 1);
+      view.setUint32(12 + 12 * kept, samples);
+      kept += 1;
+    }
+    this.#runCount = kept;
   }
 
   #chunkOffset(chunk: number): number {
@@ -179,18 +241,10 @@ export class SampleTable {
     return sample % 2 === 0 ? pair >> 4 : pair & 15;
   }
 
-  #countSamples(): number {
+  #countSamples(fileBytes: number): number {
     const claimed = this.#sizes.u32(8);
-    if (this.#fixedSize > 0) return claimed;
+    if (this.#fixedSize > 0) return Math.min(claimed, Math.floor(fileBytes / this.#fixedSize));
     return Math.min(claimed, Math.floor((8 * Math.max(0, this.#sizes.sizeBytes - 12)) / Math.max(4, this.#sizeBits)));
-  }
-
-  #sumTicks(): number {
-    let ticks = 0;
-    for (let entry = 0; entry < this.#timeCount; entry++) {
-      ticks += this.#times.u32(8 + 8 * entry) * this.#times.u32(12 + 8 * entry);
-    }
-    return ticks;
   }
 }
 

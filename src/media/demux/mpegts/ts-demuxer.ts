@@ -5,6 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { parseAdtsHeader } from "../adts-header.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
@@ -29,11 +30,11 @@ const DAMAGE_BYTES_MAX = 1024 * 1024;
 /** Where Lavalink looks for a bare AAC frame first: it then calls the stream `adts`. */
 const PROBE_BYTES = 1000;
 
-export async function openMpegTs(source: ByteSource): Promise<Demuxer> {
-  const head = await new ByteCursor(source).peek(TS_LOOK_BYTES);
+export async function openMpegTs(parts: ReaderParts): Promise<Demuxer> {
+  const head = await new ByteCursor(parts.source).peek(TS_LOOK_BYTES);
   const layout = findTsLayout(head);
   if (layout === undefined) throw new NodeError("media-damaged", "the MPEG-TS stream cannot be read: no packets in it");
-  const demuxer = new TsDemuxer(source, { layout, probeName: probeNameOf(head) });
+  const demuxer = new TsDemuxer(parts, { layout, probeName: probeNameOf(head) });
   await demuxer.findSound();
   return demuxer;
 }
@@ -49,6 +50,7 @@ class TsDemuxer implements Demuxer {
   readonly info: ContainerInfo;
   readonly isSeekable = false;
   readonly #source: ByteSource;
+  readonly #work: DemuxWork;
   readonly #layout: TsLayout;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
@@ -63,8 +65,9 @@ class TsDemuxer implements Demuxer {
   #packetIndex = 0;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, opened: { layout: TsLayout; probeName: string }) {
+  constructor({ source, work }: ReaderParts, opened: { layout: TsLayout; probeName: string }) {
     this.#source = source;
+    this.#work = work;
     this.#layout = opened.layout;
     this.info = {
       probeName: opened.probeName,
@@ -75,7 +78,7 @@ class TsDemuxer implements Demuxer {
       lengthMs: undefined,
     };
     this.#cursor = new ByteCursor(source, opened.layout.offsetBytes);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
 
   get stream(): AudioStream {
@@ -86,6 +89,7 @@ class TsDemuxer implements Demuxer {
   /** Reads the tables and up to the first frame. */
   async findSound(): Promise<void> {
     for (let count = 0; count < OPEN_STEP_COUNT_MAX && this.#packets.length === 0; count++) {
+      if (this.#work.isSpent) await this.#work.turn();
       const step = this.#readPacket();
       if (step === undefined || (step === WAIT && this.#cursor.isShort)) break;
       if (step === WAIT) await this.#cursor.fill();

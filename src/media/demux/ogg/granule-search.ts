@@ -1,12 +1,14 @@
 // Finds places in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio
 // thread.
 
-import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
-import { findPage, type OggPage } from "./ogg-page.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
+import { type OggPage, PAGE_BYTES_MAX, PageReader } from "./ogg-page.ts";
 
-/** A page is at most this long. */
-const PAGE_BYTES_MAX = 65_307;
+/** Farthest search for a page of the stream from one middle; then that half counts as empty. */
+const PROBE_BYTES_MAX = 8 * 1024 * 1024;
+/** All such searches of one seek together; then it plays on from the best place so far. */
+const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 /** How far from the end the last page of the stream is looked for. */
 const TAIL_BYTES_MAX = 1024 * 1024;
 
@@ -18,38 +20,42 @@ export interface OggPlace {
 
 /** The place behind the last page of the stream that ends at or before `granule`. */
 export async function findPlaceBefore(
-  source: ByteSource,
+  { source, work }: ReaderParts,
   range: { serial: number; startBytes: number; granule: number },
 ): Promise<OggPlace> {
   let low: OggPlace = { positionBytes: range.startBytes, granule: undefined };
   let previous = low;
   let high = source.sizeBytes ?? range.startBytes;
-  for (let round = 0; round < 48 && high - low.positionBytes > PAGE_BYTES_MAX; round++) {
+  for (let searchedBytes = 0; high - low.positionBytes > PAGE_BYTES_MAX && searchedBytes < SEARCH_BYTES_MAX; ) {
     const middle = Math.floor((low.positionBytes + high) / 2);
     const cursor = new ByteCursor(source, middle);
-    const page = await findTimedPage(cursor, { serial: range.serial, endBytes: high });
+    const endBytes = Math.min(high, middle + PROBE_BYTES_MAX);
+    const page = await findTimedPage(new PageReader(cursor), { serial: range.serial, endBytes, work });
+    searchedBytes += cursor.fetchedBytes;
     if (page !== undefined && page.granule <= range.granule) {
       previous = low;
       low = { positionBytes: cursor.position, granule: page.granule };
     } else high = middle;
   }
-  const cursor = new ByteCursor(source, low.positionBytes);
+  const pages = new PageReader(new ByteCursor(source, low.positionBytes));
+  const endBytes = Math.min(high, low.positionBytes + PROBE_BYTES_MAX) + PAGE_BYTES_MAX;
   for (;;) {
-    const page = await findTimedPage(cursor, { serial: range.serial, endBytes: high + PAGE_BYTES_MAX });
+    const page = await findTimedPage(pages, { serial: range.serial, endBytes, work });
     // The last page is cut at its end, so times cannot be counted back from there: start with a page before it.
     if (page?.isLast) return previous;
     if (page === undefined || page.granule > range.granule) return low;
     previous = low;
-    low = { positionBytes: cursor.position, granule: page.granule };
+    low = { positionBytes: pages.cursor.position, granule: page.granule };
   }
 }
 
 async function findTimedPage(
-  cursor: ByteCursor,
-  range: { serial: number; endBytes: number },
+  pages: PageReader,
+  range: { serial: number; endBytes: number; work: DemuxWork },
 ): Promise<OggPage | undefined> {
-  while (cursor.position < range.endBytes) {
-    const page = await findPage(cursor, range.endBytes - cursor.position);
+  const { work } = range;
+  while (pages.cursor.position < range.endBytes) {
+    const page = await pages.find({ junkBytesMax: range.endBytes - pages.cursor.position, work });
     if (page === undefined || page.positionBytes >= range.endBytes) return undefined;
     if (page.serial === range.serial && page.granule >= 0) return page;
   }
@@ -64,16 +70,16 @@ export interface OggTail {
 }
 
 /** Reads the end of the file; undefined when no page of the stream is found there. */
-export async function readTail(source: ByteSource, serial: number): Promise<OggTail | undefined> {
+export async function readTail({ source, work }: ReaderParts, serial: number): Promise<OggTail | undefined> {
   const sizeBytes = source.sizeBytes;
   if (sizeBytes === undefined) return undefined;
   for (let tailBytes = 2 * PAGE_BYTES_MAX; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 2) {
     const start = Math.max(0, sizeBytes - tailBytes);
-    const cursor = new ByteCursor(source, start);
+    const pages = new PageReader(new ByteCursor(source, start));
     let granule = -1;
     let lastSerial = serial;
     for (;;) {
-      const page = await findPage(cursor, tailBytes);
+      const page = await pages.find({ junkBytesMax: tailBytes, work });
       if (page === undefined) break;
       lastSerial = page.serial;
       if (page.serial === serial && page.granule >= 0) granule = page.granule;

@@ -2,21 +2,25 @@
 // one with each title), and steps over damaged pages. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { findPlaceBefore, readTail } from "./granule-search.ts";
 import { createHeaderReader, foreignAudioName, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
-import { findPage, type OggPage, readPage } from "./ogg-page.ts";
+import { type OggPage, PageReader } from "./ogg-page.ts";
 import { PacketAssembler } from "./packet-assembler.ts";
 
 /** Pages read for the headers: stream heads and set-up of up to 64 KiB each. */
 const HEADER_PAGE_COUNT_MAX = 1024;
 const HEADER_JUNK_BYTES_MAX = 1024 * 1024;
+const HEADER_BYTES_MAX = 64 * 1024 * 1024;
 /** Damage in a row after which the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** Chained streams in a row that last less than a second: no station has so many titles. */
+const SHORT_LINKS_MAX = 64;
+const SHORT_LINK_MS = 1000;
 
 /** One logical stream whose headers are complete. */
 interface Link {
@@ -31,21 +35,22 @@ interface Link {
 
 /** The length stands on the last page: looking there before playing would cost two connections, or the whole file. */
 export async function openOgg(
-  source: ByteSource,
+  parts: ReaderParts,
   _leading: unknown,
   { isLengthWanted = true }: { readonly isLengthWanted?: boolean | undefined },
 ): Promise<Demuxer> {
+  const { source } = parts;
   const cursor = new ByteCursor(source);
-  const { headers, serial, serials } = await readHeaders(cursor);
+  const { headers, serial, serials } = await readHeaders(cursor, parts.work);
   const dataStart = cursor.position;
   if (!isLengthWanted) {
     const isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
-    return new OggDemuxer(source, { headers, serial, dataStart, endGranule: undefined, isSeekable });
+    return new OggDemuxer(parts, { headers, serial, dataStart, endGranule: undefined, isSeekable });
   }
-  const tail = source.isRandomAccess ? await readTail(source, serial) : undefined;
+  const tail = source.isRandomAccess ? await readTail(parts, serial) : undefined;
   // A stream at the end that was not there at the start is a chained one: then the tail says nothing about the length.
   const endGranule = tail !== undefined && serials.has(tail.lastSerial) ? tail.granule : undefined;
-  return new OggDemuxer(source, { headers, serial, dataStart, endGranule, isSeekable: endGranule !== undefined });
+  return new OggDemuxer(parts, { headers, serial, dataStart, endGranule, isSeekable: endGranule !== undefined });
 }
 
 interface Opened {
@@ -60,13 +65,16 @@ interface Opened {
 /** Reads the stream heads, chooses the first audio stream and collects its headers; leaves the cursor behind them. */
 async function readHeaders(
   cursor: ByteCursor,
+  work: DemuxWork,
 ): Promise<{ headers: OggHeaders; serial: number; serials: ReadonlySet<number> }> {
+  const pages = new PageReader(cursor);
+  const endBytes = cursor.position + HEADER_BYTES_MAX;
   const assembler = new PacketAssembler();
   const serials = new Set<number>();
   let chosen: { serial: number; read: HeaderReader } | undefined;
   let foreignName: string | undefined;
-  for (let count = 0; count < HEADER_PAGE_COUNT_MAX; count++) {
-    const page = await findPage(cursor, HEADER_JUNK_BYTES_MAX);
+  for (let count = 0; count < HEADER_PAGE_COUNT_MAX && cursor.position < endBytes; count++) {
+    const page = await pages.find({ junkBytesMax: HEADER_JUNK_BYTES_MAX, work });
     if (page === undefined) break;
     if (page.isFirst) serials.add(page.serial);
     if (page.isFirst && chosen === undefined) {
@@ -93,9 +101,10 @@ async function readHeaders(
 
 class OggDemuxer implements Demuxer {
   readonly info: ContainerInfo;
-  readonly #source: ByteSource;
+  readonly #parts: ReaderParts;
   readonly #opened: Opened;
   readonly #cursor: ByteCursor;
+  readonly #pages: PageReader;
   readonly #pump: PacketPump;
   readonly #assembler = new PacketAssembler();
   readonly #firstLink: Link;
@@ -108,13 +117,14 @@ class OggDemuxer implements Demuxer {
   #firstGranule: number | undefined;
   #endMs = 0;
   #hasData = false;
+  #shortLinks = 0;
   /** The packets of the current page. */
   #packets: Packet[] = [];
   #packetIndex = 0;
   #damageBytes = 0;
 
-  constructor(source: ByteSource, opened: Opened) {
-    this.#source = source;
+  constructor(parts: ReaderParts, opened: Opened) {
+    this.#parts = parts;
     this.#opened = opened;
     const { headers, serial, endGranule } = opened;
     this.#firstLink = createLink(headers, serial, 0);
@@ -123,8 +133,9 @@ class OggDemuxer implements Demuxer {
     const rate = headers.stream.sampleRateHz;
     const lengthMs = endGranule === undefined ? undefined : Math.floor((1000 * endGranule) / rate);
     this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
-    this.#cursor = new ByteCursor(source, opened.dataStart);
-    this.#pump = new PacketPump(this.#cursor, () => this.#step());
+    this.#cursor = new ByteCursor(parts.source, opened.dataStart);
+    this.#pages = new PageReader(this.#cursor);
+    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
   }
 
   get stream(): AudioStream {
@@ -151,7 +162,7 @@ class OggDemuxer implements Demuxer {
     const { serial, dataStart, headers } = this.#opened;
     const granule =
       (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);
-    const place = await findPlaceBefore(this.#source, { serial, startBytes: dataStart, granule });
+    const place = await findPlaceBefore(this.#parts, { serial, startBytes: dataStart, granule });
     this.#cursor.moveTo(place.positionBytes);
     this.#granule = place.granule ?? this.#firstGranule;
     this.#assembler.reset();
@@ -163,7 +174,7 @@ class OggDemuxer implements Demuxer {
   }
 
   close(): void {
-    this.#source.close();
+    this.#parts.source.close();
   }
 
   #seekForward(targetMs: number): void {
@@ -179,7 +190,7 @@ class OggDemuxer implements Demuxer {
       this.#packetIndex += 1;
       return packet;
     }
-    const page = readPage(this.#cursor);
+    const page = this.#pages.read();
     if (page === "wait") return WAIT;
     if ("skippedBytes" in page) {
       this.#damageBytes += page.skippedBytes;
@@ -211,11 +222,20 @@ class OggDemuxer implements Demuxer {
       if (result === "more") continue;
       this.#nextHeaders = undefined;
       if (result === "broken") return;
+      this.#countLink();
       this.#link = createLink(result, next.serial, this.#endMs);
       this.#granule = undefined;
       this.#hasData = false;
       return;
     }
+  }
+
+  /** Each link costs a new decoder: those that bring next to nothing to decode are damage. */
+  #countLink(): void {
+    const isShort = this.#endMs - this.#link.startMs < SHORT_LINK_MS;
+    this.#shortLinks = isShort ? this.#shortLinks + 1 : 0;
+    if (this.#shortLinks <= SHORT_LINKS_MAX) return;
+    throw new NodeError("media-damaged", "the Ogg file cannot be played: one stream after another without sound");
   }
 
   #addDataPage(page: OggPage): void {

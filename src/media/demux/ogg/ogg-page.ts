@@ -3,8 +3,11 @@
 //   "OggS" | 0 | flags | granule, 64 bits | serial, 32 | sequence, 32 | CRC, 32 | segment count | segment sizes | body
 
 import type { ByteCursor } from "../byte-cursor.ts";
+import type { DemuxWork } from "../demux-work.ts";
 
 const PAGE_HEADER_BYTES = 27;
+/** A page is at most this long. */
+export const PAGE_BYTES_MAX = 65_307;
 const CAPTURE = [0x4f, 0x67, 0x67, 0x53];
 
 export interface OggPage {
@@ -21,56 +24,85 @@ export interface OggPage {
   readonly body: Uint8Array;
 }
 
+/** How far to look for a page, and what the looking may take. */
+export interface PageSearch {
+  readonly junkBytesMax: number;
+  readonly work: DemuxWork;
+}
+
 /** The next page could not be read yet: bytes are missing, or some junk was skipped and the search goes on. */
 export type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
-/** Reads the page at the cursor, or moves on towards the next one. */
-export function readPage(cursor: ByteCursor): PageResult {
-  if (!cursor.has(PAGE_HEADER_BYTES)) return "wait";
-  if (cursor.u32be(0) !== 0x4f676753 || cursor.u8(4) !== 0) return skipJunk(cursor);
-  const headerBytes = PAGE_HEADER_BYTES + cursor.u8(26);
-  if (!cursor.has(headerBytes)) return "wait";
-  let totalBytes = headerBytes;
-  for (let at = PAGE_HEADER_BYTES; at < headerBytes; at++) totalBytes += cursor.u8(at);
-  if (!cursor.has(totalBytes)) return "wait";
-  const bytes = cursor.view(totalBytes);
-  if (checksum(bytes) !== cursor.u32le(22)) return skipJunk(cursor);
-  const positionBytes = cursor.position;
-  const flags = bytes[5]!;
-  const page = {
-    positionBytes,
-    isContinued: (flags & 1) !== 0,
-    isFirst: (flags & 2) !== 0,
-    isLast: (flags & 4) !== 0,
-    granule: readGranule(cursor),
-    serial: cursor.u32le(14),
-    sequence: cursor.u32le(18),
-    segmentSizes: bytes.subarray(PAGE_HEADER_BYTES, headerBytes),
-    body: bytes.subarray(headerBytes),
-  };
-  cursor.skip(totalBytes);
-  return page;
-}
+/** Checksums over bytes that were no page, ahead of the bytes that were passed: as much as four of the longest pages. */
+const VAIN_BYTES_MAX = 4 * PAGE_BYTES_MAX;
 
-/** The next page, waiting for bytes; undefined at the end of the data or after `junkBytesMax` without one. */
-export async function findPage(cursor: ByteCursor, junkBytesMax: number): Promise<OggPage | undefined> {
-  for (let junkBytes = 0; junkBytes <= junkBytesMax; ) {
-    const result = readPage(cursor);
-    if (result === "wait") {
-      if (cursor.isShort) return undefined;
-      await cursor.fill();
-    } else if ("skippedBytes" in result) junkBytes += result.skippedBytes;
-    else return result;
+/** Finds and reads pages at a cursor. What it checks stays in proportion to what it passes, whatever headers claim. */
+export class PageReader {
+  readonly cursor: ByteCursor;
+  #vainBytes = 0;
+
+  constructor(cursor: ByteCursor) {
+    this.cursor = cursor;
   }
-  return undefined;
-}
 
-function skipJunk(cursor: ByteCursor): { skippedBytes: number } {
-  cursor.skip(1);
-  const found = cursor.indexOf(CAPTURE);
-  const skipped = found >= 0 ? found : Math.max(0, cursor.bufferedBytes - CAPTURE.length + 1);
-  cursor.skip(skipped);
-  return { skippedBytes: skipped + 1 };
+  /** Reads the page at the cursor, or moves on towards the next one. */
+  read(): PageResult {
+    const { cursor } = this;
+    if (!cursor.has(PAGE_HEADER_BYTES)) return "wait";
+    const isCandidate = cursor.u32be(0) === 0x4f676753 && cursor.u8(4) === 0;
+    if (!isCandidate || this.#vainBytes >= VAIN_BYTES_MAX) return this.#skipJunk();
+    const headerBytes = PAGE_HEADER_BYTES + cursor.u8(26);
+    if (!cursor.has(headerBytes)) return "wait";
+    let totalBytes = headerBytes;
+    for (let at = PAGE_HEADER_BYTES; at < headerBytes; at++) totalBytes += cursor.u8(at);
+    if (!cursor.has(totalBytes)) return "wait";
+    const bytes = cursor.view(totalBytes);
+    if (checksum(bytes) !== cursor.u32le(22)) {
+      this.#vainBytes += totalBytes;
+      return this.#skipJunk();
+    }
+    this.#vainBytes = 0;
+    return this.#take(bytes, headerBytes);
+  }
+
+  /** The next page, waiting for bytes; undefined at the end of the data or after `junkBytesMax` without one. */
+  async find({ junkBytesMax, work }: PageSearch): Promise<OggPage | undefined> {
+    for (let junkBytes = 0; junkBytes <= junkBytesMax; ) {
+      if (work.isSpent) await work.turn();
+      const result = this.read();
+      if (result === "wait") {
+        if (this.cursor.isShort) return undefined;
+        await this.cursor.fill();
+      } else if ("skippedBytes" in result) junkBytes += result.skippedBytes;
+      else return result;
+    }
+    return undefined;
+  }
+
+  #take(bytes: Uint8Array, headerBytes: number): OggPage {
+    const { cursor } = this;
+    const flags = bytes[5]!;
+    const page = {
+      positionBytes: cursor.position,
+      isContinued: (flags & 1) !== 0,
+      isFirst: (flags & 2) !== 0,
+      isLast: (flags & 4) !== 0,
+      granule: readGranule(cursor),
+      serial: cursor.u32le(14),
+      sequence: cursor.u32le(18),
+      segmentSizes: bytes.subarray(PAGE_HEADER_BYTES, headerBytes),
+      body: bytes.subarray(headerBytes),
+    };
+    cursor.skip(bytes.length);
+    return page;
+  }
+
+  #skipJunk(): { readonly skippedBytes: number } {
+    this.cursor.skip(1);
+    const skippedBytes = this.cursor.scanFor(CAPTURE).skippedBytes + 1;
+    this.#vainBytes = Math.max(0, this.#vainBytes - skippedBytes);
+    return { skippedBytes };
+  }
 }
 
 function readGranule(cursor: ByteCursor): number {

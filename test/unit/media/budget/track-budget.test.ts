@@ -24,6 +24,22 @@ describe("a stretch of work", () => {
     expect(steps).toBe(512);
   });
 
+  test("goes on over a wait that was none", async () => {
+    const clock = new FakeClock();
+    const budget = createTrackBudget({ clock });
+    for (let step = 1; step < 512; step++) {
+      expect(budget.isSpent).toBe(false);
+      budget.pause();
+      await Promise.resolve();
+      budget.resume();
+    }
+    expect(budget.isSpent).toBe(true);
+    budget.pause();
+    clock.stall(1);
+    budget.resume();
+    expect(budget.isSpent).toBe(false);
+  });
+
   test("counts as used, without the waits in between", async () => {
     const clock = new FakeClock();
     const budget = createTrackBudget({ clock });

@@ -34,13 +34,39 @@ describe("ByteCursor", () => {
     expect([await cursor.need(1), cursor.isShort]).toEqual([false, true]);
   });
 
-  it("finds a pattern ahead, also across a jump back", async () => {
+  it("moves to a pattern, or past what cannot be its start", async () => {
     const cursor = new ByteCursor(new MemoryByteSource(Uint8Array.of(9, 1, 1, 2, 3, 9)));
     await cursor.need(6);
-    expect([cursor.indexOf([1, 2]), cursor.indexOf([3, 9, 9]), cursor.indexOf([9])]).toEqual([2, -1, 0]);
-    cursor.skip(3);
-    expect(cursor.indexOf([1, 2])).toBe(-1);
-    cursor.moveTo(1);
-    expect(cursor.indexOf([1, 2])).toBe(1);
+    expect(cursor.scanFor([1, 2])).toEqual({ isFound: true, skippedBytes: 2 });
+    expect(cursor.scanFor([1, 2])).toEqual({ isFound: true, skippedBytes: 0 });
+    cursor.skip(1);
+    expect(cursor.scanFor([1, 2])).toEqual({ isFound: false, skippedBytes: 2 });
+    expect(cursor.position).toBe(5);
+    cursor.moveTo(0);
+    expect([cursor.scanFor([1, 2], 1), cursor.position]).toEqual([{ isFound: true, skippedBytes: 1 }, 1]);
+    cursor.moveTo(5);
+    expect(cursor.scanFor([1, 2])).toEqual({ isFound: false, skippedBytes: 0 });
+  });
+
+  it("looks for a pattern a piece at a time", async () => {
+    const bytes = new Uint8Array(100_000);
+    bytes.set([1, 2], 90_000);
+    const cursor = new ByteCursor(new MemoryByteSource(bytes));
+    await cursor.need(bytes.length);
+    const scans = Array.from({ length: 3 }, () => cursor.scanFor([1, 2]));
+    expect(scans.map(({ isFound }) => isFound)).toEqual([false, false, true]);
+    expect(Math.max(...scans.map(({ skippedBytes }) => skippedBytes))).toBeLessThan(33_000);
+    expect(cursor.position).toBe(90_000);
+  });
+
+  it("takes a little more at a time than it needs when much is kept already", async () => {
+    const source = new MemoryByteSource(BYTES);
+    const cursor = new ByteCursor(source);
+    await cursor.need(50_000);
+    for (let count = 50_000; count < 100_000; count += 100) {
+      cursor.skip(100);
+      await cursor.need(50_000);
+    }
+    expect(source.bytesRead).toBeLessThan(120_000);
   });
 });

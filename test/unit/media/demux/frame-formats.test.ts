@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readItemList } from "../../../../src/media/demux/mp4/item-list.ts";
+import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
+import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
+import { readMovieBoxes } from "../../../../src/media/demux/mp4/movie-boxes.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { ascii, be, box, concat, id3Tag, le } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
@@ -162,15 +164,19 @@ describe("the MP4 item list", () => {
   it.each([
     ["MP4", (list: Uint8Array) => box("meta", be(0, 4), list)],
     ["QuickTime", (list: Uint8Array) => box("meta", box("hdlr", new Uint8Array(25)), list)],
-  ])("gives title, artist, ISRC and encoder padding in the form of %s", (_, meta) => {
-    const list = box(
+  ])("gives title, artist, ISRC and encoder padding in the form of %s", async (_, meta) => {
+    const items = box(
       "ilst",
       box("\xa9nam", data("Song")),
       box("\xa9ART", data("Singer")),
       freeForm("ISRC", "USTEST2600001"),
       freeForm("iTunSMPB", padding),
     );
-    expect(readItemList(box("udta", meta(list)))).toEqual({
+    const moov = concat(box("mvhd", new Uint8Array(100)), box("udta", meta(items)), be(0, 4));
+    const cursor = new ByteCursor(new MemoryByteSource(moov));
+    const work = new DemuxWork(createTrackBudget());
+    const { list } = await readMovieBoxes(cursor, { endBytes: moov.length, work, isWanted: () => true });
+    expect(list).toEqual({
       tags: { title: "Song", author: "Singer", isrc: "USTEST2600001" },
       gapless: { delaySamples: 0x840, musicSamples: 0x3f31f6 },
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
+import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
@@ -25,7 +26,7 @@ async function read(
   const source = new MemoryByteSource(bytes, { isRandomAccess, readAheadBytes: 0 });
   const cursor = new ByteCursor(source);
   const tags: Tags = {};
-  await readId3(cursor, tags);
+  await readId3(cursor, tags, new DemuxWork(createTrackBudget()));
   return { tags, end: cursor.position, source };
 }
 

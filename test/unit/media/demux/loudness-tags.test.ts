@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
+import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
 import { withTaggedLoudness } from "../../../../src/media/demux/loudness-tags.ts";
@@ -21,6 +22,8 @@ import {
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const WORK = new DemuxWork(createTrackBudget());
 
 const STREAM: AudioStream = {
   ...{ codec: "pcm", sampleRateHz: 48_000, channelCount: 2 },
@@ -109,7 +112,7 @@ describe("the texts of free ID3 frames", () => {
   ])("%s", async (_, version, body) => {
     const head = version === 2 ? [ascii("TXX"), be(body.length, 3)] : [ascii("TXXX"), be(body.length, 4), be(0, 2)];
     const tags: Tags = {};
-    await readId3(new ByteCursor(new MemoryByteSource(id3Tag(version, 0, concat(...head, body)))), tags);
+    await readId3(new ByteCursor(new MemoryByteSource(id3Tag(version, 0, concat(...head, body)))), tags, WORK);
     expect(tags).toEqual({ replayGain: "+1.5 dB" });
   });
 
@@ -118,7 +121,7 @@ describe("the texts of free ID3 frames", () => {
       concat(ascii("TXXX"), be(text.length + 1, 4), be(0, 2), ascii(`\0${text}`)),
     );
     const tags: Tags = {};
-    await readId3(new ByteCursor(new MemoryByteSource(id3Tag(3, 0, concat(...frames)))), tags);
+    await readId3(new ByteCursor(new MemoryByteSource(id3Tag(3, 0, concat(...frames)))), tags, WORK);
     expect(tags).toEqual({});
   });
 });

@@ -1,0 +1,69 @@
+// The cue list of a Matroska file (RFC 9559 section 22): where its clusters start. Audio thread.
+
+import type { DemuxWork } from "../demux-work.ts";
+import { PlaceTable } from "../place-table.ts";
+import { ID, readElements, readUnsigned } from "./ebml.ts";
+
+/** Fields of a point and places in it: one per track. */
+const FIELD_COUNT_MAX = 256;
+
+export interface CueScale {
+  readonly unitMs: number;
+  /** What positions count from. */
+  readonly segmentStart: number;
+  /** The track that is played; cues of others count only where it has none. */
+  readonly trackNumber: number;
+}
+
+export class CueTable {
+  readonly #work: DemuxWork;
+  readonly #places: PlaceTable;
+  #isOwn = false;
+
+  constructor(work: DemuxWork) {
+    this.#work = work;
+    this.#places = new PlaceTable(work);
+  }
+
+  get count(): number {
+    return this.#places.count;
+  }
+
+  /** True when the cues are those of the track itself. */
+  get isOwn(): boolean {
+    return this.#isOwn;
+  }
+
+  /** Position of the last cue at or before `timeMs`; undefined when there is none. */
+  positionBefore(timeMs: number): number | undefined {
+    return this.#places.before(timeMs)?.positionBytes;
+  }
+
+  /** Takes the cues out of the body of a `Cues` element. */
+  async read(body: Uint8Array, scale: CueScale): Promise<void> {
+    for (const point of readElements(body)) {
+      if (this.#work.isSpent) await this.#work.turn();
+      if (point.id === ID.cuePoint) this.#readPoint(point.body, scale);
+    }
+  }
+
+  #readPoint(point: Uint8Array, { unitMs, segmentStart, trackNumber }: CueScale): void {
+    let timeMs = 0;
+    for (const field of readElements(point, FIELD_COUNT_MAX)) {
+      if (field.id === ID.cueTime) timeMs = readUnsigned(field.body) * unitMs;
+      if (field.id !== ID.cueTrackPositions) continue;
+      let [track, position] = [0, -1];
+      for (const place of readElements(field.body, FIELD_COUNT_MAX)) {
+        if (place.id === ID.cueTrack) track = readUnsigned(place.body);
+        else if (place.id === ID.cueClusterPosition) position = readUnsigned(place.body);
+      }
+      if (position >= 0) this.#add(track === trackNumber, timeMs, segmentStart + position);
+    }
+  }
+
+  #add(isOwn: boolean, timeMs: number, positionBytes: number): void {
+    if (isOwn && !this.#isOwn) this.#places.clear();
+    this.#isOwn ||= isOwn;
+    if (isOwn === this.#isOwn) this.#places.add(timeMs, positionBytes);
+  }
+}

@@ -1,0 +1,72 @@
+// The samples of one movie fragment, as arrays of numbers; their memory is counted. Audio thread.
+
+import type { DemuxWork } from "../demux-work.ts";
+
+/** Samples in one fragment that are believed; 6 minutes of AAC. */
+export const SAMPLE_COUNT_MAX = 16_384;
+/** Samples that memory is taken for at first; doubled where there are more. */
+const FIRST_COUNT = 128;
+/** Place, time, duration and size of a sample: 64 bits each. */
+const SAMPLE_NUMBERS = 4;
+
+export interface FragmentSample {
+  readonly offsetBytes: number;
+  readonly sizeBytes: number;
+  readonly ticks: number;
+  readonly durationTicks: number;
+}
+
+export class FragmentSamples {
+  readonly #work: DemuxWork;
+  #numbers = new Float64Array(0);
+  #count = 0;
+
+  constructor(work: DemuxWork) {
+    this.#work = work;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= SAMPLE_COUNT_MAX;
+  }
+
+  add({ offsetBytes, sizeBytes, ticks, durationTicks }: FragmentSample): void {
+    const at = this.#count * SAMPLE_NUMBERS;
+    if (at === this.#numbers.length) this.#grow();
+    this.#numbers[at] = offsetBytes;
+    this.#numbers[at + 1] = sizeBytes;
+    this.#numbers[at + 2] = ticks;
+    this.#numbers[at + 3] = durationTicks;
+    this.#count += 1;
+  }
+
+  at(index: number): FragmentSample | undefined {
+    if (index < 0 || index >= this.#count) return undefined;
+    const at = index * SAMPLE_NUMBERS;
+    const number = (field: number) => this.#numbers[at + field] ?? 0;
+    return { offsetBytes: number(0), sizeBytes: number(1), ticks: number(2), durationTicks: number(3) };
+  }
+
+  get last(): FragmentSample | undefined {
+    return this.at(this.#count - 1);
+  }
+
+  /** Gives its memory back: the next fragment is here. */
+  close(): void {
+    this.#work.release(this.#numbers.byteLength);
+    this.#numbers = new Float64Array(0);
+    this.#count = 0;
+  }
+
+  #grow(): void {
+    const before = this.#numbers.length;
+    const after = Math.max(FIRST_COUNT * SAMPLE_NUMBERS, 2 * before);
+    this.#work.take((after - before) * Float64Array.BYTES_PER_ELEMENT, "the samples of a fragment");
+    const numbers = new Float64Array(after);
+    numbers.set(this.#numbers);
+    this.#numbers = numbers;
+  }
+}

@@ -1,0 +1,37 @@
+// Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with turns in
+// between. Used by the container readers. Audio and look-up threads.
+
+import type { ByteCursor } from "./byte-cursor.ts";
+import type { DemuxWork } from "./demux-work.ts";
+
+/** Copied in one go. */
+const PIECE_BYTES = 64 * 1024;
+
+export interface OwnedPart {
+  readonly sizeBytes: number;
+  readonly work: DemuxWork;
+  /** What it is, for the error when there is no memory left: "its list of places". */
+  readonly purpose: string;
+}
+
+/**
+ * The next `sizeBytes`, fewer only at the end of the data; moves behind them. Memory is counted as it is filled, so that a
+ * size that is only claimed takes none; the caller gives back as many bytes as it got.
+ */
+export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
+  const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;
+  const bytes = new Uint8Array(Math.max(0, Math.min(sizeBytes, leftBytes)));
+  let filledBytes = 0;
+  while (filledBytes < bytes.length) {
+    const wantedBytes = Math.min(PIECE_BYTES, bytes.length - filledBytes);
+    work.take(wantedBytes, purpose);
+    const piece = await cursor.read(wantedBytes);
+    bytes.set(piece, filledBytes);
+    filledBytes += piece.length;
+    if (work.isSpent) await work.turn();
+    if (piece.length === wantedBytes) continue;
+    work.release(wantedBytes - piece.length);
+    break;
+  }
+  return filledBytes === bytes.length ? bytes : bytes.subarray(0, filledBytes);
+}
