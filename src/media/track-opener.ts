@@ -80,8 +80,6 @@ export class TrackOpener {
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", onAbort);
-      budget.pause();
-      budget.memory.releaseAll();
     }
   }
 

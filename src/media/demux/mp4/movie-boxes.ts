@@ -83,7 +83,7 @@ export async function readMovieBoxes(cursor: ByteCursor, options: MovieBoxesOpti
   };
 }
 
-export function isAudioTrack(track: Boxes): boolean {
+function isAudioTrack(track: Boxes): boolean {
   const handler = track.get("hdlr");
   return handler !== undefined && String.fromCharCode(...handler.subarray(8, 12)) === "soun";
 }
