@@ -23,6 +23,7 @@ export const ERROR_FAULTS = {
   "input-not-seekable": "remote",
   "input-read-too-large": "remote",
   "input-redirects": "remote",
+  "input-site-busy": "environment",
   "input-unreachable": "remote",
   "input-url-invalid": "caller",
   internal: "ourselves",

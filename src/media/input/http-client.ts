@@ -2,23 +2,28 @@
 // in words a user can act on. Byte sources, playlists, segments and keys all come through here. Which address it is sent
 // from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
 
-import { type Dispatcher, errors } from "undici";
+import { errors } from "undici";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
 import { DispatcherPool } from "./dispatcher-pool.ts";
-import { connectionError, describeUrl, interruptedError } from "./http-errors.ts";
+import { connectionError, describeUrl } from "./http-errors.ts";
+import { exchange } from "./http-exchange.ts";
 import { type HttpHeaders, headerOf } from "./http-headers.ts";
 import type { OutgoingRoutes } from "./outgoing-routes.ts";
-import { requestShoutcast, type ShoutcastRequest } from "./shoutcast-client.ts";
+import type { RequestPace } from "./request-pace.ts";
+import { requestShoutcast } from "./shoutcast-client.ts";
 
 export interface HttpRequest {
   readonly url: URL;
   /** Sent as they are; the client adds user agent, accept-encoding and credentials. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Of the track that it is for. */
+  readonly pace: RequestPace;
 }
 
 export interface HttpAnswer {
@@ -52,30 +57,41 @@ export interface HttpClientOptions {
 /** protocol-v4.md section 2.3. */
 const REDIRECTS_MAX = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+/** All hops together may take so many times what one may. */
+const ALL_HOPS_FACTOR = 3;
 
 /** Made once per worker; its idle connections are shared by all inputs. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #dispatchers: DispatcherPool;
+  readonly #shares: ConnectionShares;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
+    this.#shares = new ConnectionShares(options.clock);
     const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = options.settings;
     this.#dispatchers = new DispatcherPool({ guard: options.guard, connectTimeoutMs, socketTimeoutMs, proxyUrl });
   }
 
   /**
    * Sends a GET and follows up to five redirects.
-   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid", "routes-exhausted"
+   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid", "input-site-busy",
+   * "routes-exhausted"
    */
   async get(request: HttpRequest): Promise<HttpAnswer> {
+    const { clock } = this.#options;
+    const startedMs = clock.now();
     let url = request.url;
     for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+      await request.pace.next(request.signal);
       const answer = await this.#getRouted(url, request);
       const location = REDIRECT_STATUSES.has(answer.status) ? headerOf(answer.headers, "location") : undefined;
       if (location === undefined) return answer;
       answer.body.cancel();
       url = redirectTarget(url, location);
+      if (clock.now() - startedMs > this.#answerMsMax * ALL_HOPS_FACTOR) {
+        throw connectionError(url, new Error("its redirects took too long"));
+      }
     }
     const message = `loading ${describeUrl(request.url)}: more than ${REDIRECTS_MAX} redirects`;
     throw new NodeError("input-redirects", message);
@@ -91,14 +107,37 @@ export class HttpClient {
     return routes.request(url, (localAddress) => this.#getOnce(url, request, localAddress), request.signal);
   }
 
+  /** How long an answer may take, from connecting to its head. */
+  get #answerMsMax(): number {
+    return this.#options.settings.connectTimeoutMs + this.#options.settings.socketTimeoutMs;
+  }
+
   async #getOnce(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
+    const share = await this.#shares.take(url.host, { waitMsMax: this.#answerMsMax, signal: request.signal });
+    try {
+      const answer = await this.#answerTo(url, request, localAddress);
+      share.opened();
+      // A body that nobody wants any more is mostly just left.
+      request.signal.addEventListener("abort", share.release, { once: true });
+      return { ...answer, body: new SharedBody(answer.body, share) };
+    } catch (error) {
+      share.release();
+      throw error;
+    }
+  }
+
+  async #answerTo(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
     const { settings, clock, guard } = this.#options;
-    const waitMs = settings.connectTimeoutMs + settings.socketTimeoutMs;
+    const waitMs = this.#answerMsMax;
     const silence = new AbortController();
     const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
     const signal = AbortSignal.any([request.signal, silence.signal]);
     const headers = { ...this.#baseHeaders(url), ...request.headers };
-    const dispatch = (): Promise<HttpAnswer> => this.#dispatch(url, { headers, signal, localAddress });
+    const { budget } = request.pace;
+    const dispatch = (): Promise<HttpAnswer> => {
+      const dispatcher = this.#dispatchers.get(localAddress);
+      return exchange(dispatcher, { url, headers, signal, clock, timeoutMs: settings.socketTimeoutMs, budget });
+    };
     try {
       return await dispatch().catch((error) => {
         // An idle connection the server closed just as we used it: once more on a fresh one.
@@ -117,25 +156,6 @@ export class HttpClient {
     } finally {
       timer.cancel();
     }
-  }
-
-  async #dispatch(
-    url: URL,
-    { headers, signal, localAddress }: Pick<ShoutcastRequest, "headers" | "signal" | "localAddress">,
-  ): Promise<HttpAnswer> {
-    const { clock, settings } = this.#options;
-    const response = await this.#dispatchers.get(localAddress).request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: "GET",
-      headers,
-      signal,
-      // Our own timers, on the injected clock, do this.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const body = new UndiciBody(url, response.body, { clock, timeoutMs: settings.socketTimeoutMs });
-    return { url, status: response.statusCode, headers: response.headers, body };
   }
 
   #baseHeaders(url: URL): Record<string, string> {
@@ -193,37 +213,29 @@ function isShoutcastAnswer(error: unknown): boolean {
   return error instanceof errors.HTTPParserError;
 }
 
-/** undici's body with our stall timer. */
-class UndiciBody implements HttpBody {
-  readonly #url: URL;
-  readonly #stream: Dispatcher.ResponseData["body"];
-  readonly #chunks: AsyncIterator<Uint8Array, undefined>;
-  readonly #stall: { readonly clock: Clock; readonly timeoutMs: number };
+/** A body that holds its share of the connections until it is over. */
+class SharedBody implements HttpBody {
+  readonly #body: HttpBody;
+  readonly #share: ConnectionShare;
 
-  constructor(url: URL, stream: Dispatcher.ResponseData["body"], stall: { clock: Clock; timeoutMs: number }) {
-    this.#url = url;
-    this.#stream = stream;
-    this.#stall = stall;
-    // Cancelling makes the stream emit an error; whoever waits in `next` is told by the iterator.
-    stream.on("error", () => undefined);
-    this.#chunks = stream[Symbol.asyncIterator]();
+  constructor(body: HttpBody, share: ConnectionShare) {
+    this.#body = body;
+    this.#share = share;
   }
 
-  async next(timeoutMs: number = this.#stall.timeoutMs): Promise<Uint8Array | undefined> {
-    const { clock } = this.#stall;
-    const timer = clock.after(timeoutMs, () => this.#stream.destroy(new Error(`no data for ${timeoutMs} ms`)));
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
     try {
-      const result = await this.#chunks.next();
-      return result.done === true ? undefined : result.value;
+      const chunk = await this.#body.next(timeoutMs);
+      if (chunk === undefined) this.#share.release();
+      return chunk;
     } catch (error) {
-      throw interruptedError(this.#url, error);
-    } finally {
-      timer.cancel();
+      this.#share.release();
+      throw error;
     }
   }
 
   cancel(): void {
-    // undici keeps the connection when the body has been received whole, as with short answers.
-    this.#stream.destroy();
+    this.#share.release();
+    this.#body.cancel();
   }
 }

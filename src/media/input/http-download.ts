@@ -1,83 +1,134 @@
-// A whole small body at once: playlists, segments and keys. Tries again as a byte source would. Audio thread.
+// A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what came is
+// kept in the pieces it came in. Audio thread.
 
-import type { Clock } from "../../lib/clock.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
+import { ByteWindow } from "./byte-window.ts";
 import type { HttpAnswer, HttpClient } from "./http-client.ts";
 import { answerError, interruptedError, isWorthRetrying } from "./http-errors.ts";
-import { contentLengthOf, mimeTypeOf } from "./http-headers.ts";
+import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http-headers.ts";
+import type { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
+
+/** What is done to the bytes as they come, made anew for every try. */
+export interface ByteTransform {
+  update(chunk: Uint8Array): Uint8Array;
+  final(): Uint8Array;
+}
 
 export interface DownloadOptions {
   readonly client: HttpClient;
-  readonly clock: Clock;
+  readonly pace: RequestPace;
   readonly signal: AbortSignal;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
   readonly range?: { readonly offsetBytes: number; readonly lengthBytes: number } | undefined;
+  /** Stands in front of what is downloaded. */
+  readonly prefix?: Uint8Array | undefined;
+  readonly transform?: (() => ByteTransform) | undefined;
+  /** The version that is known already: when it has not changed, nothing is downloaded. */
+  readonly known?: Validator | undefined;
 }
 
 export interface Download {
-  readonly bytes: Uint8Array;
+  /** The caller's to reset when it is done with it. */
+  readonly data: ByteWindow;
   /** Where it came from after redirects. */
   readonly url: URL;
   readonly mimeType: string | undefined;
+  readonly validator: Validator;
 }
+
+/** All tries together. A site that takes longer for a few seconds of sound cannot be listened to. */
+const DOWNLOAD_MS_MAX = 60_000;
+const NOT_MODIFIED = 304;
 
 /**
  * Downloads it, with up to six more tries over twenty seconds when there is trouble that may pass.
- * @throws NodeError as `HttpClient.get`, and "input-not-found", "input-http-status", "input-answer-invalid"
+ * @returns undefined when it is still the version that is known
+ * @throws NodeError as `HttpClient.get`, and "input-not-found", "input-http-status", "input-answer-invalid",
+ * "memory-exhausted"
  */
-export async function download(url: URL, options: DownloadOptions): Promise<Download> {
-  const retries = new RetryBudget(options.clock);
-  for (;;) {
-    try {
-      return await downloadOnce(url, options);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      if (!isWorthRetrying(error) || !(await retries.waitForTry(options.signal))) throw error;
+export async function downloadIfChanged(url: URL, options: DownloadOptions): Promise<Download | undefined> {
+  const { clock } = options.pace.budget;
+  const retries = new RetryBudget(clock);
+  const tooLong = new AbortController();
+  const timer = clock.after(DOWNLOAD_MS_MAX, () => tooLong.abort(new Error(`it took more than ${DOWNLOAD_MS_MAX} ms`)));
+  const signal = AbortSignal.any([options.signal, tooLong.signal]);
+  try {
+    for (;;) {
+      try {
+        return await downloadOnce(url, { ...options, signal });
+      } catch (error) {
+        options.signal.throwIfAborted();
+        if (signal.aborted) throw interruptedError(url, signal.reason);
+        if (!isWorthRetrying(error) || !(await retries.waitForTry(signal))) throw error;
+      }
     }
+  } finally {
+    timer.cancel();
   }
 }
 
-async function downloadOnce(url: URL, options: DownloadOptions): Promise<Download> {
-  const { client, signal, range, sizeBytesMax } = options;
-  const endBytes = range === undefined ? undefined : range.offsetBytes + range.lengthBytes;
-  const headers =
-    range === undefined || endBytes === undefined ? {} : { range: `bytes=${range.offsetBytes}-${endBytes - 1}` };
-  const answer = await client.get({ url, headers, signal });
+/** The same for what is not known at all. */
+export async function download(url: URL, options: Omit<DownloadOptions, "known">): Promise<Download> {
+  const loaded = await downloadIfChanged(url, options);
+  if (loaded === undefined) throw answerError(url, "the server says that it has not changed, unasked");
+  return loaded;
+}
+
+async function downloadOnce(url: URL, options: DownloadOptions): Promise<Download | undefined> {
+  const { client, pace, signal, range, known } = options;
+  const answer = await client.get({ url, headers: requestHeaders(options), signal, pace });
+  const data = new ByteWindow(pace.budget.memory);
   try {
+    if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;
     checkHasBody(answer);
     if (answer.status === 206) checkedRange(answer, range?.offsetBytes ?? 0);
     // A server that ignores ranges sends everything; only what lies before and within the range is read.
     const skipBytes = answer.status === 206 ? 0 : (range?.offsetBytes ?? 0);
-    const wantedBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
-    const bytes = await receive(answer, { skipBytes, wantedBytes, sizeBytesMax });
-    return { bytes, url: answer.url, mimeType: mimeTypeOf(answer.headers) };
+    data.append(options.prefix ?? new Uint8Array(0));
+    await receive(answer, { ...options, skipBytes, data });
+    return { data, url: answer.url, mimeType: mimeTypeOf(answer.headers), validator: validatorOf(answer.headers) };
+  } catch (error) {
+    data.reset(0);
+    throw error;
   } finally {
     answer.body.cancel();
   }
 }
 
+function requestHeaders({ range, known }: DownloadOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (range !== undefined) {
+    headers.range = `bytes=${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}`;
+  }
+  if (known?.etag !== undefined) headers["if-none-match"] = known.etag;
+  if (known?.lastModified !== undefined) headers["if-modified-since"] = known.lastModified;
+  return headers;
+}
+
 async function receive(
   { url, headers, body }: HttpAnswer,
-  bounds: { readonly skipBytes: number; readonly wantedBytes: number; readonly sizeBytesMax: number },
-): Promise<Uint8Array> {
-  const { skipBytes, wantedBytes, sizeBytesMax } = bounds;
+  options: DownloadOptions & { readonly skipBytes: number; readonly data: ByteWindow },
+): Promise<void> {
+  const { range, skipBytes, sizeBytesMax, data } = options;
+  const transform = options.transform?.();
+  const wantedBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
   const tooLarge = (): Error => answerError(url, `it is larger than ${sizeBytesMax} bytes`);
   if (skipBytes + Math.min(wantedBytes, contentLengthOf(headers) ?? 0) > sizeBytesMax) throw tooLarge();
-  const parts: Uint8Array[] = [];
   let receivedBytes = 0;
   while (receivedBytes < skipBytes + wantedBytes) {
     const chunk = await body.next();
     if (chunk === undefined) break;
     const from = Math.max(0, skipBytes - receivedBytes);
-    parts.push(chunk.subarray(from, Math.max(from, skipBytes + wantedBytes - receivedBytes)));
+    const part = chunk.subarray(from, Math.max(from, skipBytes + wantedBytes - receivedBytes));
     receivedBytes += chunk.length;
     if (receivedBytes > sizeBytesMax) throw tooLarge();
+    data.append(transform === undefined ? part : transform.update(part));
   }
   if (Number.isFinite(wantedBytes) && receivedBytes < skipBytes + wantedBytes) {
     throw interruptedError(url, new Error("the answer is shorter than the range asked for"));
   }
-  return Buffer.concat(parts);
+  if (transform !== undefined) data.append(transform.final());
 }

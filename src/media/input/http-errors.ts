@@ -6,7 +6,13 @@ import { NodeError, rootCause } from "../../errors.ts";
 /** Request timeout, too early, too many requests. */
 const PASSING_STATUSES = new Set([408, 425, 429]);
 /** Connection trouble; and other addresses may be free again, or the main thread less busy. */
-const PASSING_CODES = new Set(["input-interrupted", "input-unreachable", "routes-exhausted", "worker-timeout"]);
+const PASSING_CODES = new Set([
+  "input-interrupted",
+  "input-site-busy",
+  "input-unreachable",
+  "routes-exhausted",
+  "worker-timeout",
+]);
 const SHOWN_PATH_LENGTH_MAX = 120;
 
 /** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */

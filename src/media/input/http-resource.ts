@@ -18,6 +18,7 @@ import {
   validatorOf,
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
+import type { RequestPace } from "./request-pace.ts";
 
 /** Files up to here are random access even without ranges: opened again and skipped. About seven minutes of MP3. */
 const SKIP_TO_SEEK_SIZE_BYTES_MAX = 16 * 1024 * 1024;
@@ -32,12 +33,18 @@ export interface OpenedResource {
   readonly body: HttpBody;
 }
 
+/** Whom to ask, and how fast. */
+export interface ResourceAccess {
+  readonly client: HttpClient;
+  readonly pace: RequestPace;
+}
+
 /** Facts are fixed by the first answer; only the address, the use of ranges and the end may be learnt later. */
 export class HttpResource {
   readonly mimeType: string | undefined;
   /** True for a station: no end, no positions; a lost connection is simply opened again. */
   readonly isLive: boolean;
-  readonly #client: HttpClient;
+  readonly #access: ResourceAccess;
   readonly #originalUrl: URL;
   readonly #validator: Validator;
   readonly #metadataIntervalBytes: number | undefined;
@@ -47,15 +54,16 @@ export class HttpResource {
   #acceptsRanges: boolean;
 
   /** @throws NodeError when it cannot be reached, is not there or answers nonsense */
-  static async open(client: HttpClient, url: URL, signal: AbortSignal): Promise<OpenedResource> {
-    let answer = await client.get({ url, headers: { range: "bytes=0-", "icy-metadata": "1" }, signal });
+  static async open(access: ResourceAccess, url: URL, signal: AbortSignal): Promise<OpenedResource> {
+    const { client, pace } = access;
+    let answer = await client.get({ url, headers: { range: "bytes=0-", "icy-metadata": "1" }, signal, pace });
     if (answer.status === 416) {
       // An empty file has no range, not even this one.
       answer.body.cancel();
-      answer = await client.get({ url, headers: { "icy-metadata": "1" }, signal });
+      answer = await client.get({ url, headers: { "icy-metadata": "1" }, signal, pace });
     }
     try {
-      const resource = new HttpResource(client, url, answer);
+      const resource = new HttpResource(access, url, answer);
       return { resource, body: resource.#bodyOf(answer) };
     } catch (error) {
       answer.body.cancel();
@@ -63,12 +71,12 @@ export class HttpResource {
     }
   }
 
-  private constructor(client: HttpClient, url: URL, answer: HttpAnswer) {
+  private constructor(access: ResourceAccess, url: URL, answer: HttpAnswer) {
     const { status, headers } = answer;
     checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
     const lengthBytes = status === 206 ? range?.sizeBytes : contentLengthOf(headers);
-    this.#client = client;
+    this.#access = access;
     this.#originalUrl = url;
     this.#url = answer.url;
     this.mimeType = mimeTypeOf(headers);
@@ -130,11 +138,12 @@ export class HttpResource {
 
   /** Asks where the body came from last, and if that has expired, at the address it all began with. */
   async #request(positionBytes: number, signal: AbortSignal): Promise<HttpAnswer> {
+    const { client, pace } = this.#access;
     const headers = this.#requestHeaders(positionBytes);
-    const answer = await this.#client.get({ url: this.#url, headers, signal });
+    const answer = await client.get({ url: this.#url, headers, signal, pace });
     if (!EXPIRED_STATUSES.has(answer.status) || this.#url.href === this.#originalUrl.href) return answer;
     answer.body.cancel();
-    const fresh = await this.#client.get({ url: this.#originalUrl, headers, signal });
+    const fresh = await client.get({ url: this.#originalUrl, headers, signal, pace });
     if (fresh.status === 200 || fresh.status === 206) this.#url = fresh.url;
     return fresh;
   }

@@ -12,6 +12,7 @@ import { describeUrl, interruptedError, isWorthRetrying } from "./http-errors.ts
 import { HttpResource } from "./http-resource.ts";
 import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
+import { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 export interface HttpSourceOptions {
@@ -82,7 +83,8 @@ export class HttpSource implements ByteSource {
     options.signal.throwIfAborted();
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const { resource, body } = await HttpResource.open(options.client, url, abort.signal);
+      const access = { client: options.client, pace: new RequestPace(options.budget) };
+      const { resource, body } = await HttpResource.open(access, url, abort.signal);
       const source = new HttpSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;

@@ -2,13 +2,16 @@
 // of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
 import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../../demux/demuxer.ts";
 import type { ByteSource } from "../byte-source.ts";
+import type { HttpClient } from "../http-client.ts";
 import { closedError } from "../read-bounds.ts";
+import { RequestPace } from "../request-pace.ts";
 import type { HlsSegment } from "./hls-playlist.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
-import { SegmentList, type SegmentListOptions } from "./segment-list.ts";
+import { SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/demux/open-demuxer.ts` in the node. */
@@ -18,7 +21,9 @@ export type OpenSegment = (
   budget: TrackBudget,
 ) => Promise<Demuxer>;
 
-export interface HlsOptions extends SegmentListOptions {
+export interface HlsOptions {
+  readonly client: HttpClient;
+  readonly logger: Logger;
   readonly openSegment: OpenSegment;
   readonly budget: TrackBudget;
   /** Ends the opening; afterwards `close` does. */
@@ -27,6 +32,8 @@ export interface HlsOptions extends SegmentListOptions {
 
 /** Segments in a row that may be missing or damaged before the stream is given up. */
 const BAD_SEGMENTS_MAX = 3;
+/** The same for segments that are well and hold no sound: nobody hears what is fetched for ever. */
+const SILENT_SEGMENTS_MAX = 10;
 /** Decoded before a seek target so that it sounds right: 80 ms for Opus, a few frames for MP3 and AAC. */
 const PRE_ROLL_MS = 100;
 /** What the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
@@ -67,12 +74,14 @@ export class HlsDemuxer implements Demuxer {
   /** Packets that end before this are left out after a seek. */
   #fromMs = Number.NEGATIVE_INFINITY;
   #badSegments = 0;
+  #silentSegments = 0;
   #isClosed = false;
 
   /** Opens the playlist (master or media) at `url` and its first segment. */
   static async open(url: URL, options: HlsOptions): Promise<HlsDemuxer> {
-    const list = await SegmentList.open(url, options, options.signal);
-    const demuxer = new HlsDemuxer(list, options);
+    const access = { ...options, pace: new RequestPace(options.budget) };
+    const list = await SegmentList.open(url, access, options.signal);
+    const demuxer = new HlsDemuxer(list, new SegmentLoader(access), options);
     const onAbort = (): void => demuxer.close();
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -89,10 +98,10 @@ export class HlsDemuxer implements Demuxer {
     }
   }
 
-  private constructor(list: SegmentList, options: HlsOptions) {
+  private constructor(list: SegmentList, loader: SegmentLoader, options: HlsOptions) {
     this.#list = list;
     this.#options = options;
-    this.#loader = new SegmentLoader(options);
+    this.#loader = loader;
   }
 
   get info(): ContainerInfo {
@@ -125,8 +134,10 @@ export class HlsDemuxer implements Demuxer {
         this.#stream = continuedStream(this.#stream, current.demuxer.stream);
         const placed = this.#place(packet, current);
         if (placed.timestampMs + placed.durationMs > this.#fromMs) return placed;
-      } else if (!(await this.#openNext())) {
-        return undefined;
+        if (this.#options.budget.isSpent) await this.#options.budget.turn();
+      } else {
+        if (current !== undefined && current.shiftMs === undefined) this.#noteSilentSegment();
+        if (!(await this.#openNext())) return undefined;
       }
     }
   }
@@ -146,6 +157,8 @@ export class HlsDemuxer implements Demuxer {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#drop(closedError());
+    this.#list.close();
+    this.#loader.close();
   }
 
   #drop(reason: Error): void {
@@ -247,8 +260,16 @@ export class HlsDemuxer implements Demuxer {
     this.#options.logger.debug("left out an HLS segment", { error });
   }
 
+  #noteSilentSegment(): void {
+    this.#silentSegments++;
+    if (this.#silentSegments <= SILENT_SEGMENTS_MAX) return;
+    const reason = `${this.#silentSegments} segments in a row hold no sound`;
+    throw new NodeError("media-damaged", `following an HLS stream: ${reason}`);
+  }
+
   #place(packet: Packet, current: OpenedSegment): Packet {
     this.#badSegments = 0;
+    this.#silentSegments = 0;
     current.shiftMs ??= this.#shiftOf(packet, current);
     const timestampMs = packet.timestampMs + current.shiftMs;
     this.#timeMs = timestampMs + packet.durationMs;

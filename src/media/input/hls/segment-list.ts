@@ -2,43 +2,57 @@
 // near the live edge and catches up when it fell out of the window. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../log.ts";
 import type { HttpClient } from "../http-client.ts";
-import { download } from "../http-download.ts";
-import { decodeText } from "../legacy-text.ts";
+import { type Download, download, downloadIfChanged } from "../http-download.ts";
+import type { Validator } from "../http-headers.ts";
+import type { RequestPace } from "../request-pace.ts";
 import { pause } from "../retry-budget.ts";
-import { type HlsMedia, type HlsSegment, parseHlsPlaylist } from "./hls-playlist.ts";
+import { type HlsMaster, type HlsSegment, readHlsPlaylist } from "./hls-playlist.ts";
+import type { MediaPlaylist } from "./media-playlist.ts";
 import { chooseVariants } from "./variant-choice.ts";
 
 export interface SegmentListOptions {
   readonly client: HttpClient;
-  readonly clock: Clock;
+  readonly pace: RequestPace;
   readonly logger: Logger;
 }
 
-/** SEGMENTS_MAX of hls-playlist.ts at 80 bytes each. */
+/** A hundred thousand segments at 80 bytes each, or ten thousand with signed addresses. */
 const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
 /** How many streams of a master playlist are tried. */
 const VARIANTS_TRIED_MAX = 3;
-/** RFC 8216 section 6.3.3: live playback starts at least this many target durations before the end. */
-const LIVE_EDGE_TARGETS = 3;
 /** A live playlist that has not moved for this long is given up; at least IDLE_MS_MIN. */
 const IDLE_TARGETS_MAX = 10;
 const IDLE_MS_MIN = 60_000;
+/** A live playlist is loaded again no sooner than this, and a large one not until reading it was worth the while. */
+const RELOAD_MS_MIN = 1_000;
+const RELOAD_BYTES_PER_MS = 512;
 /** Caches may hand out an old playlist once or twice; after that the stream has begun anew. */
 const BACKWARD_LOADS_MAX = 3;
+
+interface Loaded<Playlist> {
+  readonly playlist: Playlist;
+  readonly url: URL;
+  readonly validator: Validator;
+}
+
+/** What to hand out next. */
+type Next =
+  | { readonly kind: "sequence"; readonly sequence: number }
+  | { readonly kind: "position"; readonly positionMs: number }
+  | { readonly kind: "live edge" };
 
 export class SegmentList {
   readonly #options: SegmentListOptions;
   readonly #url: URL;
-  #playlist: HlsMedia;
+  #playlist: MediaPlaylist;
+  #validator: Validator;
   #loadedAtMs: number;
   /** When the playlist last brought something new. */
   #movedAtMs: number;
   #hasMoved = true;
-  /** Number of the segment to hand out next. */
-  #next: number;
+  #next: Next;
   #backwardLoads = 0;
 
   /**
@@ -47,12 +61,13 @@ export class SegmentList {
    */
   static async open(url: URL, options: SegmentListOptions, signal: AbortSignal): Promise<SegmentList> {
     const outer = await loadPlaylist(url, options, signal);
-    if (outer.playlist.kind === "media") return new SegmentList(outer.url, outer.playlist, options);
+    if (isMedia(outer)) return new SegmentList(outer, options);
+    const candidates = outer.playlist.kind === "master" ? chooseVariants(outer.playlist) : [];
     let failure: unknown;
-    for (const candidate of chooseVariants(outer.playlist).slice(0, VARIANTS_TRIED_MAX)) {
+    for (const candidate of candidates.slice(0, VARIANTS_TRIED_MAX)) {
       try {
         const inner = await loadPlaylist(candidate, options, signal);
-        if (inner.playlist.kind === "media") return new SegmentList(inner.url, inner.playlist, options);
+        if (isMedia(inner)) return new SegmentList(inner, options);
         failure = new NodeError("hls-playlist-invalid", "reading an HLS playlist: a master playlist within another");
       } catch (error) {
         signal.throwIfAborted();
@@ -62,30 +77,36 @@ export class SegmentList {
     throw failure;
   }
 
-  private constructor(url: URL, playlist: HlsMedia, options: SegmentListOptions) {
-    if (playlist.segments.length === 0 && playlist.isEnded) {
+  private constructor({ url, playlist, validator }: Loaded<MediaPlaylist>, options: SegmentListOptions) {
+    if (playlist.segmentCount === 0 && playlist.isEnded) {
+      playlist.close();
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it names no segments");
     }
     this.#options = options;
     this.#url = url;
     this.#playlist = playlist;
-    this.#loadedAtMs = options.clock.now();
+    this.#validator = validator;
+    this.#loadedAtMs = this.#nowMs;
     this.#movedAtMs = this.#loadedAtMs;
-    this.#next = playlist.isEnded ? (playlist.segments[0]?.sequence ?? 0) : liveStart(playlist);
+    this.#next = playlist.isEnded ? { kind: "sequence", sequence: playlist.firstSequence } : { kind: "live edge" };
+  }
+
+  get #nowMs(): number {
+    return this.#options.pace.budget.clock.now();
   }
 
   /** Whole length in milliseconds; undefined while live. */
   get lengthMs(): number | undefined {
-    const last = this.#playlist.segments.at(-1);
-    return this.#playlist.isEnded && last !== undefined ? last.startMs + last.durationMs : undefined;
+    return this.#playlist.isEnded && this.#playlist.segmentCount > 0 ? this.#playlist.endMs : undefined;
   }
 
   /** The segment that follows, or undefined after the last. Of a live stream it may take a while to appear. */
   async next(signal: AbortSignal): Promise<HlsSegment | undefined> {
     for (;;) {
-      const segment = this.#find();
+      const segment = await this.#find();
+      signal.throwIfAborted();
       if (segment !== undefined) {
-        this.#next = segment.sequence + 1;
+        this.#next = { kind: "sequence", sequence: segment.sequence + 1 };
         return segment;
       }
       if (this.#playlist.isEnded) return undefined;
@@ -93,71 +114,107 @@ export class SegmentList {
     }
   }
 
-  /** Makes the segment that holds this position (of a finished playlist) the next one, and answers it. */
-  seek(positionMs: number): HlsSegment | undefined {
-    const { segments } = this.#playlist;
-    const found = segments.find(({ startMs, durationMs }) => positionMs < startMs + durationMs);
-    this.#next = found?.sequence ?? (segments.at(-1)?.sequence ?? 0) + 1;
-    return found;
+  /** Makes the segment that holds this position (of a finished playlist) the next one. */
+  seek(positionMs: number): void {
+    this.#next = { kind: "position", positionMs };
   }
 
-  #find(): HlsSegment | undefined {
-    const { segments, isEnded } = this.#playlist;
-    const first = segments[0];
-    if (first === undefined) return undefined;
-    if (!isEnded && this.#next < first.sequence) {
-      this.#options.logger.debug("fell behind a live stream, going on near its edge");
-      this.#next = liveStart(this.#playlist);
+  /** Gives the memory of the playlist back. */
+  close(): void {
+    this.#playlist.close();
+  }
+
+  async #find(): Promise<HlsSegment | undefined> {
+    const playlist = this.#playlist;
+    if (playlist.segmentCount === 0) return undefined;
+    try {
+      const segment = await playlist.segmentFrom(await this.#sequenceOf(this.#next, playlist));
+      return segment;
+    } finally {
+      this.#options.pace.budget.pause();
     }
-    return segments.find(({ sequence, isGap }) => sequence >= this.#next && !isGap);
+  }
+
+  async #sequenceOf(next: Next, playlist: MediaPlaylist): Promise<number> {
+    if (next.kind === "position") return playlist.sequenceAt(next.positionMs);
+    if (next.kind === "live edge") return playlist.liveStart();
+    if (playlist.isEnded || next.sequence >= playlist.firstSequence) return next.sequence;
+    this.#options.logger.debug("fell behind a live stream, going on near its edge");
+    return playlist.liveStart();
   }
 
   /** Loads the playlist again: a target duration after the last time, half of one if that brought nothing new. */
   async #reload(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const { targetDurationMs } = this.#playlist;
-    const dueMs = this.#loadedAtMs + (this.#hasMoved ? targetDurationMs : targetDurationMs / 2);
+    const { clock } = this.#options.pace.budget;
+    const { targetDurationMs, sizeBytes } = this.#playlist;
+    const wantedMs = this.#hasMoved ? targetDurationMs : targetDurationMs / 2;
+    const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, wantedMs);
     if (dueMs > clock.now()) await pause(clock, dueMs - clock.now(), signal);
     signal.throwIfAborted();
-    const { playlist } = await loadPlaylist(this.#url, this.#options, signal);
-    if (playlist.kind !== "media")
+    const loaded = await loadPlaylistIfChanged(this.#url, this.#options, { signal, known: this.#validator });
+    if (loaded !== undefined && !isMedia(loaded)) {
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed kind");
-    this.#accept(playlist);
+    }
+    if (signal.aborted) loaded?.playlist.close();
+    signal.throwIfAborted();
+    this.#accept(loaded);
     if (clock.now() - this.#movedAtMs > Math.max(IDLE_TARGETS_MAX * targetDurationMs, IDLE_MS_MIN)) {
       throw new NodeError("input-interrupted", "following a live stream: its playlist has not moved for a long time");
     }
   }
 
-  #accept(playlist: HlsMedia): void {
-    const { clock } = this.#options;
-    const lastBefore = this.#playlist.segments.at(-1)?.sequence ?? -1;
-    const last = playlist.segments.at(-1)?.sequence ?? -1;
-    this.#loadedAtMs = clock.now();
+  /** @param loaded undefined: nothing has changed */
+  #accept(loaded: Loaded<MediaPlaylist> | undefined): void {
+    this.#loadedAtMs = this.#nowMs;
+    this.#hasMoved = false;
+    if (loaded === undefined) return;
+    const { playlist, validator } = loaded;
+    const [lastBefore, last] = [lastSequenceOf(this.#playlist), lastSequenceOf(playlist)];
     this.#hasMoved = last !== lastBefore || playlist.isEnded;
     if (last < lastBefore) {
       this.#backwardLoads++;
-      if (this.#backwardLoads < BACKWARD_LOADS_MAX) return;
-      this.#next = liveStart(playlist);
+      if (this.#backwardLoads < BACKWARD_LOADS_MAX) {
+        playlist.close();
+        return;
+      }
+      this.#next = { kind: "live edge" };
     }
     this.#backwardLoads = 0;
     if (this.#hasMoved) this.#movedAtMs = this.#loadedAtMs;
+    this.#playlist.close();
     this.#playlist = playlist;
+    this.#validator = validator;
   }
 }
 
-/** Number of the last segment that begins three target durations or more before the end, or of the first. */
-function liveStart({ segments, targetDurationMs }: HlsMedia): number {
-  const last = segments.at(-1);
-  if (last === undefined) return 0;
-  const latestMs = last.startMs + last.durationMs - LIVE_EDGE_TARGETS * targetDurationMs;
-  return (segments.findLast(({ startMs }) => startMs <= latestMs) ?? segments[0] ?? last).sequence;
+function lastSequenceOf(playlist: MediaPlaylist): number {
+  return playlist.segmentCount === 0 ? -1 : playlist.lastSequence;
+}
+
+function isMedia(loaded: Loaded<HlsMaster | MediaPlaylist>): loaded is Loaded<MediaPlaylist> {
+  return loaded.playlist.kind === "media";
 }
 
 async function loadPlaylist(
   url: URL,
-  { client, clock }: SegmentListOptions,
+  options: SegmentListOptions,
   signal: AbortSignal,
-): Promise<{ readonly playlist: ReturnType<typeof parseHlsPlaylist>; readonly url: URL }> {
-  const loaded = await download(url, { client, clock, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
-  return { playlist: parseHlsPlaylist(decodeText(loaded.bytes), loaded.url), url: loaded.url };
+): Promise<Loaded<HlsMaster | MediaPlaylist>> {
+  const { client, pace } = options;
+  return read(await download(url, { client, pace, signal, sizeBytesMax: PLAYLIST_BYTES_MAX }), pace);
+}
+
+/** Undefined: it is as it was. */
+async function loadPlaylistIfChanged(
+  url: URL,
+  { client, pace }: SegmentListOptions,
+  options: { readonly signal: AbortSignal; readonly known: Validator },
+): Promise<Loaded<HlsMaster | MediaPlaylist> | undefined> {
+  const loaded = await downloadIfChanged(url, { client, pace, ...options, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  return loaded && read(loaded, pace);
+}
+
+async function read(loaded: Download, { budget }: RequestPace): Promise<Loaded<HlsMaster | MediaPlaylist>> {
+  const { data, url, validator } = loaded;
+  return { playlist: await readHlsPlaylist(data, url, budget), url, validator };
 }

@@ -3,88 +3,118 @@
 
 import { createDecipheriv } from "node:crypto";
 import { NodeError } from "../../../errors.ts";
-import type { Clock } from "../../../lib/clock.ts";
+import type { ByteWindow } from "../byte-window.ts";
 import type { HttpClient } from "../http-client.ts";
-import { type Download, download } from "../http-download.ts";
-import { MemorySource } from "../memory-source.ts";
-import type { HlsPart, HlsSegment } from "./hls-playlist.ts";
+import { type ByteTransform, type Download, download } from "../http-download.ts";
+import type { RequestPace } from "../request-pace.ts";
+import { WindowSource } from "../window-source.ts";
+import type { HlsKey, HlsPart, HlsSegment } from "./hls-playlist.ts";
 import { segmentClockMs } from "./segment-clock.ts";
 
-/** Ten seconds of video at 25 Mbit/s. Sound alone has some 200 KiB. */
-const SEGMENT_BYTES_MAX = 32 * 1024 * 1024;
+/** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */
+const SEGMENT_BYTES_MAX = 24 * 1024 * 1024;
+/** Real initialisation sections have one or two KiB. */
+const MAP_BYTES_MAX = 1024 * 1024;
 const KEY_BYTES = 16;
 /** Live streams change their key every now and then; the last few are enough. */
 const KEPT_MAX = 8;
+/** In front of packed audio there is one; each is looked for. */
+const ID3_TAGS_MAX = 16;
+/** The first timestamp of a segment's sound is looked for in this much of it, video and all. */
+const CLOCK_BYTES_MAX = 1024 * 1024;
 
 export interface LoadedSegment {
-  readonly source: MemorySource;
+  readonly source: WindowSource;
   /** Where it begins on its own clock (segment-clock.ts). */
   readonly clockMs: number | undefined;
 }
 
+export interface SegmentLoaderOptions {
+  readonly client: HttpClient;
+  readonly pace: RequestPace;
+}
+
 export class SegmentLoader {
-  readonly #client: HttpClient;
-  readonly #clock: Clock;
+  readonly #options: SegmentLoaderOptions;
   readonly #keys = new Map<string, Uint8Array>();
   readonly #maps = new Map<string, Uint8Array>();
 
-  constructor(options: { readonly client: HttpClient; readonly clock: Clock }) {
-    this.#client = options.client;
-    this.#clock = options.clock;
+  constructor(options: SegmentLoaderOptions) {
+    this.#options = options;
   }
 
   /** @throws NodeError of the download, or "media-damaged" when it cannot be decrypted */
   async load(segment: HlsSegment, signal: AbortSignal): Promise<LoadedSegment> {
     const map = segment.map === undefined ? undefined : await this.#loadMap(segment.map, segment.sequence, signal);
-    const { bytes, mimeType } = await this.#loadPart(segment, segment.sequence, signal);
-    const content = map === undefined ? withoutId3(bytes) : Buffer.concat([map, bytes]);
-    return { source: new MemorySource(content, mimeType), clockMs: segmentClockMs(bytes) };
+    const { data, mimeType } = await this.#loadPart(segment, {
+      sequence: segment.sequence,
+      sizeBytesMax: SEGMENT_BYTES_MAX,
+      prefix: map,
+      signal,
+    });
+    const mapBytes = map?.length ?? 0;
+    const beginning = data.read(mapBytes, Math.min(data.endBytes - mapBytes, CLOCK_BYTES_MAX));
+    const firstBytes = map === undefined ? id3Bytes(data) : 0;
+    const clockMs = beginning === undefined ? undefined : segmentClockMs(beginning);
+    return { source: new WindowSource(data, { firstBytes, mimeType }), clockMs };
   }
 
   async #loadMap(map: HlsPart, sequence: number, signal: AbortSignal): Promise<Uint8Array> {
     const name = `${map.url.href} ${map.range?.offsetBytes ?? 0} ${map.key?.url.href ?? ""}`;
     const known = this.#maps.get(name);
     if (known !== undefined) return known;
-    const { bytes } = await this.#loadPart(map, sequence, signal);
-    keep(this.#maps, name, bytes);
-    return bytes;
+    const { data } = await this.#loadPart(map, { sequence, sizeBytesMax: MAP_BYTES_MAX, signal });
+    return this.#keep(this.#maps, name, data);
   }
 
-  async #loadPart(part: HlsPart, sequence: number, signal: AbortSignal): Promise<Download> {
+  async #loadPart(
+    part: HlsPart,
+    options: {
+      readonly sequence: number;
+      readonly sizeBytesMax: number;
+      readonly prefix?: Uint8Array | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<Download> {
     const { url, range, key } = part;
-    const loaded = await this.#download(url, { range, sizeBytesMax: SEGMENT_BYTES_MAX, signal });
-    if (key === undefined) return loaded;
-    const keyBytes = await this.#loadKey(key.url, signal);
-    return { ...loaded, bytes: decrypt(loaded.bytes, keyBytes, key.iv ?? ivOf(sequence)) };
+    const { sequence, sizeBytesMax, prefix, signal } = options;
+    const keyBytes = key === undefined ? undefined : await this.#loadKey(key, signal);
+    const iv = key?.iv ?? ivOf(sequence);
+    const transform = keyBytes === undefined ? undefined : () => new Decryption(keyBytes, iv);
+    return download(url, { ...this.#options, range, sizeBytesMax, prefix, signal, transform });
   }
 
-  async #loadKey(url: URL, signal: AbortSignal): Promise<Uint8Array> {
+  async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {
     const known = this.#keys.get(url.href);
     if (known !== undefined) return known;
-    const { bytes } = await this.#download(url, { range: undefined, sizeBytesMax: 1024, signal });
-    if (bytes.length !== KEY_BYTES) {
-      throw new NodeError(
-        "media-damaged",
-        `decrypting an HLS segment: its key has ${bytes.length} bytes instead of 16`,
-      );
+    const { data } = await download(url, { ...this.#options, sizeBytesMax: 1024, signal });
+    const sizeBytes = data.endBytes;
+    if (sizeBytes === KEY_BYTES) return this.#keep(this.#keys, url.href, data);
+    data.reset(0);
+    throw new NodeError("media-damaged", `decrypting an HLS segment: its key has ${sizeBytes} bytes instead of 16`);
+  }
+
+  /** The bytes, kept for the segments that follow. */
+  #keep(kept: Map<string, Uint8Array>, name: string, data: ByteWindow): Uint8Array {
+    const { memory } = this.#options.pace.budget;
+    const bytes = Uint8Array.from(data.read(0, data.endBytes) ?? []);
+    data.reset(0);
+    memory.take(bytes.length, "the beginnings of segments");
+    kept.set(name, bytes);
+    for (const [oldest, { length }] of kept) {
+      if (kept.size <= KEPT_MAX) break;
+      kept.delete(oldest);
+      memory.release(length);
     }
-    keep(this.#keys, url.href, bytes);
     return bytes;
   }
 
-  #download(
-    url: URL,
-    options: { readonly range: HlsPart["range"]; readonly sizeBytesMax: number; readonly signal: AbortSignal },
-  ): Promise<Download> {
-    return download(url, { ...options, client: this.#client, clock: this.#clock });
-  }
-}
-
-function keep(kept: Map<string, Uint8Array>, name: string, bytes: Uint8Array): void {
-  kept.set(name, bytes);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_MAX) break;
-    kept.delete(oldest);
+  /** Gives back what it has kept. */
+  close(): void {
+    for (const kept of [this.#keys, this.#maps]) {
+      for (const { length } of kept.values()) this.#options.pace.budget.memory.release(length);
+      kept.clear();
+    }
   }
 }
 
@@ -95,25 +125,38 @@ function ivOf(sequence: number): Uint8Array {
   return iv;
 }
 
-function decrypt(bytes: Uint8Array, key: Uint8Array, iv: Uint8Array): Uint8Array {
-  try {
-    const decipher = createDecipheriv("aes-128-cbc", key, iv);
-    return Buffer.concat([decipher.update(bytes), decipher.final()]);
-  } catch (error) {
-    throw new NodeError("media-damaged", "decrypting an HLS segment: the key does not fit, or it is damaged", {
-      cause: error,
-    });
+/** AES-128 in CBC mode, piece by piece as it is received. */
+class Decryption implements ByteTransform {
+  readonly #decipher: ReturnType<typeof createDecipheriv>;
+
+  constructor(key: Uint8Array, iv: Uint8Array) {
+    this.#decipher = createDecipheriv("aes-128-cbc", key, iv);
+  }
+
+  update(chunk: Uint8Array): Uint8Array {
+    return this.#decipher.update(chunk);
+  }
+
+  final(): Uint8Array {
+    try {
+      return this.#decipher.final();
+    } catch (error) {
+      throw new NodeError("media-damaged", "decrypting an HLS segment: the key does not fit, or it is damaged", {
+        cause: error,
+      });
+    }
   }
 }
 
 /** Packed audio begins with ID3 tags that hold its time (RFC 8216 section 3.4); readers of MP3 or ADTS need no such. */
-function withoutId3(bytes: Uint8Array): Uint8Array {
-  let rest = bytes;
-  while (rest.length >= 10 && rest[0] === 0x49 && rest[1] === 0x44 && rest[2] === 0x33) {
-    const [a, b, c, d] = rest.subarray(6, 10);
-    const sizeBytes = (((a ?? 0) & 127) << 21) | (((b ?? 0) & 127) << 14) | (((c ?? 0) & 127) << 7) | ((d ?? 0) & 127);
-    const footerBytes = ((rest[5] ?? 0) & 0x10) === 0 ? 0 : 10;
-    rest = rest.subarray(10 + sizeBytes + footerBytes);
+function id3Bytes(data: ByteWindow): number {
+  let at = 0;
+  for (let count = 0; count < ID3_TAGS_MAX; count++) {
+    const head = data.read(at, 10);
+    if (head === undefined || head[0] !== 0x49 || head[1] !== 0x44 || head[2] !== 0x33) break;
+    const [a, b, c, d] = head.subarray(6) as unknown as [number, number, number, number]; // Ten bytes were read.
+    const footerBytes = (head[5]! & 0x10) === 0 ? 0 : 10;
+    at += 10 + (((a & 127) << 21) | ((b & 127) << 14) | ((c & 127) << 7) | (d & 127)) + footerBytes;
   }
-  return rest;
+  return at;
 }

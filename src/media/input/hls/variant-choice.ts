@@ -28,7 +28,8 @@ export function chooseVariants({ variants, renditions }: HlsMaster): URL[] {
 /** Sound tracks of their own, of the group the richest variant uses: they cost the same few bits in all of them. */
 function separateSound(variants: readonly HlsVariant[], renditions: readonly HlsRendition[]): URL[] {
   const byBandwidth = [...variants].sort((a, b) => b.bandwidthBps - a.bandwidthBps);
-  return byBandwidth.flatMap(({ audioGroup }) => {
+  const groups = new Set(byBandwidth.map(({ audioGroup }) => audioGroup));
+  return [...groups].flatMap((audioGroup) => {
     const group = renditions.filter(({ groupId }) => groupId === audioGroup);
     const best = group.find(({ isDefault }) => isDefault) ?? group.find(({ isAutoselect }) => isAutoselect) ?? group[0];
     return best?.url === undefined ? [] : [best.url];

@@ -10,6 +10,7 @@ import { createLogger } from "../../../../src/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
 import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/media/input/outgoing-routes.ts";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
@@ -88,7 +89,11 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
       return input;
     },
     async get(path, signal = new AbortController().signal) {
-      const answer = await client.get({ url: new URL(urlOf(path)), signal });
+      const answer = await client.get({
+        url: new URL(urlOf(path)),
+        signal,
+        pace: new RequestPace(createTrackBudget({ clock })),
+      });
       answer.body.cancel();
       return answer.status;
     },

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
 import { finishedHls, LiveHls } from "../../../../../lab/media-server/hls.ts";
 import { MediaServer, type MediaServerOptions } from "../../../../../lab/media-server/media-server.ts";
+import type { ByteBudget } from "../../../../../src/lib/byte-budget.ts";
 import type { Demuxer } from "../../../../../src/media/demux/demuxer.ts";
 import { HlsDemuxer } from "../../../../../src/media/input/hls/hls-demuxer.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
@@ -18,6 +19,7 @@ afterEach(async () => {
 interface Bench {
   readonly server: MediaServer;
   readonly clock: FakeClock;
+  readonly memory: ByteBudget;
   open(path?: string): Promise<HlsDemuxer>;
 }
 
@@ -35,7 +37,7 @@ async function start(options: MediaServerOptions): Promise<Bench> {
     cleanups.push(() => demuxer.close());
     return demuxer;
   };
-  return { server, clock, open };
+  return { server, clock, memory: deps.budget.memory, open };
 }
 
 interface Heard {
@@ -201,6 +203,65 @@ c
     expect((await hurry(clock, hear(demuxer))).texts).toEqual(tens("a", "b", "c"));
   });
 
+  it("holds two segments at a time and gives all back when it is closed", async () => {
+    const large = ["a", "b", "c", "d"].map((name) => {
+      const { bytes, ...rest } = fakeSegment(name);
+      return { ...rest, bytes: Buffer.concat([bytes, Buffer.alloc(1_000_000, " ")]) };
+    });
+    const key = Buffer.from("0123456789abcdef");
+    const { open, memory } = await start({ files: finishedHls(large, { key }) });
+    const demuxer = await open();
+    await hear(demuxer, 25);
+    expect(memory.usedBytes).toBeGreaterThan(1_000_000);
+    expect(memory.usedBytes).toBeLessThan(2_200_000);
+    demuxer.close();
+    await until(() => memory.usedBytes === 0);
+  });
+
+  it("a key and a section for every segment are asked for no faster than a track may ask", async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `s${index}`);
+    const lines = names.map((name) => `#EXT-X-MAP:URI="init?${name}"\n#EXTINF:0,\n${name}\n`);
+    const { open, clock, server } = await start({
+      files: {
+        "index.m3u8": `#EXTM3U\n${lines.join("")}#EXT-X-ENDLIST`,
+        init: "init:",
+        ...Object.fromEntries(names.map((name) => [name, fakeSegment(name).bytes])),
+      },
+    });
+    const { texts } = await hurry(clock, hear(await open()));
+    expect(texts).toHaveLength(600);
+    expect(server.requests).toHaveLength(121);
+    expect(clock.now()).toBeGreaterThanOrEqual(((121 - 60) / 4) * 1000);
+  });
+
+  it("segments without sound are given up, not asked for until the end of time", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
+    const silence = Buffer.from(JSON.stringify({ startMs: 0, packets: [], channelCount: 2 }));
+    const segments = names.map((name) => ({ name, bytes: silence, seconds: 1 }));
+    const { open, clock, server } = await start({ files: finishedHls(segments) });
+    const demuxer = await open();
+    await expect(hurry(clock, hear(demuxer))).rejects.toMatchObject({ code: "media-damaged" });
+    expect(server.requests.length).toBeLessThan(20);
+  });
+
+  it("a segment that drips is given up within minutes, tries and all", async () => {
+    async function* drops(): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        yield Buffer.from(" ");
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    const { open, clock } = await start({
+      files: finishedHls(ABC),
+      script: ({ path }) =>
+        path === "/b" ? { ...plainPlan(Buffer.alloc(0), undefined), body: drops(), framing: "chunked" } : undefined,
+    });
+    const demuxer = await open();
+    const { texts } = await hurry(clock, hear(demuxer));
+    expect(texts).toEqual(tens("a", "c"));
+    expect(clock.now()).toBeLessThan(90_000);
+  });
+
   it("closing ends what is in flight", async () => {
     const { open } = await start({
       files: finishedHls(ABC),
@@ -311,6 +372,43 @@ describe("a live playlist", () => {
     const demuxer = await open("/live/index.m3u8");
     live.end();
     expect((await hurry(clock, hear(demuxer))).texts).toEqual(tens("a", "b", "c"));
+  });
+
+  it("is loaded again once a second at most, whatever it says, and a large one less often", async () => {
+    for (const [paddingBytes, secondsMin] of [
+      [0, 1],
+      [3_000_000, 5],
+    ] as const) {
+      const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:0.01,\na\n${"\n".repeat(paddingBytes)}`;
+      const { open, clock, server } = await start({ files: { "index.m3u8": playlist, a: fakeSegment("a").bytes } });
+      const demuxer = await open();
+      await hear(demuxer, 10);
+      const waiting = demuxer.next();
+      waiting.catch(() => undefined);
+      const [asked, fromMs] = [server.requests.length, clock.now()];
+      await hurry(
+        clock,
+        until(() => clock.now() > fromMs + 30_000),
+      );
+      expect(server.requests.length - asked).toBeGreaterThan(2);
+      expect(server.requests.length - asked).toBeLessThanOrEqual(31 / secondsMin + 1);
+      demuxer.close();
+    }
+  });
+
+  it("that has not changed is not sent again", async () => {
+    const first = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\na\n";
+    const { open, clock, server } = await start({
+      files: { a: ABC[0]!.bytes, b: ABC[1]!.bytes },
+      script: ({ path, headers, earlierRequests }) => {
+        if (path !== "/index.m3u8") return undefined;
+        if (headers["if-none-match"] === '"1"' && earlierRequests < 4) return statusPlan(304);
+        const [text, etag] = earlierRequests === 0 ? [first, '"1"'] : [`${first}#EXTINF:1,\nb\n#EXT-X-ENDLIST`, '"2"'];
+        return { ...plainPlan(Buffer.from(text), undefined), headers: { etag } };
+      },
+    });
+    expect((await hurry(clock, hear(await open()))).texts).toEqual(tens("a", "b"));
+    expect(server.requests.filter(({ path }) => path === "/index.m3u8")).toHaveLength(5);
   });
 
   it("one that does not move any more is given up after a minute", async () => {

@@ -1,0 +1,136 @@
+// Who may have how many connections for inputs: a site that answers slowly, or never, holds up those who want something of
+// it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and look-up threads.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+
+/** Of one site: requests without an answer yet … */
+const SITE_OPENING_MAX = 32;
+/** … and connections in all. Many players may well hear the same station. */
+const SITE_CONNECTIONS_MAX = 512;
+/** Of all sites together, each a socket and some memory. */
+const CONNECTIONS_MAX = 2_048;
+const WAITING_MAX = 1_024;
+
+interface Site {
+  openingCount: number;
+  connectionCount: number;
+}
+
+const NO_CONNECTIONS: Readonly<Site> = { openingCount: 0, connectionCount: 0 };
+
+interface Waiting {
+  readonly name: string;
+  readonly admit: (share: ConnectionShare) => void;
+}
+
+/** Leave to have one connection. */
+export interface ConnectionShare {
+  /** The head of the answer is there. */
+  readonly opened: () => void;
+  /** The connection is free again. Any number of times. */
+  readonly release: () => void;
+}
+
+export interface ConnectionWait {
+  readonly waitMsMax: number;
+  readonly signal: AbortSignal;
+}
+
+export class ConnectionShares {
+  readonly #clock: Clock;
+  readonly #sites = new Map<string, Site>();
+  readonly #waiting = new Set<Waiting>();
+  #connectionCount = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Waits for a connection to this site (host and port), no longer than `waitMsMax`.
+   * @throws NodeError "input-site-busy", or the reason of the signal
+   */
+  async take(name: string, wait: ConnectionWait): Promise<ConnectionShare> {
+    wait.signal.throwIfAborted();
+    return this.#hasRoom(name) ? this.#share(name) : this.#wait(name, wait);
+  }
+
+  #hasRoom(name: string): boolean {
+    const { openingCount, connectionCount } = this.#sites.get(name) ?? NO_CONNECTIONS;
+    return (
+      openingCount < SITE_OPENING_MAX &&
+      connectionCount < SITE_CONNECTIONS_MAX &&
+      this.#connectionCount < CONNECTIONS_MAX
+    );
+  }
+
+  #share(name: string): ConnectionShare {
+    const site = this.#sites.get(name) ?? { ...NO_CONNECTIONS };
+    this.#sites.set(name, site);
+    site.openingCount++;
+    site.connectionCount++;
+    this.#connectionCount++;
+    let isOpening = true;
+    let isReleased = false;
+    const opened = (): void => {
+      if (!isOpening) return;
+      isOpening = false;
+      site.openingCount--;
+      this.#admit();
+    };
+    const release = (): void => {
+      if (isReleased) return;
+      isReleased = true;
+      site.connectionCount--;
+      this.#connectionCount--;
+      if (site.connectionCount === 0) this.#sites.delete(name);
+      if (isOpening) opened();
+      else this.#admit();
+    };
+    return { opened, release };
+  }
+
+  #wait(name: string, { waitMsMax, signal }: ConnectionWait): Promise<ConnectionShare> {
+    if (this.#waiting.size >= WAITING_MAX) throw busyError(name);
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiting);
+        timer.cancel();
+        signal.removeEventListener("abort", onAbort);
+      };
+      const onAbort = (): void => {
+        leave();
+        reject(signal.reason);
+      };
+      const waiting: Waiting = {
+        name,
+        admit: (share) => {
+          leave();
+          resolve(share);
+        },
+      };
+      const timer = this.#clock.after(waitMsMax, () => {
+        leave();
+        reject(busyError(name));
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** In the order of their coming, those for whom there is room now. */
+  #admit(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#connectionCount >= CONNECTIONS_MAX) return;
+      if (this.#hasRoom(waiting.name)) waiting.admit(this.#share(waiting.name));
+    }
+  }
+}
+
+function busyError(name: string): NodeError {
+  return new NodeError(
+    "input-site-busy",
+    `connecting to ${name}: too many requests wait for this site, or for all sites together; try again later`,
+  );
+}

@@ -1,0 +1,7 @@
+// What is said of an HLS playlist that cannot be played. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+
+export function invalidPlaylist(reason: string): NodeError {
+  return new NodeError("hls-playlist-invalid", `reading an HLS playlist: ${reason}`);
+}

@@ -1,0 +1,9 @@
+// Addresses inside HLS playlists. Audio thread.
+
+import { parseUrl } from "../../../lib/parse-url.ts";
+
+/** http and https only; the guard judges the host when it is dialled. */
+export function resolveUrl(address: string, base: URL): URL | undefined {
+  const url = address === "" ? undefined : parseUrl(address, base.href);
+  return url?.protocol === "http:" || url?.protocol === "https:" ? url : undefined;
+}

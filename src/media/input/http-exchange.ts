@@ -1,0 +1,169 @@
+// One request and its answer on a dispatcher, in bounded steps: whatever pieces a site sends its body in, only so many are
+// taken apart in one go, and nothing is received that nobody asks for. Between HttpClient and undici. Audio thread.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Clock } from "../../lib/clock.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import type { HttpAnswer, HttpBody } from "./http-client.ts";
+import { interruptedError } from "./http-errors.ts";
+
+export interface ExchangeOptions {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends the request, and the body when it fires later. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** How long the body may be silent. */
+  readonly timeoutMs: number;
+  /** Whose turns are taken. */
+  readonly budget: TrackBudget;
+}
+
+/** Handed out and received in one go: what a socket brings at once. */
+const PIECES_BYTES_MAX = 64 * 1024;
+/** A body of one-byte chunks brings ten thousand pieces at once; each takes a microsecond or two. */
+const PIECES_MAX = 64;
+/** Announcements (1xx) before the answer; servers send one or two. */
+const INFORMATIONAL_MAX = 16;
+
+/** Sends a GET and waits for the head of the answer. Rejects with what undici says, or the reason of the signal. */
+export function exchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const { url, headers } = options;
+    const body = new ExchangeBody(options, { resolve, reject });
+    dispatcher.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: "GET",
+        headers,
+        // Our own timers, on the injected clock, do this.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      body,
+    );
+  });
+}
+
+interface Waiting {
+  readonly resolve: (answer: HttpAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  /** Whoever waits for the head. */
+  readonly #waiting: Waiting;
+  #controller: Dispatcher.DispatchController | undefined;
+  #informationalCount = 0;
+  /** Received and not asked for yet. */
+  #pieces: Uint8Array[] = [];
+  #piecesBytes = 0;
+  #isEnded = false;
+  #failure: { readonly error: unknown } | undefined;
+  /** Wakes `next`. */
+  #wake: () => void = () => undefined;
+  readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
+
+  constructor(options: ExchangeOptions, waiting: Waiting) {
+    this.#options = options;
+    this.#waiting = waiting;
+    const { signal } = options;
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#failure !== undefined) controller.abort(asError(this.#failure.error));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) {
+      this.#waiting.resolve({ url: this.#options.url, status, headers, body: this });
+    } else if (++this.#informationalCount > INFORMATIONAL_MAX) {
+      this.#fail(new Error("the server announces an answer again and again and does not give it"));
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#pieces.push(chunk);
+    this.#piecesBytes += chunk.length;
+    if (this.#pieces.length >= PIECES_MAX || this.#piecesBytes >= PIECES_BYTES_MAX) controller.pause();
+    this.#wake();
+  }
+
+  onResponseEnd(): void {
+    this.#isEnded = true;
+    this.#finish();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#failure ??= { error };
+    this.#waiting.reject(this.#failure.error);
+    this.#finish();
+  }
+
+  async next(timeoutMs: number = this.#options.timeoutMs): Promise<Uint8Array | undefined> {
+    const { budget } = this.#options;
+    if (this.#pieces.length === 0 && this.#controller?.paused === true) {
+      // What the socket holds already is taken apart now: a stretch of work, for the track.
+      await budget.turn();
+      this.#controller.resume();
+    }
+    if (this.#pieces.length === 0 && !this.#isEnded && this.#failure === undefined) {
+      budget.pause();
+      await this.#somethingComes(timeoutMs);
+    }
+    if (this.#pieces.length > 0) return this.#takePieces();
+    if (this.#failure !== undefined) throw interruptedError(this.#options.url, this.#failure.error);
+    return undefined;
+  }
+
+  cancel(): void {
+    // undici keeps the connection when the body has been received whole, as with short answers.
+    if (!this.#isEnded) this.#fail(new Error("the body is not wanted any more"));
+    this.#pieces = [];
+    this.#piecesBytes = 0;
+  }
+
+  #somethingComes(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(timeoutMs, () => this.#fail(new Error(`no data for ${timeoutMs} ms`)));
+      this.#wake = () => {
+        this.#wake = () => undefined;
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #takePieces(): Uint8Array {
+    const [first, second] = this.#pieces;
+    const taken = first !== undefined && second === undefined ? first : Buffer.concat(this.#pieces, this.#piecesBytes);
+    this.#pieces = [];
+    this.#piecesBytes = 0;
+    return taken;
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    // One that is still connecting is not over: undici goes on, and says so when it is through.
+    if (this.#controller === undefined) return;
+    // Does nothing when the head is there.
+    this.#waiting.reject(this.#failure.error);
+    this.#finish();
+    this.#controller.abort(asError(error));
+  }
+
+  #finish(): void {
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#wake();
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { type ConnectionShare, ConnectionShares } from "../../../../src/media/input/connection-shares.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const NEVER = new AbortController().signal;
+
+function start() {
+  const clock = new FakeClock();
+  const shares = new ConnectionShares(clock);
+  const take = (site: string, signal = NEVER): Promise<ConnectionShare> =>
+    shares.take(site, { waitMsMax: 6_000, signal });
+  const takeMany = (site: string, count: number) => Promise.all(Array.from({ length: count }, () => take(site)));
+  return { clock, take, takeMany };
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const waiting = Symbol("waiting");
+  return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, waiting))])) !== waiting;
+}
+
+it("a site that gives no answers holds up those who want something of it, and nobody else", async () => {
+  const { clock, take, takeMany } = start();
+  await takeMany("slow.example", 32);
+  const waiting = take("slow.example");
+  expect(await isSettled(waiting)).toBe(false);
+  await expect(take("other.example")).resolves.toBeDefined();
+  clock.advance(6_000);
+  await expect(waiting).rejects.toMatchObject({ code: "input-site-busy" });
+  expect(clock.pendingCount).toBe(0);
+});
+
+it("an answer makes room for the next, a connection that is over for one more", async () => {
+  const { take, takeMany } = start();
+  const shares = await takeMany("site.example", 32);
+  const [first, second] = [take("site.example"), take("site.example")];
+  shares[0]?.opened();
+  await first;
+  expect(await isSettled(second)).toBe(false);
+  shares[0]?.release();
+  shares[0]?.release();
+  expect(await isSettled(second)).toBe(false);
+  shares[1]?.release();
+  await second;
+});
+
+it("many may hear one station, and still there is an end", async () => {
+  const { take } = start();
+  for (let count = 0; count < 512; count++) (await take("radio.example")).opened();
+  expect(await isSettled(take("radio.example"))).toBe(false);
+  await expect(take("other.example")).resolves.toBeDefined();
+});
+
+it("all sites together have an end too, and who comes first is served first", async () => {
+  const { take } = start();
+  const shares: ConnectionShare[] = [];
+  for (let count = 0; count < 2_048; count++) shares.push(await take(`${count % 100}.example`));
+  const [first, second] = [take("a.example"), take("b.example")];
+  shares[0]?.release();
+  await first;
+  expect(await isSettled(second)).toBe(false);
+  shares[1]?.release();
+  await second;
+});
+
+it("who is called off waits no longer and takes nothing", async () => {
+  const { clock, take, takeMany } = start();
+  const shares = await takeMany("site.example", 32);
+  const abort = new AbortController();
+  const called = take("site.example", abort.signal);
+  abort.abort(new Error("not wanted"));
+  await expect(called).rejects.toThrow("not wanted");
+  const next = take("site.example");
+  shares[0]?.release();
+  await next;
+  expect(clock.pendingCount).toBe(0);
+});

@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
+import type { HttpAnswer } from "../../../../src/media/input/http-client.ts";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
+import { createInputDeps } from "../../../support/input-builders.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+let cleanups: (() => unknown)[] = [];
+
+afterEach(() => {
+  for (const cleanup of cleanups.reverse()) cleanup();
+  cleanups = [];
+});
+
+/** Asks a server that answers every request with this, byte by byte as it stands. */
+async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promise<{
+  readonly answered: Promise<HttpAnswer>;
+  /** Of the track, so far. */
+  readonly turnCount: () => number;
+}> {
+  const server: Server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => (typeof answer === "function" ? answer(socket) : socket.end(answer)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { client } = createInputDeps({ clock: systemClock });
+  cleanups.push(
+    () => server.close(),
+    () => client.close(),
+  );
+  let turnCount = 0;
+  const turns = new ThreadTurns();
+  const next = turns.next.bind(turns);
+  turns.next = () => {
+    turnCount++;
+    return next();
+  };
+  const pace = new RequestPace(createTrackBudget({ turns }));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const answered = client.get({ url, signal: new AbortController().signal, pace });
+  return { answered, turnCount: () => turnCount };
+}
+
+async function read(answer: HttpAnswer): Promise<{ readonly bytes: Buffer; readonly pieceCount: number }> {
+  const pieces: Uint8Array[] = [];
+  for (let piece = await answer.body.next(); piece !== undefined; piece = await answer.body.next()) pieces.push(piece);
+  return { bytes: Buffer.concat(pieces), pieceCount: pieces.length };
+}
+
+const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+it.each([1_000, 8_000])("a body of %i chunks of one byte is taken apart in turns", async (count) => {
+  const text = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + (index % 26)));
+  const { answered, turnCount } = await ask(`${CHUNKED}${text.map((each) => `1\r\n${each}\r\n`).join("")}0\r\n\r\n`);
+  const { bytes } = await read(await answered);
+  expect(bytes.toString()).toBe(text.join(""));
+  expect(turnCount()).toBeGreaterThanOrEqual(count / 64 - 2);
+});
+
+it("pieces that come together are handed out together", async () => {
+  const { answered } = await ask(`${CHUNKED}${"1\r\nx\r\n".repeat(640)}0\r\n\r\n`);
+  const { bytes, pieceCount } = await read(await answered);
+  expect(bytes).toHaveLength(640);
+  expect(pieceCount).toBeLessThan(60);
+});
+
+it("a body that nobody reads is not received", async () => {
+  let sentBytes = 0;
+  const { answered } = await ask((socket) => {
+    const piece = Buffer.alloc(64 * 1024);
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    const send = (): void => {
+      sentBytes += piece.length;
+      socket.write(piece, () => setImmediate(send));
+    };
+    send();
+  });
+  const answer = await answered;
+  let before = -1;
+  // Until nothing goes out any more: what the system's own buffers hold is on its way.
+  while (sentBytes !== before) {
+    before = sentBytes;
+    for (let round = 0; round < 500; round++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
+  answer.body.cancel();
+});
+
+it("announcements without end are not waited for", async () => {
+  const { answered } = await ask((socket) => {
+    const flood = (): void => void (socket.destroyed || socket.write("HTTP/1.1 103 Soon\r\n\r\n".repeat(50), flood));
+    flood();
+  });
+  await expect(answered).rejects.toMatchObject({
+    code: "input-unreachable",
+    message: expect.stringContaining("announces"),
+  });
+});
+
+it("one or two announcements do no harm", async () => {
+  const { answered } = await ask(
+    `${"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(2)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`,
+  );
+  expect((await read(await answered)).bytes.toString()).toBe("ok");
+});
+
+it("what came before the connection was lost is handed out before the error", async () => {
+  const { answered } = await ask("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning");
+  const { body } = await answered;
+  expect(Buffer.from((await body.next()) ?? []).toString()).toBe("beginning");
+  await expect(body.next()).rejects.toMatchObject({ code: "input-interrupted" });
+});
+
+it("an answer with more headers than anybody needs is refused", async () => {
+  const { answered } = await ask(`HTTP/1.1 200 OK\r\n${"x: y\r\n".repeat(20_000)}\r\n`);
+  await expect(answered).rejects.toMatchObject({ code: "input-unreachable" });
+});

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { hurry } from "../../../support/input-builders.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+it("many requests at once are served, a steady flood waits for four a second", async () => {
+  const clock = new FakeClock();
+  const pace = new RequestPace(createTrackBudget({ clock }));
+  const { signal } = new AbortController();
+  for (let count = 0; count < 60; count++) await pace.next(signal);
+  expect(clock.now()).toBe(0);
+  const flood = async (): Promise<void> => {
+    for (let count = 0; count < 400; count++) await pace.next(signal);
+  };
+  await hurry(clock, flood());
+  expect(clock.now()).toBeGreaterThanOrEqual(100_000);
+  expect(clock.now()).toBeLessThan(110_000);
+});
+
+it("what is not used is had later, up to a bound", async () => {
+  const clock = new FakeClock();
+  const pace = new RequestPace(createTrackBudget({ clock }));
+  const { signal } = new AbortController();
+  clock.advance(3_600_000);
+  for (let count = 0; count < 60; count++) await pace.next(signal);
+  expect(clock.pendingCount).toBe(0);
+  const waiting = pace.next(signal);
+  expect(clock.pendingCount).toBe(1);
+  await hurry(clock, waiting);
+});
