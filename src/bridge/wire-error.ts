@@ -18,6 +18,9 @@ export interface WireError {
   readonly causeStackTrace: string;
 }
 
+/** Longest text of an error. What a stranger wrote may stand in it, and each client gets a copy. */
+const TEXT_LENGTH_MAX = 2000;
+
 /** An error that came over the bridge, with its code again and its wire form kept. */
 export class RemoteError extends NodeError {
   readonly wire: WireError;
@@ -35,9 +38,9 @@ export function toWireError(error: unknown): WireError {
   const isKnown = error instanceof NodeError;
   return {
     code: isKnown ? error.code : "internal",
-    message: isKnown ? redactText(error.message) : "an unexpected error inside the node",
+    message: isKnown ? shown(error.message) : "an unexpected error inside the node",
     severity: isKnown ? severityOf(error) : "fault",
-    cause: redactText(describe(root)),
+    cause: describe(root),
     causeStackTrace: redactText(describeChain(error)),
   };
 }
@@ -52,7 +55,13 @@ function severityOf(error: NodeError): Severity {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${withoutPaths(error)}` : String(error);
+  return shown(error instanceof Error ? `${error.name}: ${withoutPaths(error)}` : String(error));
+}
+
+/** In this order: half of a secret would not be known as one. */
+function shown(text: string): string {
+  const redacted = redactText(text);
+  return redacted.length <= TEXT_LENGTH_MAX ? redacted : `${redacted.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
 /** Errors of the file system name files in their message: places on this machine are not for clients. */

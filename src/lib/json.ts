@@ -22,6 +22,15 @@ export type JsonTree =
 
 /** Nesting beyond this is refused, so that a body of brackets cannot exhaust the stack. */
 const DEPTH_MAX = 200;
+/** Whatever was read can be written, with an answer around it. */
+const WRITTEN_DEPTH_MAX = DEPTH_MAX + 50;
+/** Values and keys that one text may hold: what it becomes in memory, and how long that takes, follow from their number. */
+const VALUE_COUNT_MAX = 16_384;
+/** Characters of one number. Turning digits into an integer takes time by their square. */
+const NUMBER_LENGTH_MAX = 1000;
+
+/** A text that is refused for its size, whether it is JSON or not. */
+export class JsonLimitError extends SyntaxError {}
 
 /** A number that was written with a decimal point, or is no integer. */
 export class JsonDecimal {
@@ -36,9 +45,13 @@ export class JsonDecimal {
   }
 }
 
-/** Parses strict JSON (RFC 8259) or throws a SyntaxError. The last of equal keys wins. */
-export function parseJson(text: string): JsonTree {
-  return new Reader(text).document();
+/**
+ * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
+ * (default 16,384), 200 levels, or 1000 characters of one number. Takes time in proportion to the text. The last of equal
+ * keys wins.
+ */
+export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
+  return new Reader(text, valueCountMax).document();
 }
 
 /** Turns a parsed tree into plain values: `1.0` becomes 1. */
@@ -63,6 +76,18 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
+/** About how many bytes a value takes in memory. */
+export function jsonSizeBytes(value: JsonValue): number {
+  if (typeof value === "string") return 16 + Buffer.byteLength(value);
+  if (typeof value === "bigint") return 16 + value.toString().length;
+  if (typeof value === "number") return 16;
+  if (typeof value !== "object" || value === null) return 8;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + 8 + jsonSizeBytes(item), 32);
+  let sizeBytes = 56;
+  for (const [key, item] of Object.entries(value)) sizeBytes += 32 + Buffer.byteLength(key) + jsonSizeBytes(item);
+  return sizeBytes;
+}
+
 /** The number nearest to `value` for arithmetic; exact within 2^53. */
 export function toNumber(value: JsonInteger): number {
   return Number(value);
@@ -75,7 +100,7 @@ export function toJsonInteger(value: bigint): JsonInteger {
 }
 
 function writeValue(value: unknown, depth: number): string | undefined {
-  if (depth > DEPTH_MAX) throw new RangeError("cannot write JSON nested this deeply");
+  if (depth > WRITTEN_DEPTH_MAX) throw new RangeError("cannot write JSON nested this deeply");
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (value instanceof JsonDecimal) return JSON.stringify(value.value);
@@ -90,12 +115,18 @@ function writeValue(value: unknown, depth: number): string | undefined {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const WHITESPACE = /[ \t\n\r]*/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 class Reader {
   readonly #text: string;
+  readonly #valueCountMax: number;
   #at = 0;
+  #valueCount = 0;
 
-  constructor(text: string) {
+  constructor(text: string, valueCountMax: number) {
     this.#text = text;
+    this.#valueCountMax = valueCountMax;
   }
 
   document(): JsonTree {
@@ -106,7 +137,8 @@ class Reader {
   }
 
   #value(depth: number): JsonTree {
-    if (depth > DEPTH_MAX) throw new SyntaxError("JSON is nested too deeply");
+    if (depth > DEPTH_MAX) throw new JsonLimitError(`the JSON is nested too deeply: at most ${DEPTH_MAX} levels are read`);
+    this.#count();
     this.#skipWhitespace();
     switch (this.#text[this.#at]) {
       case "{":
@@ -132,6 +164,7 @@ class Reader {
     if (this.#take("}")) return result;
     do {
       this.#skipWhitespace();
+      this.#count();
       const key = this.#string();
       if (!this.#take(":")) this.#fail();
       setKey(result, key, this.#value(depth + 1));
@@ -152,21 +185,25 @@ class Reader {
 
   #string(): string {
     if (this.#text[this.#at] !== '"') this.#fail();
-    let end = this.#at;
-    do {
-      end = this.#text.indexOf('"', end + 1);
-      if (end < 0) this.#fail();
-    } while (this.#isEscaped(end));
-    // The engine's parser undoes the escapes, and refuses wrong ones and control characters.
+    const end = this.#endOfString();
+    // The engine's parser undoes the escapes, and refuses wrong ones and control characters. What it gives is a copy: a part
+    // of the text itself would keep all of it in memory.
     const value = JSON.parse(this.#text.slice(this.#at, end + 1)) as string; // quotes around it: a string or an error
     this.#at = end + 1;
     return value;
   }
 
-  #isEscaped(at: number): boolean {
-    let first = at;
-    while (this.#text[first - 1] === "\\") first--;
-    return (at - first) % 2 === 1;
+  /** Where the quote is that closes the string which begins here. */
+  #endOfString(): number {
+    const quote = this.#text.indexOf('"', this.#at + 1);
+    if (quote < 0) this.#fail();
+    if (this.#text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+    for (let at = this.#at + 1; at < this.#text.length; at++) {
+      const unit = this.#text.charCodeAt(at);
+      if (unit === QUOTE) return at;
+      if (unit === BACKSLASH) at++;
+    }
+    return this.#fail();
   }
 
   #word<Value>(word: string, value: Value): Value {
@@ -181,12 +218,21 @@ class Reader {
     if (match === null) return this.#fail();
     this.#at = NUMBER.lastIndex;
     const [text, fraction, exponent] = match;
+    if (text.length > NUMBER_LENGTH_MAX) {
+      throw new JsonLimitError(`a number in the JSON has more than ${NUMBER_LENGTH_MAX} characters`);
+    }
     if (fraction === undefined && exponent === undefined) {
       return text.length < 16 ? Number(text) : toJsonInteger(BigInt(text));
     }
     const value = Number(text);
     if (!Number.isFinite(value)) this.#fail();
     return fraction === undefined && Number.isSafeInteger(value) ? value : new JsonDecimal(value);
+  }
+
+  #count(): void {
+    if (++this.#valueCount > this.#valueCountMax) {
+      throw new JsonLimitError(`the JSON holds more values than are taken at once: at most ${this.#valueCountMax}`);
+    }
   }
 
   #take(character: string): boolean {

@@ -13,7 +13,9 @@ export function modifiedUtf8Length(text: string): number {
 
 /** Encodes any string, lone surrogates included. */
 export function encodeModifiedUtf8(text: string): Uint8Array {
-  const bytes = new Uint8Array(modifiedUtf8Length(text));
+  const length = modifiedUtf8Length(text);
+  if (length === text.length) return Buffer.from(text, "latin1");
+  const bytes = new Uint8Array(length);
   let at = 0;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -34,29 +36,25 @@ export function encodeModifiedUtf8(text: string): Uint8Array {
 
 /** Decodes, or returns undefined where Java's reader would refuse (four-byte forms, stray or missing continuations). */
 export function decodeModifiedUtf8(bytes: Uint8Array): string | undefined {
-  const units: string[] = [];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (bytes.every((byte) => byte < 0x80)) return text.toString("latin1");
+  const units = Buffer.alloc(bytes.length * 2);
+  let sizeBytes = 0;
   let at = 0;
   while (at < bytes.length) {
     const first = bytes[at]!; // bounded by the loop
-    if (first < 0x80) {
-      units.push(String.fromCharCode(first));
-      at += 1;
-    } else if (first >> 5 === 0b110) {
-      const second = continuation(bytes, at + 1);
-      if (second === undefined) return undefined;
-      units.push(String.fromCharCode(((first & 0x1f) << 6) | second));
-      at += 2;
-    } else if (first >> 4 === 0b1110) {
-      const second = continuation(bytes, at + 1);
-      const third = continuation(bytes, at + 2);
-      if (second === undefined || third === undefined) return undefined;
-      units.push(String.fromCharCode(((first & 0x0f) << 12) | (second << 6) | third));
-      at += 3;
-    } else {
-      return undefined;
-    }
+    const size = first < 0x80 ? 1 : first >> 5 === 0b110 ? 2 : first >> 4 === 0b1110 ? 3 : undefined;
+    if (size === undefined) return undefined;
+    const second = size > 1 ? continuation(bytes, at + 1) : 0;
+    const third = size > 2 ? continuation(bytes, at + 2) : 0;
+    if (second === undefined || third === undefined) return undefined;
+    let unit = first;
+    if (size === 2) unit = ((first & 0x1f) << 6) | second;
+    if (size === 3) unit = ((first & 0x0f) << 12) | (second << 6) | third;
+    sizeBytes = units.writeUInt16LE(unit, sizeBytes);
+    at += size;
   }
-  return units.join("");
+  return units.toString("utf16le", 0, sizeBytes);
 }
 
 function continuation(bytes: Uint8Array, at: number): number | undefined {

@@ -5,16 +5,20 @@ import { z } from "zod";
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { FILTER_NAMES } from "../../bridge/filter-names.ts";
 import { ApiError } from "./api-error.ts";
-import { float32Field, float64Field, int32Field } from "./json-fields.ts";
+import { float32Field, float64Field, int32Field, listField } from "./json-fields.ts";
 import { checkedTonearmSettings, tonearmFiltersBody } from "./tonearm-filter-settings.ts";
 
 const EQUALIZER_BAND_MAX = 14;
+/** There are fifteen bands; some clients send one more than once, and the last counts. */
+const EQUALIZER_COUNT_MAX = 256;
+
+const equalizerBand = z.object({ band: int32Field, gain: float32Field.prefault(1) });
 
 /** `null` is the same as absent, but counts as present where disabled filters are refused. */
 export const filtersBody = z
   .object({
     volume: float32Field.optional(),
-    equalizer: z.array(z.object({ band: int32Field, gain: float32Field.prefault(1) })).optional(),
+    equalizer: listField(equalizerBand, { countMax: EQUALIZER_COUNT_MAX }).optional(),
     karaoke: float32Members({ level: 1, monoLevel: 1, filterBand: 220, filterWidth: 100 }),
     timescale: float64Members({ speed: 1, pitch: 1, rate: 1 }),
     tremolo: float32Members({ frequency: 2, depth: 0.5 }),

@@ -13,7 +13,10 @@ import {
 } from "../../lib/json.ts";
 
 const INTEGER_TEXT = /^[+-]?\d{1,20}$/;
-const DECIMAL_TEXT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** No digit can be matched in two ways: what is no number is seen in one pass. */
+const DECIMAL_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** A number written as a text is not longer. */
+const NUMBER_TEXT_LENGTH_MAX = 1000;
 
 const INT32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
 const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
@@ -43,7 +46,33 @@ export const booleanField = field("boolean", { type: "boolean" }, (value) => {
   return text === "true" || text === "false" ? text === "true" : undefined;
 });
 
-export const textField = z.string();
+/** Enough for all that is a name, an id or a token. */
+const TEXT_LENGTH_MAX = 4096;
+
+export const textField = longTextField(TEXT_LENGTH_MAX);
+
+export function longTextField(lengthMax: number) {
+  return z.string().max(lengthMax);
+}
+
+/**
+ * At most `countMax` items, counted before the first is looked at. With `isItem` nothing behind the first that is none is
+ * looked at either: long lists need it, as each wrong item costs more than a right one.
+ */
+export function listField<Item extends z.ZodType>(
+  item: Item,
+  { countMax, isItem = () => true }: { countMax: number; isItem?: (value: unknown) => boolean },
+) {
+  return z.preprocess((value, context) => {
+    if (!Array.isArray(value)) return value;
+    if (value.length > countMax) {
+      context.addIssue({ code: "too_big", origin: "array", maximum: countMax, input: value });
+      return z.NEVER;
+    }
+    const wrong = value.findIndex((candidate) => !isItem(candidate));
+    return wrong < 0 ? value : value.slice(0, wrong + 1);
+  }, z.array(item).max(countMax));
+}
 
 /** Any JSON object, kept as it is. */
 export const objectField = field(
@@ -69,12 +98,17 @@ function readInteger(value: JsonTree, range: { min: bigint; max: bigint }): bigi
   return integer >= range.min && integer <= range.max ? integer : undefined;
 }
 
+/** Undefined also for what is too large for a number: it would be infinite. */
 function readDecimal(value: JsonTree): number | undefined {
+  const decimal = decimalOf(value);
+  return decimal !== undefined && Number.isFinite(decimal) ? decimal : undefined;
+}
+
+function decimalOf(value: JsonTree): number | undefined {
   if (value instanceof JsonDecimal) return value.value;
   if (typeof value === "number" || typeof value === "bigint") return Number(value);
-  if (typeof value !== "string" || !DECIMAL_TEXT.test(value)) return undefined;
-  const decimal = Number(value);
-  return Number.isFinite(decimal) ? decimal : undefined;
+  const isDecimal = typeof value === "string" && value.length <= NUMBER_TEXT_LENGTH_MAX && DECIMAL_TEXT.test(value);
+  return isDecimal ? Number(value) : undefined;
 }
 
 /** The shortest decimal that is the same 32-bit float, or undefined where there is none. */

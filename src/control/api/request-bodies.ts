@@ -1,10 +1,28 @@
 // The bodies that requests may carry (protocol-v4.md section 2), and how a body is read. Main thread.
 
 import { z } from "zod";
-import { parseJson } from "../../lib/json.ts";
+import { JsonLimitError, type JsonTree, parseJson } from "../../lib/json.ts";
+import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { filtersBody } from "./filter-settings.ts";
-import { booleanField, int32Field, int64Field, objectField, textField } from "./json-fields.ts";
+import {
+  booleanField,
+  int32Field,
+  int64Field,
+  listField,
+  longTextField,
+  objectField,
+  textField,
+} from "./json-fields.ts";
+
+/** As long as an encoded track can bear it. */
+const IDENTIFIER_LENGTH_MAX = 65_535;
+/** A whole body of 4 MiB holds 20,000 tracks of usual length. */
+const DECODED_COUNT_MAX = 65_536;
+/** As many, and the array. */
+const VALUE_COUNT_MAX = DECODED_COUNT_MAX + 1;
+
+export const encodedField = longTextField(ENCODED_LENGTH_MAX);
 
 /** PATCH /v4/sessions/{sessionId}. `timeout` is in seconds. */
 export const sessionBody = z
@@ -12,15 +30,18 @@ export const sessionBody = z
   .meta({ id: "SessionUpdate" });
 
 /** POST /v4/decodetracks. */
-export const decodeTracksBody = z.array(textField).meta({ id: "EncodedTracks" });
+export const decodeTracksBody = listField(encodedField, {
+  countMax: DECODED_COUNT_MAX,
+  isItem: (value) => typeof value === "string" && value.length <= ENCODED_LENGTH_MAX,
+}).meta({ id: "EncodedTracks" });
 
 /** POST /v4/routeplanner/free/address. */
 export const freeAddressBody = z.object({ address: textField }).meta({ id: "FreeAddress" });
 
 const trackBody = z
   .object({
-    encoded: textField.nullable().optional(),
-    identifier: textField.optional(),
+    encoded: encodedField.nullable().optional(),
+    identifier: longTextField(IDENTIFIER_LENGTH_MAX).optional(),
     userData: objectField.optional(),
   })
   .meta({ id: "TrackUpdate" });
@@ -39,8 +60,8 @@ const voiceBody = z
 export const playerBody = z
   .object({
     track: trackBody.optional(),
-    encodedTrack: textField.nullable().optional(),
-    identifier: textField.optional(),
+    encodedTrack: encodedField.nullable().optional(),
+    identifier: longTextField(IDENTIFIER_LENGTH_MAX).optional(),
     position: int64Field.optional(),
     endTime: int64Field.nullable().optional(),
     volume: int32Field.optional(),
@@ -53,23 +74,32 @@ export const playerBody = z
 export type PlayerBody = z.output<typeof playerBody>;
 export type VoiceBody = z.output<typeof voiceBody>;
 
-/** Parses the text of a request's body, or throws the published 400 or 415. */
+/** Parses the text of a request's body, or throws the published 400 or 415, or a 400 that names the bound it breaks. */
 export function readBody<Schema extends z.ZodType>(
   schema: Schema,
   { contentType, text }: { contentType: string | undefined; text: string },
 ): z.output<Schema> {
   checkContentType(contentType, text);
-  const result = schema.safeParse(parseText(text));
+  const result = schema.safeParse(parseText(text, schema));
   if (result.success) return result.data;
+  const tooBig = result.error.issues.find((issue) => issue.code === "too_big");
+  if (tooBig !== undefined) throw new ApiError(400, tooBigText(tooBig));
   throw badRequest(z.prettifyError(result.error));
 }
 
-function parseText(text: string): unknown {
+function parseText(text: string, schema: z.ZodType): JsonTree {
   try {
-    return parseJson(text);
+    // Only lists of tracks may be long.
+    return parseJson(text, (schema as z.ZodType) === decodeTracksBody ? { valueCountMax: VALUE_COUNT_MAX } : {});
   } catch (error) {
+    if (error instanceof JsonLimitError) throw new ApiError(400, `The body is refused: ${error.message}`);
     throw badRequest(error);
   }
+}
+
+function tooBigText({ path, origin, maximum }: z.core.$ZodIssueTooBig): string {
+  const place = path.length === 0 ? "the body" : z.core.toDotPath(path);
+  return origin === "array" ? `${place} must hold at most ${maximum} items` : `${place} must have at most ${maximum} characters`;
 }
 
 function checkContentType(contentType: string | undefined, text: string): void {

@@ -19,6 +19,10 @@ import type { TrackDetails, TrackInfo } from "./track-info.ts";
 const WRITTEN_VERSION = 3;
 const VERSIONED_FLAG = 0x40000000;
 const LENGTH_MASK = 0x3fffffff;
+/** Eleven texts of full length, and room for the rest. */
+const SIZE_MAX_BYTES = 12 * (MODIFIED_UTF8_BYTES_MAX + 3);
+/** Characters of an encoded track: what is longer cannot be one. */
+export const ENCODED_LENGTH_MAX = (SIZE_MAX_BYTES / 3) * 4;
 const POSITION_BYTES = 8;
 const I64_MIN = -(2n ** 63n);
 const I64_MAX = 2n ** 63n - 1n;
@@ -148,20 +152,18 @@ function writeDetails(writer: MessageWriter, details: TrackDetails): void {
 
 /** Standard alphabet, padding optional but right where present: as Java's decoder, which clients were tested against. */
 function decodeBase64(encoded: string): Uint8Array {
+  if (encoded.length > ENCODED_LENGTH_MAX) throw undecodable(`it is longer than ${ENCODED_LENGTH_MAX} characters`);
   const [illegal] = /[^A-Za-z0-9+/=]/u.exec(encoded) ?? [];
   if (illegal !== undefined) {
     const code = (illegal.codePointAt(0) ?? 0).toString(16);
     const hint = illegal === " " ? " (a + in a query must be sent as %2B)" : "";
     throw undecodable(`it holds the illegal base64 character 0x${code}${hint}`);
   }
-  const digits = encoded.replace(/=+$/, "");
-  const paddingSize = encoded.length - digits.length;
-  if (
-    digits.includes("=") ||
-    digits.length % 4 === 1 ||
-    (paddingSize > 0 && encoded.length % 4 !== 0) ||
-    paddingSize > 2
-  ) {
+  const paddingAt = encoded.indexOf("=");
+  const digits = paddingAt < 0 ? encoded : encoded.slice(0, paddingAt);
+  const padding = encoded.slice(digits.length);
+  const isPadded = padding === "" || ((padding === "=" || padding === "==") && encoded.length % 4 === 0);
+  if (digits.length % 4 === 1 || !isPadded) {
     throw undecodable("its base64 text is cut short or wrongly padded");
   }
   return Buffer.from(digits, "base64");

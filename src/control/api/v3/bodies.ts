@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ApiError } from "../api-error.ts";
 import { type FiltersBody, filtersBody } from "../filter-settings.ts";
 import { booleanField, int32Field, int64Field, textField } from "../json-fields.ts";
-import { type PlayerBody, playerBody } from "../request-bodies.ts";
+import { encodedField, type PlayerBody, playerBody } from "../request-bodies.ts";
 import { tonearmFiltersBody } from "../tonearm-filter-settings.ts";
 
 /** PATCH /v3/sessions/{sessionId}. The key is null where the session is not to be resumed; `timeout` is in seconds. */
@@ -54,7 +54,7 @@ export const v3Operation = z.discriminatedUnion("op", [
   z.object({
     op: z.literal("play"),
     guildId,
-    track: textField,
+    track: encodedField,
     startTime: int64Field.optional(),
     endTime: int64Field.optional(),
     volume: int32Field.optional(),
