@@ -48,6 +48,7 @@ export const ERROR_FAULTS = {
   "player-destroyed": "caller",
   "playlist-empty": "remote",
   "request-refused": "caller",
+  "requests-busy": "environment",
   "routes-exhausted": "environment",
   "source-unavailable": "caller",
   "track-crashes-worker": "ourselves",

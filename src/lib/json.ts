@@ -27,7 +27,7 @@ const WRITTEN_DEPTH_MAX = DEPTH_MAX + 50;
 /** Values and keys that one text may hold: what it becomes in memory, and how long that takes, follow from their number. */
 const VALUE_COUNT_MAX = 16_384;
 /** Characters of one number. Turning digits into an integer takes time by their square. */
-const NUMBER_LENGTH_MAX = 1000;
+const NUMBER_LENGTH_MAX = 400;
 
 /** A text that is refused for its size, whether it is JSON or not. */
 export class JsonLimitError extends SyntaxError {}
@@ -47,7 +47,7 @@ export class JsonDecimal {
 
 /**
  * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
- * (default 16,384), 200 levels, or 1000 characters of one number. Takes time in proportion to the text. The last of equal
+ * (default 16,384), 200 levels, or 400 characters of one number. Takes time in proportion to the text. The last of equal
  * keys wins.
  */
 export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
@@ -137,7 +137,8 @@ class Reader {
   }
 
   #value(depth: number): JsonTree {
-    if (depth > DEPTH_MAX) throw new JsonLimitError(`the JSON is nested too deeply: at most ${DEPTH_MAX} levels are read`);
+    if (depth > DEPTH_MAX)
+      throw new JsonLimitError(`the JSON is nested too deeply: at most ${DEPTH_MAX} levels are read`);
     this.#count();
     this.#skipWhitespace();
     switch (this.#text[this.#at]) {

@@ -1,11 +1,17 @@
 // The text encoding of Java's DataOutput, which encoded tracks use (protocol-v4.md section 5.3): U+0000 takes two bytes,
 // characters above U+FFFF are written as two surrogates of three bytes each. A leaf without domain knowledge.
 
+import { isUtf8 } from "node:buffer";
+
+/** Without these it is the same as UTF-8, which the engine reads and writes many times faster. */
+const SPECIAL = /[\0\ud800-\udfff]/;
+
 /** The most bytes one text can have: its length is a 16-bit number. */
 export const MODIFIED_UTF8_BYTES_MAX = 0xffff;
 
 /** How many bytes `text` takes, without its length field. */
 export function modifiedUtf8Length(text: string): number {
+  if (!SPECIAL.test(text)) return Buffer.byteLength(text);
   let length = 0;
   for (let index = 0; index < text.length; index++) length += unitLength(text.charCodeAt(index));
   return length;
@@ -13,9 +19,8 @@ export function modifiedUtf8Length(text: string): number {
 
 /** Encodes any string, lone surrogates included. */
 export function encodeModifiedUtf8(text: string): Uint8Array {
-  const length = modifiedUtf8Length(text);
-  if (length === text.length) return Buffer.from(text, "latin1");
-  const bytes = new Uint8Array(length);
+  if (!SPECIAL.test(text)) return Buffer.from(text);
+  const bytes = new Uint8Array(modifiedUtf8Length(text));
   let at = 0;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -36,8 +41,10 @@ export function encodeModifiedUtf8(text: string): Uint8Array {
 
 /** Decodes, or returns undefined where Java's reader would refuse (four-byte forms, stray or missing continuations). */
 export function decodeModifiedUtf8(bytes: Uint8Array): string | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (bytes.every((byte) => byte < 0x80)) return text.toString("latin1");
+  if (isUtf8(bytes)) {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+    if (!SPECIAL.test(text)) return text;
+  }
   const units = Buffer.alloc(bytes.length * 2);
   let sizeBytes = 0;
   let at = 0;

@@ -1,6 +1,7 @@
 // What the REST routes and the WebSocket end point work on, handed in once by the node. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
+import type { WorkTurns } from "../../lib/work-turns.ts";
 import type { Logger } from "../../log.ts";
 import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -29,6 +30,8 @@ export interface ApiContext {
   readonly tracks: TrackLookup;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** For what takes long on the main thread. */
+  readonly turns: WorkTurns;
   /** Names of filters that the configuration has switched off. */
   readonly disabledFilters: ReadonlySet<string>;
   /** Undefined while no addresses to rotate through are configured. */

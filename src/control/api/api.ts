@@ -3,6 +3,7 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
+import { WorkTurns } from "../../lib/work-turns.ts";
 import type { ApiContext } from "./api-context.ts";
 import { createPasswordCheck } from "./authentication.ts";
 import { generalRoutes } from "./general-routes.ts";
@@ -19,7 +20,7 @@ import { v3Routes } from "./v3/routes.ts";
 import { createV3Protocol } from "./v3/socket-protocol.ts";
 import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
-export interface ApiOptions extends ApiContext {
+export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
@@ -37,20 +38,21 @@ export class Api {
     const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
     this.#endpoint = endpoint;
     const { requestLogging, logger } = options;
+    const context = { ...options, turns: new WorkTurns(options.clock) };
     const v4Routes = [
-      ...generalRoutes(options),
-      ...sessionRoutes(options),
-      ...routePlannerRoutes(options),
-      ...loadRoutes(options),
+      ...generalRoutes(context),
+      ...sessionRoutes(context),
+      ...routePlannerRoutes(context),
+      ...loadRoutes(context),
     ];
     this.#app = createRestServer({
-      context: options,
+      context,
       checkPassword,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       routes: [
         ...v4Routes,
         openApiRoute(v4Routes, () => options.readInfo().version.semver),
-        ...v3Routes(options),
+        ...v3Routes(context),
         ...metricsRoutes(options.metrics),
         {
           method: "ANY",

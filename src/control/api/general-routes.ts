@@ -7,6 +7,7 @@ import { infoSchema, loadResultSchema, statsSchema, trackSchema, tracksSchema } 
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { PROTOCOL_VERSION } from "./info-json.ts";
+import { type ListAnswer, listOf } from "./list-answer.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
 
@@ -61,7 +62,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "POST",
       path: "/v4/decodetracks",
-      handle: (request) => json(decodeMany(request)),
+      handle: (request) => decodeMany(context, request),
       description: {
         summary: "What several encoded tracks are, in their order.",
         body: decodeTracksBody,
@@ -96,8 +97,14 @@ export function decodeOne({ query }: RestRequest): TrackJson {
   return trackToJson(decodeTrack(encoded));
 }
 
-export function decodeMany(request: RestRequest): readonly TrackJson[] {
+/** Each is decoded twice, to know that all can be before the answer begins, and for the answer: a long one is never whole. */
+export async function decodeMany({ turns }: ApiContext, request: RestRequest): Promise<ListAnswer> {
   const encodedTracks = request.body(decodeTracksBody);
   if (encodedTracks.length === 0) throw new ApiError(400, "No tracks to decode provided");
-  return encodedTracks.map((encoded) => trackToJson(decodeTrack(encoded)));
+  let turn = turns.begun();
+  for (const encoded of encodedTracks) {
+    if (turn.isOver) turn = await turns.next();
+    decodeTrack(encoded);
+  }
+  return listOf(encodedTracks, (encoded) => trackToJson(decodeTrack(encoded)));
 }

@@ -16,7 +16,7 @@ const INTEGER_TEXT = /^[+-]?\d{1,20}$/;
 /** No digit can be matched in two ways: what is no number is seen in one pass. */
 const DECIMAL_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** A number written as a text is not longer. */
-const NUMBER_TEXT_LENGTH_MAX = 1000;
+const NUMBER_TEXT_LENGTH_MAX = 400;
 
 const INT32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
 const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };

@@ -15,7 +15,7 @@ import {
   textField,
 } from "./json-fields.ts";
 
-/** As long as an encoded track can bear it. */
+/** Of what names a track or an address: an encoded track can bear no longer one. */
 const IDENTIFIER_LENGTH_MAX = 65_535;
 /** A whole body of 4 MiB holds 20,000 tracks of usual length. */
 const DECODED_COUNT_MAX = 65_536;
@@ -36,7 +36,7 @@ export const decodeTracksBody = listField(encodedField, {
 }).meta({ id: "EncodedTracks" });
 
 /** POST /v4/routeplanner/free/address. */
-export const freeAddressBody = z.object({ address: textField }).meta({ id: "FreeAddress" });
+export const freeAddressBody = z.object({ address: longTextField(IDENTIFIER_LENGTH_MAX) }).meta({ id: "FreeAddress" });
 
 const trackBody = z
   .object({
@@ -99,7 +99,9 @@ function parseText(text: string, schema: z.ZodType): JsonTree {
 
 function tooBigText({ path, origin, maximum }: z.core.$ZodIssueTooBig): string {
   const place = path.length === 0 ? "the body" : z.core.toDotPath(path);
-  return origin === "array" ? `${place} must hold at most ${maximum} items` : `${place} must have at most ${maximum} characters`;
+  return origin === "array"
+    ? `${place} must hold at most ${maximum} items`
+    : `${place} must have at most ${maximum} characters`;
 }
 
 function checkContentType(contentType: string | undefined, text: string): void {

@@ -4,11 +4,15 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { NodeError } from "../../errors.ts";
+import { Budget } from "../../lib/budget.ts";
 import { stringifyJson } from "../../lib/json.ts";
+import type { WorkTurns } from "../../lib/work-turns.ts";
 import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, errorObject } from "./api-error.ts";
 import type { Authorization } from "./authentication.ts";
+import { ConnectionLines } from "./connection-lines.ts";
+import { type ListAnswer, listBody } from "./list-answer.ts";
 import type { RouteDescription } from "./openapi.ts";
 import { readBody } from "./request-bodies.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -18,6 +22,10 @@ const API_VERSION_HEADER = "Lavalink-Api-Version";
 const API_VERSION = "4";
 
 const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
+/** A body of up to this size is read and handled at once. Larger ones take turns, and are counted. */
+const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
+/** All larger bodies that are held at one time. */
+const BODIES_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 /** Longest a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
@@ -46,6 +54,7 @@ export interface RestRequest {
 /** What a handler answers: JSON with 200, nothing, or text of a type. Failures are thrown. */
 export type RestAnswer =
   | { readonly kind: "json"; readonly value: unknown }
+  | ListAnswer
   | { readonly kind: "empty"; readonly status: number }
   | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
 
@@ -66,7 +75,7 @@ export interface RestRoute {
 }
 
 export interface RestServerOptions {
-  readonly context: Pick<ApiContext, "clock" | "logger">;
+  readonly context: Pick<ApiContext, "clock" | "logger" | "turns">;
   readonly checkPassword: (header: string | undefined) => Authorization;
   readonly routes: readonly RestRoute[];
   /** Undefined: requests are not logged. */
@@ -94,8 +103,11 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
-  app.addHook("onRequest", async (_request, reply) => {
+  const lines = new ConnectionLines(options.context.clock);
+  app.addHook("onRequest", async (request, reply) => {
     reply.header(API_VERSION_HEADER, API_VERSION);
+    const turn = lines.enter(request.raw, reply.raw);
+    if (turn !== undefined) await turn;
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog);
   // Before the framework looks at a body, which nobody would read.
@@ -104,7 +116,8 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  for (const route of options.routes) addRoute(app, table, { ...options, route });
+  const bodies = new Budget(BODIES_SIZE_MAX_BYTES);
+  for (const route of options.routes) addRoute(app, table, { ...options, route, bodies });
   return app;
 }
 
@@ -128,8 +141,12 @@ function logRequests(app: FastifyInstance, log: RequestLog): void {
   app.addHook("onResponse", async (request, reply) => log.after(request, queryOf(request), reply));
 }
 
-function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOptions & { route: RestRoute }): void {
-  const { route, checkPassword } = options;
+function addRoute(
+  app: FastifyInstance,
+  table: RouteTable,
+  options: RestServerOptions & { readonly route: RestRoute; readonly bodies: Budget },
+): void {
+  const { route, checkPassword, bodies, context } = options;
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
   app.route({
     method: route.method === "ANY" ? app.supportedMethods : route.method,
@@ -139,10 +156,27 @@ function addRoute(app: FastifyInstance, table: RouteTable, options: RestServerOp
       if (Object.values(restRequest(request).segments).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
+      admitBody(request, reply, bodies);
       return undefined;
     },
-    handler: async (request, reply) => sendAnswer(await route.handle(restRequest(request)), request, reply),
+    handler: async (request, reply) => {
+      if (typeof request.body === "string" && request.body.length > LIGHT_BODY_SIZE_MAX_BYTES)
+        await context.turns.next();
+      return sendAnswer(await route.handle(restRequest(request)), { request, reply, turns: context.turns });
+    },
   });
+}
+
+/** Counts a large body until its request is answered. Throws when all that is held would be too much. */
+function admitBody({ headers }: FastifyRequest, reply: FastifyReply, bodies: Budget): void {
+  const isChunked = headers["transfer-encoding"] !== undefined;
+  const sizeBytes = isChunked ? BODY_SIZE_MAX_BYTES : Number(headers["content-length"] ?? 0);
+  // One that is too large is refused unread.
+  if (sizeBytes <= LIGHT_BODY_SIZE_MAX_BYTES || sizeBytes > BODY_SIZE_MAX_BYTES) return;
+  if (!bodies.take(sizeBytes)) {
+    throw new NodeError("requests-busy", "the node is reading as many large request bodies as it can: try again");
+  }
+  reply.raw.once("close", () => bodies.giveBack(sizeBytes));
 }
 
 /** Sends 401 or 403, both empty, where the password is missing or wrong. */
@@ -171,15 +205,21 @@ function restRequest(request: FastifyRequest): RestRequest {
   };
 }
 
-function sendAnswer(answer: RestAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendAnswer(
+  answer: RestAnswer,
+  { request, reply, turns }: { request: FastifyRequest; reply: FastifyReply; turns: WorkTurns },
+): FastifyReply {
   switch (answer.kind) {
     case "empty":
       return reply.code(answer.status).send();
     case "text":
       return reply.code(answer.status).header("Content-Type", answer.contentType).send(Buffer.from(answer.text));
     case "json":
+    case "list": {
       if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
-      return sendJson(reply, answer.value);
+      const body = answer.kind === "list" ? listBody(answer, turns) : jsonBody(answer.value);
+      return reply.header("Content-Type", "application/json").send(body);
+    }
   }
 }
 
@@ -232,12 +272,12 @@ function sendFailure(
   }
   // Requests that the framework refuses do not pass the hook that sets it.
   if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);
-  return sendJson(reply.code(body.status), body);
+  return reply.code(body.status).header("Content-Type", "application/json").send(jsonBody(body));
 }
 
 /** As bytes, as the texts above: to strings the framework would add a character set, which the published server does not name. */
-function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply.header("Content-Type", "application/json").send(Buffer.from(stringifyJson(value)));
+function jsonBody(value: unknown): Buffer {
+  return Buffer.from(stringifyJson(value));
 }
 
 function isTraced(request: FastifyRequest): boolean {

@@ -4,6 +4,7 @@ import type { Session } from "../sessions/session.ts";
 import { playerSchema, playersSchema, sessionSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
+import { type ListAnswer, listOf } from "./list-answer.ts";
 import { parsePlayerUpdate } from "./parse-player-update.ts";
 import type { PlayerJson } from "./player-json.ts";
 import { type PlayerBody, playerBody, sessionBody } from "./request-bodies.ts";
@@ -36,7 +37,7 @@ export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: PLAYERS_PATH,
-      handle: (request) => json(listPlayers(context, request)),
+      handle: (request) => listPlayers(context, request),
       description: { summary: "All players of the session, in no order.", answers: { 200: playersSchema } },
     },
     {
@@ -73,9 +74,8 @@ function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
   return json({ resuming: session.resuming, timeout: session.timeout });
 }
 
-export function listPlayers(context: ApiContext, request: RestRequest): readonly PlayerJson[] {
-  const session = findSession(context, request);
-  return Array.from(session.players.values(), (player) => player.toJson());
+export function listPlayers(context: ApiContext, request: RestRequest): ListAnswer {
+  return listOf([...findSession(context, request).players.values()], (player) => player.toJson());
 }
 
 export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson {

@@ -16,6 +16,14 @@ import type { SocketProtocol } from "./socket-protocol.ts";
 
 /** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
+/**
+ * A client is listened to again after as many times the time that its last message took: whatever it says, it has a fifth of
+ * the thread at most. Short messages do not count.
+ */
+const REST_PER_WORK = 4;
+const SHORT_WORK_MS = 1;
+/** Pings are not answered while this much waits for the client: one that does not read must not fill the memory. */
+const PONG_BACKLOG_MAX_BYTES = 64 * 1024;
 /** How long an open socket may take to answer a ping before a client that returns may take its session over. */
 const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 /** How long a client may take to answer the close frame when the node ends. */
@@ -52,6 +60,9 @@ export class WebSocketEndpoint {
     perMessageDeflate: false,
     maxPayload: INCOMING_SIZE_MAX_BYTES,
     clientTracking: false,
+    // Messages that arrive together are read one by one, others between them.
+    allowSynchronousEvents: false,
+    autoPong: false,
   });
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, Session>();
@@ -183,7 +194,10 @@ export class WebSocketEndpoint {
     webSocket.on("error", (error) => this.#options.logger.debug("a client's WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
-      else protocol.onText(session, String(data));
+      else this.#hear(webSocket, () => protocol.onText(session, String(data)));
+    });
+    webSocket.on("ping", (data) => {
+      if (webSocket.bufferedAmount <= PONG_BACKLOG_MAX_BYTES) webSocket.pong(data);
     });
     this.#sockets.set(webSocket, session);
     webSocket.on("close", (code) => {
@@ -192,6 +206,16 @@ export class WebSocketEndpoint {
       this.#log("a client is gone", session, { code });
     });
     this.#log("a client is connected", session, { isResumed });
+  }
+
+  #hear(webSocket: WebSocket, work: () => void): void {
+    const { clock } = this.#options;
+    const startMs = clock.now();
+    work();
+    const workMs = clock.now() - startMs;
+    if (workMs < SHORT_WORK_MS) return;
+    webSocket.pause();
+    clock.after(workMs * REST_PER_WORK, () => webSocket.resume());
   }
 
   #log(message: string, { id, userId, clientName }: Session, fields: LogFields): void {

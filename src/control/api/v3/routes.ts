@@ -5,6 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ApiContext } from "../api-context.ts";
 import { ApiError } from "../api-error.ts";
 import { decodeMany, decodeOne, loadTracks } from "../general-routes.ts";
+import { mapList } from "../list-answer.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../rest-server.ts";
 import { routePlannerRoutes } from "../route-planner-routes.ts";
 import { destroyPlayer, findSession, getPlayer, listPlayers, updatePlayer } from "../session-routes.ts";
@@ -42,14 +43,18 @@ function trackRoutes(context: ApiContext): RestRoute[] {
       handle: async (request) => json(v3LoadResult(await loadTracks(context, request))),
     },
     { method: "GET", path: "/decodetrack", handle: (request) => json(v3DecodedTrack(decodeOne(request))) },
-    { method: "POST", path: "/decodetracks", handle: (request) => json(decodeMany(request).map(v3Track)) },
+    {
+      method: "POST",
+      path: "/decodetracks",
+      handle: async (request) => mapList(await decodeMany(context, request), v3Track),
+    },
   ];
 }
 
 function sessionRoutes(context: ApiContext): RestRoute[] {
   return [
     { method: "PATCH", path: SESSION_PATH, handle: (request) => updateSession(context, request) },
-    { method: "GET", path: PLAYERS_PATH, handle: (request) => json(listPlayers(context, request).map(v3Player)) },
+    { method: "GET", path: PLAYERS_PATH, handle: (request) => mapList(listPlayers(context, request), v3Player) },
     { method: "GET", path: PLAYER_PATH, handle: (request) => json(v3Player(getPlayer(context, request))) },
     { method: "PATCH", path: PLAYER_PATH, handle: (request) => patchPlayer(context, request) },
     { method: "DELETE", path: PLAYER_PATH, handle: (request) => destroyPlayer(context, request) },
