@@ -46,6 +46,7 @@ export const ERROR_FAULTS = {
   "node-overloaded": "environment",
   "player-busy": "caller",
   "player-destroyed": "caller",
+  "players-exhausted": "caller",
   "playlist-empty": "remote",
   "request-refused": "caller",
   "requests-busy": "environment",

@@ -69,14 +69,16 @@ export class CommandChannel {
 
   /**
    * Posts a command and waits for its reply. Rejects with the worker's own error (RemoteError), `worker-timeout` after
-   * `timeoutMs`, `worker-busy` with 4096 requests already waiting, or the reason given to `close`.
+   * `timeoutMs`, `worker-busy` with 4096 probes already waiting, or the reason given to `close`. What is about a player is
+   * never refused: there is one of a kind for each player at a time, and one that shall end must not go on.
    */
   request<R extends UnnumberedRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
     if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
     const { timeoutMs } = options;
+    const isRefusable = command.type === "probe";
     const busyText = (count: number) => `the audio worker has ${count} unanswered requests`;
     const lateText = `the audio worker did not answer ${command.type} within ${timeoutMs} ms`;
-    const reply = this.#pending.ask({ timeoutMs, busyText, lateText }, (requestId) => {
+    const reply = this.#pending.ask({ timeoutMs, isRefusable, busyText, lateText }, (requestId) => {
       this.#endpoint.postMessage({ ...command, requestId });
     });
     // The reply's type follows from the request's: WorkerReplies is what both ends are compiled with.
@@ -127,7 +129,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
     const busyText = (count: number) => `${count} requests wait for an address to be sent from`;
     const lateText = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
-    return this.#wantedRoutes.ask({ timeoutMs: ROUTE_TIMEOUT_MS, busyText, lateText }, (routeId) => {
+    const options = { timeoutMs: ROUTE_TIMEOUT_MS, isRefusable: true, busyText, lateText };
+    return this.#wantedRoutes.ask(options, (routeId) => {
       this.#endpoint.postMessage({ type: "routeWanted", routeId, families });
     });
   }

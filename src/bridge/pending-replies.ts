@@ -4,17 +4,20 @@
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** Questions that may wait at once, per worker and direction; one more is refused with `worker-busy`. */
+/** Questions that may be refused and wait at once, per worker and direction; one more is refused with `worker-busy`. */
 const PENDING_MAX = 4096;
 
 interface Pending<Value> {
   readonly resolve: (value: Value) => void;
   readonly reject: (error: NodeError) => void;
   readonly timer: Timer;
+  readonly isRefusable: boolean;
 }
 
 export interface AskOptions {
   readonly timeoutMs: number;
+  /** False for what must be asked in any case and is bounded by whoever asks it; it takes no place from the others. */
+  readonly isRefusable: boolean;
   /** What the errors say: when so many wait already, and when no answer comes in time. */
   readonly busyText: (count: number) => string;
   readonly lateText: string;
@@ -24,6 +27,7 @@ export class PendingReplies<Value> {
   readonly #clock: Clock;
   readonly #pending = new Map<number, Pending<Value>>();
   #count = 0;
+  #refusableCount = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,7 +35,8 @@ export class PendingReplies<Value> {
 
   /** Has `send` ask under a new number. Rejects with `worker-busy`, `worker-timeout`, or what `reject` is given. */
   ask(options: AskOptions, send: (id: number) => void): Promise<Value> {
-    if (this.#pending.size >= PENDING_MAX) {
+    const { isRefusable } = options;
+    if (isRefusable && this.#refusableCount >= PENDING_MAX) {
       return Promise.reject(new NodeError("worker-busy", options.busyText(PENDING_MAX)));
     }
     const id = ++this.#count;
@@ -39,7 +44,8 @@ export class PendingReplies<Value> {
       const timer = this.#clock.after(options.timeoutMs, () => {
         this.reject(id, new NodeError("worker-timeout", options.lateText));
       });
-      this.#pending.set(id, { resolve, reject, timer });
+      this.#pending.set(id, { resolve, reject, timer, isRefusable });
+      if (isRefusable) this.#refusableCount++;
       send(id);
     });
   }
@@ -59,8 +65,10 @@ export class PendingReplies<Value> {
 
   #take(id: number): Pending<Value> | undefined {
     const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
     this.#pending.delete(id);
-    pending?.timer.cancel();
+    if (pending.isRefusable) this.#refusableCount--;
+    pending.timer.cancel();
     return pending;
   }
 }

@@ -28,6 +28,12 @@ export class ByteBudget {
     return this.#options.limitBytes;
   }
 
+  /** Whether `take` would take so many. */
+  hasRoom(sizeBytes: number): boolean {
+    const { limitBytes, parent } = this.#options;
+    return this.#usedBytes + sizeBytes <= limitBytes && (parent === undefined || parent.hasRoom(sizeBytes));
+  }
+
   /**
    * Counts `sizeBytes` as used, here and in all parents. `purpose` ends the sentence "… needs memory for".
    * @throws NodeError "memory-exhausted", and nothing is counted

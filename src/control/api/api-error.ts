@@ -36,6 +36,7 @@ const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly m
   "load-not-a-track": { status: 400, message: "Cannot play a playlist or search result" },
   "load-timeout": { status: 400 },
   "voice-connect-failed": { status: 500, message: "Failed to connect to voice server" },
+  "memory-exhausted": { status: 400 },
   "player-destroyed": { status: 404, message: "Player not found" },
 };
 

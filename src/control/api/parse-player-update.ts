@@ -2,7 +2,7 @@
 // their order. Main thread. Nothing has changed when one of them fails.
 
 import type { VoiceCredentials } from "../../bridge/commands.ts";
-import { type JsonInteger, toNumber } from "../../lib/json.ts";
+import { type JsonInteger, type JsonObject, jsonSizeBytes, toNumber } from "../../lib/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { decodeTrack } from "../sources/track.ts";
 import { ApiError } from "./api-error.ts";
@@ -13,6 +13,8 @@ import type { PlayerBody, VoiceBody } from "./request-bodies.ts";
 const VOLUME_MAX = 1000;
 const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provided in voice state";
 const U64_MAX = 2n ** 64n - 1n;
+/** In memory. It is sent with every event of its track. */
+const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 
 /** Throws an ApiError or `track-undecodable`. */
 export function parsePlayerUpdate(body: PlayerBody, disabledFilters: ReadonlySet<string>): PlayerUpdate {
@@ -25,7 +27,7 @@ export function parsePlayerUpdate(body: PlayerBody, disabledFilters: ReadonlySet
   return {
     filters: body.filters && checkedFilterSettings(body.filters),
     trackChange: trackChange({ encoded, identifier }),
-    userData: body.track?.userData,
+    userData: body.track?.userData && checkedUserData(body.track.userData),
     positionMs: body.position === undefined ? undefined : Math.max(0, toSafeNumber(body.position)),
     endTimeMs: body.endTime === undefined || body.endTime === null ? body.endTime : toSafeNumber(body.endTime),
     volume: body.volume === undefined ? undefined : Math.min(Math.max(body.volume, 0), VOLUME_MAX),
@@ -50,6 +52,13 @@ function requestedTrack(body: PlayerBody): RequestedTrack {
     throw new ApiError(400, "Cannot specify both encodedTrack and identifier");
   }
   return { encoded: requested.encoded, identifier: requested.identifier };
+}
+
+function checkedUserData(userData: JsonObject): JsonObject {
+  const sizeBytes = jsonSizeBytes(userData);
+  if (sizeBytes <= USER_DATA_SIZE_MAX_BYTES) return userData;
+  const limit = USER_DATA_SIZE_MAX_BYTES / 1024;
+  throw new ApiError(400, `track.userData must be at most ${limit} KiB, but takes ${Math.ceil(sizeBytes / 1024)} KiB`);
 }
 
 function checkFiltersEnabled(body: PlayerBody, disabledFilters: ReadonlySet<string>): void {

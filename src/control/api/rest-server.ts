@@ -4,7 +4,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { NodeError } from "../../errors.ts";
-import { Budget } from "../../lib/budget.ts";
+import { ByteBudget } from "../../lib/byte-budget.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import { accepts } from "./accept.ts";
@@ -116,7 +116,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  const bodies = new Budget(BODIES_SIZE_MAX_BYTES);
+  const bodies = new ByteBudget({ owner: "the node", limitBytes: BODIES_SIZE_MAX_BYTES });
   for (const route of options.routes) addRoute(app, table, { ...options, route, bodies });
   return app;
 }
@@ -144,7 +144,7 @@ function logRequests(app: FastifyInstance, log: RequestLog): void {
 function addRoute(
   app: FastifyInstance,
   table: RouteTable,
-  options: RestServerOptions & { readonly route: RestRoute; readonly bodies: Budget },
+  options: RestServerOptions & { readonly route: RestRoute; readonly bodies: ByteBudget },
 ): void {
   const { route, checkPassword, bodies, context } = options;
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
@@ -168,15 +168,19 @@ function addRoute(
 }
 
 /** Counts a large body until its request is answered. Throws when all that is held would be too much. */
-function admitBody({ headers }: FastifyRequest, reply: FastifyReply, bodies: Budget): void {
+function admitBody({ headers }: FastifyRequest, reply: FastifyReply, bodies: ByteBudget): void {
   const isChunked = headers["transfer-encoding"] !== undefined;
   const sizeBytes = isChunked ? BODY_SIZE_MAX_BYTES : Number(headers["content-length"] ?? 0);
   // One that is too large is refused unread.
   if (sizeBytes <= LIGHT_BODY_SIZE_MAX_BYTES || sizeBytes > BODY_SIZE_MAX_BYTES) return;
-  if (!bodies.take(sizeBytes)) {
-    throw new NodeError("requests-busy", "the node is reading as many large request bodies as it can: try again");
+  if (!bodies.hasRoom(sizeBytes)) {
+    throw new NodeError(
+      "requests-busy",
+      "the node holds as many large request bodies as it can: try again in a moment",
+    );
   }
-  reply.raw.once("close", () => bodies.giveBack(sizeBytes));
+  bodies.take(sizeBytes, "a request body");
+  reply.raw.once("close", () => bodies.release(sizeBytes));
 }
 
 /** Sends 401 or 403, both empty, where the password is missing or wrong. */

@@ -18,6 +18,7 @@ import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
 import type { Track } from "../sources/track.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
+import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import { PlayerVoice } from "./player-voice.ts";
 import { PlayingTrack, type TrackState } from "./track-state.ts";
 import { UpdateQueue } from "./update-queue.ts";
@@ -62,6 +63,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   readonly #options: PlayerOptions;
   readonly #sink: EventSink;
   readonly #clock: Clock;
+  readonly #memory: PlayerMemory;
   readonly #voice: PlayerVoice;
   readonly #updates = new UpdateQueue();
   readonly #destruction = new AbortController();
@@ -76,7 +78,9 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   #endedMs = Number.NEGATIVE_INFINITY;
   #frameMinutes: FrameMinute[] = [];
 
+  /** Throws `memory-exhausted`. */
   constructor(options: PlayerOptions) {
+    this.#memory = new PlayerMemory(options.memory);
     this.guildId = options.guildId;
     this.#options = options;
     this.#sink = options.sink;
@@ -95,8 +99,13 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     return this.#state.kind === "loaded" && !this.#isPaused;
   }
 
-  update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void> {
-    return this.#updates.run(() => this.#apply(update, options.isReplacing));
+  async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
+    const brought = this.#memory.admit(update);
+    try {
+      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
+    } finally {
+      this.#memory.letGo(brought);
+    }
   }
 
   toJson(): PlayerJson {
@@ -155,21 +164,29 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   }
 
   /** The steps and their order are those of protocol-v4.md section 2.7, from step 4 on. */
-  async #apply(update: PlayerUpdate, isReplacing: boolean): Promise<void> {
-    if (update.voice !== undefined) await this.#connectVoice(update.voice);
+  async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
+    if (update.voice !== undefined) {
+      this.#memory.keep("voice", brought);
+      await this.#connectVoice(update.voice);
+    }
     if (update.trackChange === undefined) {
       if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
-      if (update.userData !== undefined && this.#state.kind === "loaded")
+      if (update.userData !== undefined && this.#state.kind === "loaded") {
+        this.#memory.keep("userData", brought);
         this.#state.playing.userData = update.userData;
+      }
     }
     if (update.volume !== undefined) this.#setVolume(update.volume);
     if (update.trackChange === undefined) {
       if (update.positionMs !== undefined) this.#seek(update.positionMs);
       if (update.endTimeMs !== undefined) this.#setEndTime(update.endTimeMs ?? undefined);
     }
-    if (update.filters !== undefined) this.#setFilters(update.filters);
+    if (update.filters !== undefined) {
+      this.#memory.keep("filters", brought);
+      this.#setFilters(update.filters);
+    }
     if (update.trackChange !== undefined && (isReplacing || this.#state.kind === "idle")) {
-      await this.#changeTrack(update.trackChange, update);
+      await this.#changeTrack(update.trackChange, update, brought);
     }
   }
 
@@ -178,7 +195,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#refuseDestroyed();
   }
 
-  async #changeTrack(change: TrackChange, update: PlayerUpdate): Promise<void> {
+  async #changeTrack(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<void> {
     this.#setPaused(update.isPaused ?? false);
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
@@ -187,6 +204,10 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     }
     this.#seekAdmission();
     const track = change.kind === "play" ? change.track : await this.#load(change.identifier);
+    if (change.kind === "load") this.#memory.bring(track, brought);
+    this.#end("replaced");
+    this.#memory.keep("track", brought);
+    this.#memory.keep("userData", brought);
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,
@@ -219,7 +240,6 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
-    this.#end("replaced");
     const playing = new PlayingTrack({ trackId: ++this.#trackCount, track, ...times });
     this.#state = { kind: "loaded", playing };
     this.#options.updateTimer.start(this);
@@ -292,6 +312,8 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     const track = this.#trackJson(this.#state.playing);
     this.#state = { kind: "idle" };
     this.#endedMs = this.#clock.now();
+    this.#memory.drop("track");
+    this.#memory.drop("userData");
     this.#options.updateTimer.stop(this);
     this.#sendEvent({ type: "TrackEndEvent", track, reason });
   }
@@ -362,14 +384,17 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#destruction.abort(reason);
     const handle = this.#handle;
     this.#handle = undefined;
+    // First of all: whatever fails below, nothing plays on.
+    const gone = handle
+      ?.request({ type: "destroyPlayer" }, { timeoutMs: DESTROY_TIMEOUT_MS })
+      .catch((error: unknown) => {
+        this.#options.logger.warn("a worker did not confirm the end of a player", { guildId: this.guildId, error });
+      });
     this.#options.workers.detach(this);
     this.#end("stopped");
     this.#voice.close();
-    try {
-      await handle?.request({ type: "destroyPlayer" }, { timeoutMs: DESTROY_TIMEOUT_MS });
-    } catch (error) {
-      this.#options.logger.warn("a worker did not confirm the end of a player", { guildId: this.guildId, error });
-    }
+    await gone;
+    this.#memory.close();
   }
 
   #refuseDestroyed(): void {
@@ -393,6 +418,11 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     const position = this.#state.kind === "loaded" ? this.#state.playing.positionMs(time) : 0;
     return { time, position, ...this.#voice.connection };
   }
+}
+
+interface ApplyOptions {
+  readonly brought: BroughtSizes;
+  readonly isReplacing: boolean;
 }
 
 type EventContent = EventMessage extends infer Event

@@ -3,8 +3,10 @@
 //
 // At the bound the older half goes, but of each player the newest message of each type stays, and the newest stats. A
 // player has five types of event, so what must be kept is bounded by the number of players. Whoever resumes gets one
-// playerUpdate per player anyway, and so always learns the state that is true then.
+// playerUpdate per player anyway, and so always learns the state that is true then. Only where the session has no memory
+// left for more, the older half goes whatever it is.
 
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 
 /** At either bound the queue is thinned out. */
@@ -18,6 +20,7 @@ export interface QueuedMessage {
 }
 
 export class ResumeQueue {
+  readonly #memory: ByteBudget | undefined;
   #messages: QueuedMessage[] = [];
   #sizeBytes = 0;
   /** Raised when thinning did not help, so that a queue that must be long is not thinned at every message. */
@@ -25,23 +28,42 @@ export class ResumeQueue {
   #sizeMaxBytes = QUEUE_SIZE_MAX_BYTES;
   #droppedCount = 0;
 
+  /** What is kept is taken from `memory`. */
+  constructor(memory?: ByteBudget) {
+    this.#memory = memory;
+  }
+
   /** How many messages had to be dropped so far. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
 
   push(message: QueuedMessage): void {
+    const sizeBytes = Buffer.byteLength(message.text);
+    while (this.#memory?.hasRoom(sizeBytes) === false) {
+      if (this.#messages.length === 0) {
+        this.#droppedCount++;
+        return;
+      }
+      this.#dropHalf();
+    }
+    this.#memory?.take(sizeBytes, "a message");
     this.#messages.push(message);
-    this.#sizeBytes += Buffer.byteLength(message.text);
+    this.#sizeBytes += sizeBytes;
     if (this.#messages.length > this.#countMax || this.#sizeBytes > this.#sizeMaxBytes) this.#thin();
   }
 
   /** All messages, oldest first; the queue is empty afterwards. */
   drain(): readonly QueuedMessage[] {
     const messages = this.#messages;
-    this.#messages = [];
-    this.#sizeBytes = 0;
+    this.#replace([]);
     return messages;
+  }
+
+  #dropHalf(): void {
+    const before = this.#messages;
+    this.#replace(before.slice(Math.ceil(before.length / 2)));
+    this.#droppedCount += before.length - this.#messages.length;
   }
 
   #thin(): void {
@@ -57,8 +79,10 @@ export class ResumeQueue {
   }
 
   #replace(messages: QueuedMessage[]): void {
+    const beforeBytes = this.#sizeBytes;
     this.#messages = messages;
     this.#sizeBytes = messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    this.#memory?.release(beforeBytes - this.#sizeBytes);
   }
 }
 

@@ -1,6 +1,7 @@
 // What a session needs of the players it owns; control/players/player.ts is the real one. Main thread.
 
 import type { FrameMinute } from "../../bridge/events.ts";
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { PlayerJson } from "../api/player-json.ts";
 import type { PlayerUpdate } from "../api/player-update.ts";
 import type { EventSink } from "./outgoing-message.ts";
@@ -27,6 +28,8 @@ export interface CreatePlayerOptions {
   readonly userId: string;
   readonly sessionId: string;
   readonly sink: EventSink;
+  /** That of the session, which all that the player keeps is taken from. Undefined: nothing is counted. */
+  readonly memory?: ByteBudget | undefined;
 }
 
 export type CreatePlayer = (options: CreatePlayerOptions) => SessionPlayer;

@@ -7,6 +7,7 @@
 //       `-------------resume----------------'
 
 import { NodeError } from "../../errors.ts";
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log.ts";
@@ -21,6 +22,14 @@ const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
 /** A client that lets this much pile up in its socket is cut off; its events wait for it if it may resume. */
 export const SOCKET_BACKLOG_MAX_BYTES = 8 * 1024 * 1024;
+/** Players of one session; with those of all others together the node has a bound too. */
+const PLAYERS_MAX = 10_000;
+/**
+ * Players that end together end in batches: each has a connection to close, and thousands at once would be heard by those
+ * of other clients. Four thousand have ended after a second.
+ */
+const ENDING_BATCH = 20;
+const ENDING_INTERVAL_MS = 5;
 /** Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these. */
 const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
 
@@ -44,6 +53,10 @@ export interface SessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
+  /** All that the session and its players keep is taken from it. */
+  readonly memory: ByteBudget;
+  /** Throws `players-exhausted` when the node has as many players as it may have. */
+  readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
   readonly readStats: () => StatsJson;
   /** The socket is gone and the session waits for its client. */
@@ -74,6 +87,7 @@ export class Session implements EventSink {
   readonly #players = new Map<string, SessionPlayer>();
   /** Players on their way out: their guild gets a new one only when they are gone. */
   readonly #leaving = new Map<string, Promise<void>>();
+  #endings: Promise<void> = Promise.resolve();
   #isResuming = false;
   #resumeKey: string | null = null;
   /** Seconds, as the client set it, so possibly negative or huge. */
@@ -113,6 +127,15 @@ export class Session implements EventSink {
     return this.#resumeKey;
   }
 
+  get memory(): ByteBudget {
+    return this.#options.memory;
+  }
+
+  /** All of its players, also those on their way out. */
+  get playerCount(): number {
+    return this.#players.size + this.#leaving.size;
+  }
+
   get players(): ReadonlyMap<string, SessionPlayer> {
     return this.#players;
   }
@@ -123,13 +146,21 @@ export class Session implements EventSink {
     if (timeout !== undefined) this.#timeout = timeout;
   }
 
-  /** The guild's player, made if there is none; waits until one that is being destroyed is gone. */
+  /**
+   * The guild's player, made if there is none; waits until one that is being destroyed is gone. Rejects with
+   * `players-exhausted` or `memory-exhausted`.
+   */
   async getOrCreatePlayer(guildId: string): Promise<SessionPlayer> {
     await this.#leaving.get(guildId);
     const existing = this.#players.get(guildId);
     if (existing !== undefined) return existing;
     if (this.#state.kind === "destroyed") throw new NodeError("player-destroyed", "the session has ended");
-    const player = this.#options.createPlayer({ guildId, userId: this.userId, sessionId: this.id, sink: this });
+    if (this.playerCount >= PLAYERS_MAX) {
+      throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
+    }
+    this.#options.checkPlayerCount();
+    const { userId, id: sessionId, memory } = this;
+    const player = this.#options.createPlayer({ guildId, userId, sessionId, sink: this, memory });
     this.#players.set(guildId, player);
     return player;
   }
@@ -180,7 +211,7 @@ export class Session implements EventSink {
       this.destroy();
       return;
     }
-    const queue = new ResumeQueue();
+    const queue = new ResumeQueue(this.memory);
     for (const message of unsent) if (isKept(message)) queue.push(message);
     const deadlineMs = this.#options.clock.now() + timeoutMs;
     this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
@@ -200,15 +231,23 @@ export class Session implements EventSink {
     if (this.#state.kind === "waiting") this.#state.timer.cancel();
     this.#state = { kind: "destroyed" };
     this.#statsTimer.cancel();
-    for (const guildId of this.#players.keys()) {
+    this.#endings = new Promise((resolve) => this.#endPlayers(resolve));
+    void this.playersGone().then(() => this.memory.releaseAll());
+    this.#options.onDestroyed(this);
+  }
+
+  #endPlayers(onAllEnding: () => void): void {
+    for (const guildId of [...this.#players.keys()].slice(0, ENDING_BATCH)) {
       // Its own failures are logged in #destroyPlayer.
       void this.destroyPlayer(guildId);
     }
-    this.#options.onDestroyed(this);
+    if (this.#players.size === 0) onAllEnding();
+    else this.#options.clock.after(ENDING_INTERVAL_MS, () => this.#endPlayers(onAllEnding));
   }
 
   /** Resolves when every player that is being destroyed is gone. */
   async playersGone(): Promise<void> {
+    await this.#endings;
     await Promise.all(this.#leaving.values());
   }
 

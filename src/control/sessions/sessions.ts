@@ -1,6 +1,9 @@
 // All sessions of the node: who is connected, who is away and may come back (protocol-v4.md section 4.7). Main thread;
 // the WebSocket end point opens and resumes them here, the REST routes find them here.
 
+import { getHeapStatistics } from "node:v8";
+import { NodeError } from "../../errors.ts";
+import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
@@ -13,6 +16,16 @@ const ID_LENGTH = 16;
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** Bytes at and above this would make some letters likelier than others. */
 const ID_BYTE_LIMIT = 256 - (256 % ID_ALPHABET.length);
+
+/** Players of all sessions together. */
+const PLAYERS_MAX = 20_000;
+/** What clients may have stored in all: this share of the heap, and no more than that. */
+const MEMORY_SHARE = 0.25;
+const MEMORY_MAX_BYTES = 512 * 1024 * 1024;
+/** Of that, what one session may have. */
+const SESSION_SHARE = 0.5;
+/** Sessions whose client is away. Each may be asked to wait for ever, so the oldest must end at some time. */
+const WAITING_MAX = 1000;
 
 export interface SessionsOptions {
   readonly clock: Clock;
@@ -33,6 +46,12 @@ export interface SessionClient {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
+  /** Those that have ended and still have players on their way out. */
+  readonly #ending = new Set<Session>();
+  readonly #memory = new ByteBudget({
+    owner: "the node",
+    limitBytes: Math.min(MEMORY_MAX_BYTES, getHeapStatistics().heap_size_limit * MEMORY_SHARE),
+  });
   #isClosed = false;
 
   constructor(options: SessionsOptions) {
@@ -49,9 +68,18 @@ export class Sessions {
         clock: this.#options.clock,
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
+        memory: new ByteBudget({
+          owner: "the session",
+          limitBytes: this.#memory.limitBytes * SESSION_SHARE,
+          parent: this.#memory,
+        }),
+        checkPlayerCount: () => this.#checkPlayerCount(),
         readStats: () => this.stats(),
-        onWaiting: (waiting) => this.#endOthersUnderItsKey(waiting),
-        onDestroyed: () => this.#sessions.delete(id),
+        onWaiting: (waiting) => {
+          this.#endOthersUnderItsKey(waiting);
+          this.#endOldestWaiting();
+        },
+        onDestroyed: (ending) => this.#forget(ending),
       },
       socket,
     );
@@ -97,7 +125,7 @@ export class Sessions {
   /** Closes every socket with 1001 and ends all sessions; resolves when their players are gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const sessions = [...this.#sessions.values()];
+    const sessions = [...this.#sessions.values(), ...this.#ending];
     for (const session of sessions) session.close(1001);
     await Promise.all(sessions.map((session) => session.playersGone()));
   }
@@ -110,6 +138,33 @@ export class Sessions {
       const isTwin = other.resumeKey === resumeKey && other.userId === userId;
       if (isTwin && other !== session && other.isWaiting) other.destroy();
     }
+  }
+
+  #forget(session: Session): void {
+    this.#sessions.delete(session.id);
+    this.#ending.add(session);
+    void session.playersGone().then(() => this.#ending.delete(session));
+  }
+
+  #checkPlayerCount(): void {
+    let count = 0;
+    for (const session of [...this.#sessions.values(), ...this.#ending]) count += session.playerCount;
+    if (count < PLAYERS_MAX) return;
+    throw new NodeError("players-exhausted", `the node has ${PLAYERS_MAX} players, which is all it can have`);
+  }
+
+  /** When too many wait: of the user who has most of them, the one that was opened first. */
+  #endOldestWaiting(): void {
+    const waiting = [...this.#sessions.values()].filter(({ isWaiting }) => isWaiting);
+    if (waiting.length <= WAITING_MAX) return;
+    const byUser = new Map<string, Session[]>();
+    for (const session of waiting) byUser.set(session.userId, [...(byUser.get(session.userId) ?? []), session]);
+    const [most] = [...byUser.values()].sort((first, second) => second.length - first.length);
+    this.#options.logger.warn("too many sessions wait for their clients, and one of them is ended", {
+      userId: most?.[0]?.userId,
+      waiting: waiting.length,
+    });
+    most?.[0]?.destroy();
   }
 
   #newId(): string {

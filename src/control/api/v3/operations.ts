@@ -16,6 +16,7 @@ const WAITING_MAX = 1000;
 interface Line {
   waitingCount: number;
   readonly lastByGuild: Map<string, Promise<void>>;
+  readonly destructions: WeakSet<Promise<void>>;
 }
 
 export class V3Operations {
@@ -29,24 +30,27 @@ export class V3Operations {
   /** Takes one message of a client. Never throws. */
   onText(session: Session, text: string): void {
     try {
-      this.#carryOut(session, v3Operation.parse(parseJson(text)));
+      this.#carryOut(session, v3Operation.parse(parseJson(text)), Buffer.byteLength(text));
     } catch (error) {
       this.#logFailure(session, error);
     }
   }
 
-  #carryOut(session: Session, operation: V3Operation): void {
+  #carryOut(session: Session, operation: V3Operation, sizeBytes: number): void {
     if (operation.op === "configureResuming") {
       const { key = null, timeout } = operation;
       session.configure({ resuming: key !== null, resumeKey: key, timeout });
     } else if (operation.op === "destroy") {
-      const guildId = String(operation.guildId);
-      this.#inLine(session, guildId, async () => {
-        // The next ones wait for its end by themselves.
-        void session.destroyPlayer(guildId);
-      });
+      this.#destroy(session, String(operation.guildId));
     } else {
-      this.#inLine(session, String(operation.guildId), () => this.#update(session, operation));
+      const line = this.#lineOf(session);
+      if (line.waitingCount >= WAITING_MAX) throw new Error(`${WAITING_MAX} operations are waiting already`);
+      session.memory.take(sizeBytes, "an operation that waits");
+      line.waitingCount++;
+      this.#inLine(session, String(operation.guildId), () => this.#update(session, operation)).finally(() => {
+        line.waitingCount--;
+        session.memory.release(sizeBytes);
+      });
     }
   }
 
@@ -63,23 +67,34 @@ export class V3Operations {
       .catch((error: unknown) => this.#logFailure(session, error));
   }
 
-  #inLine(session: Session, guildId: string, work: () => Promise<void>): void {
+  /** Never refused, however many wait: of those that come one after the other for a guild, one is enough. */
+  #destroy(session: Session, guildId: string): void {
     const line = this.#lineOf(session);
-    if (line.waitingCount >= WAITING_MAX) throw new Error(`${WAITING_MAX} operations are waiting already`);
-    line.waitingCount++;
-    const before = line.lastByGuild.get(guildId) ?? Promise.resolve();
+    const last = line.lastByGuild.get(guildId);
+    if (last !== undefined && line.destructions.has(last)) return;
+    const turn = this.#inLine(session, guildId, async () => {
+      // The next ones wait for its end by themselves.
+      void session.destroyPlayer(guildId);
+    });
+    line.destructions.add(turn);
+  }
+
+  /** Never rejects. */
+  #inLine(session: Session, guildId: string, work: () => Promise<void>): Promise<void> {
+    const { lastByGuild } = this.#lineOf(session);
+    const before = lastByGuild.get(guildId) ?? Promise.resolve();
     const turn = before
       .then(work)
       .catch((error: unknown) => this.#logFailure(session, error))
       .finally(() => {
-        line.waitingCount--;
-        if (line.lastByGuild.get(guildId) === turn) line.lastByGuild.delete(guildId);
+        if (lastByGuild.get(guildId) === turn) lastByGuild.delete(guildId);
       });
-    line.lastByGuild.set(guildId, turn);
+    lastByGuild.set(guildId, turn);
+    return turn;
   }
 
   #lineOf(session: Session): Line {
-    const line = this.#lines.get(session) ?? { waitingCount: 0, lastByGuild: new Map() };
+    const line = this.#lines.get(session) ?? { waitingCount: 0, lastByGuild: new Map(), destructions: new WeakSet() };
     this.#lines.set(session, line);
     return line;
   }

@@ -1,0 +1,87 @@
+// The memory that a player costs on the main thread, counted against that of its session: what it keeps (track, userData,
+// filters, voice), and updates that wait for their turn with all that they bring. Main thread; one per player.
+
+import { ByteBudget } from "../../lib/byte-budget.ts";
+import { jsonSizeBytes } from "../../lib/json.ts";
+import type { PlayerUpdate } from "../api/player-update.ts";
+import type { Track } from "../sources/track.ts";
+
+/** What a player costs that keeps nothing: measured, and a little more. */
+const PLAYER_SIZE_BYTES = 4096;
+/** All that one player may have. A few updates of the largest kind fit. */
+const LIMIT_BYTES = 16 * 1024 * 1024;
+
+const PARTS = ["track", "userData", "filters", "voice"] as const;
+type Part = (typeof PARTS)[number];
+type Sizes = Record<Part, number>;
+
+/** What an update has brought and the player does not keep yet. */
+export type BroughtSizes = Sizes;
+
+export class PlayerMemory {
+  readonly #budget: ByteBudget;
+  readonly #kept: Sizes = { track: 0, userData: 0, filters: 0, voice: 0 };
+
+  /** Throws `memory-exhausted` when there is no room for one more player. */
+  constructor(parent: ByteBudget | undefined) {
+    this.#budget = new ByteBudget({ owner: "the player", limitBytes: LIMIT_BYTES, parent });
+    this.#budget.take(PLAYER_SIZE_BYTES, "itself");
+  }
+
+  /** Counts an update until `letGo`. Throws `memory-exhausted`. */
+  admit(update: PlayerUpdate): BroughtSizes {
+    const sizes = sizesOf(update);
+    this.#budget.take(sum(sizes), "an update");
+    return sizes;
+  }
+
+  /** From now on the player keeps what the update brought for this part, and no more what it had. */
+  keep(part: Part, brought: BroughtSizes): void {
+    this.drop(part);
+    this.#kept[part] = brought[part];
+    brought[part] = 0;
+  }
+
+  /** The same for a track that was found by its identifier. Throws `memory-exhausted`. */
+  bring(track: Track, brought: BroughtSizes): void {
+    const sizeBytes = trackSize(track);
+    this.#budget.take(sizeBytes, "a track");
+    brought.track += sizeBytes;
+  }
+
+  drop(part: Part): void {
+    this.#budget.release(this.#kept[part]);
+    this.#kept[part] = 0;
+  }
+
+  /** The update is over; what is not kept of it goes. */
+  letGo(brought: BroughtSizes): void {
+    this.#budget.release(sum(brought));
+  }
+
+  /** The player is gone. */
+  close(): void {
+    this.#budget.releaseAll();
+  }
+}
+
+function sizesOf({ trackChange, userData, filters, voice }: PlayerUpdate): Sizes {
+  const sizes = {
+    track: 0,
+    userData: userData === undefined ? 0 : jsonSizeBytes(userData),
+    filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]), // parsed from JSON
+    voice: voice === undefined ? 0 : jsonSizeBytes({ ...voice, channelId: voice.channelId ?? null }),
+  };
+  if (trackChange?.kind === "play") sizes.track = trackSize(trackChange.track);
+  if (trackChange?.kind === "load") sizes.track = Buffer.byteLength(trackChange.identifier);
+  return sizes;
+}
+
+/** The text, and what was read from it. */
+function trackSize({ encoded }: Track): number {
+  return encoded.length * 2;
+}
+
+function sum(sizes: Sizes): number {
+  return PARTS.reduce((total, part) => total + sizes[part], 0);
+}
