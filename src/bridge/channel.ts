@@ -2,7 +2,7 @@
 // CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need only an
 // Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a network later.
 
-import type { NodeError } from "../errors.ts";
+import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { RouteCommand, WorkerCommand } from "./commands.ts";
 import type { AddressFamily, WorkerEvent } from "./events.ts";
@@ -12,6 +12,8 @@ import { RemoteError, toWireError } from "./wire-error.ts";
 
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
 const ROUTE_TIMEOUT_MS = 5000;
+/** Wishes for an address that may wait at once; one more is refused with `worker-busy`. */
+const WANTED_ROUTES_MAX = 4096;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order. */
 export interface Endpoint {
@@ -69,16 +71,14 @@ export class CommandChannel {
 
   /**
    * Posts a command and waits for its reply. Rejects with the worker's own error (RemoteError), `worker-timeout` after
-   * `timeoutMs`, `worker-busy` with 4096 probes already waiting, or the reason given to `close`. What is about a player is
-   * never refused: there is one of a kind for each player at a time, and one that shall end must not go on.
+   * `timeoutMs`, or the reason given to `close`. However many wait, none is refused: each is about a player, which are
+   * bounded, and a player that shall end must not play on because many end with it.
    */
   request<R extends UnnumberedRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
     if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
     const { timeoutMs } = options;
-    const isRefusable = command.type === "probe";
-    const busyText = (count: number) => `the audio worker has ${count} unanswered requests`;
     const lateText = `the audio worker did not answer ${command.type} within ${timeoutMs} ms`;
-    const reply = this.#pending.ask({ timeoutMs, isRefusable, busyText, lateText }, (requestId) => {
+    const reply = this.#pending.ask({ timeoutMs, lateText }, (requestId) => {
       this.#endpoint.postMessage({ ...command, requestId });
     });
     // The reply's type follows from the request's: WorkerReplies is what both ends are compiled with.
@@ -127,10 +127,12 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
    * 4096 wishes already waiting.
    */
   wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
-    const busyText = (count: number) => `${count} requests wait for an address to be sent from`;
+    if (this.#wantedRoutes.count >= WANTED_ROUTES_MAX) {
+      const message = `${WANTED_ROUTES_MAX} requests wait for an address to be sent from`;
+      return Promise.reject(new NodeError("worker-busy", message));
+    }
     const lateText = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
-    const options = { timeoutMs: ROUTE_TIMEOUT_MS, isRefusable: true, busyText, lateText };
-    return this.#wantedRoutes.ask(options, (routeId) => {
+    return this.#wantedRoutes.ask({ timeoutMs: ROUTE_TIMEOUT_MS, lateText }, (routeId) => {
       this.#endpoint.postMessage({ type: "routeWanted", routeId, families });
     });
   }

@@ -58,7 +58,7 @@ export class WorkerHandle {
     this.#channel.send({ ...command, playerId: this.playerId } as WorkerNotice);
   }
 
-  /** As CommandChannel.request: rejects with the worker's error, `worker-timeout`, `worker-busy` or `worker-lost`. */
+  /** As CommandChannel.request: rejects with the worker's error, `worker-timeout` or `worker-lost`. */
   request<R extends PlayerRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
     // As above.
     return this.#channel.request({ ...command, playerId: this.playerId } as UnnumberedRequest, options) as Promise<

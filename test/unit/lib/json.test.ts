@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { JsonDecimal, parseJson, plainJson, stringifyJson, toJsonInteger } from "../../../src/lib/json.ts";
+import {
+  JsonDecimal,
+  JsonLimitError,
+  jsonSizeBytes,
+  parseJson,
+  plainJson,
+  stringifyJson,
+  toJsonInteger,
+} from "../../../src/lib/json.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 describe("parsing", () => {
@@ -114,6 +122,54 @@ describe("parsing", () => {
   test("reads a long string of backslashes in one go", () => {
     const text = JSON.stringify("\\".repeat(1_000_000));
     expect(parseJson(text)).toBe("\\".repeat(1_000_000));
+  });
+});
+
+describe("bounds", () => {
+  const list = (item: string, count: number) => `[${new Array(count).fill(item).join(",")}]`;
+
+  test("keys and values are counted, and one too many is refused", () => {
+    expect(parseJson(list("1", 16_383))).toHaveLength(16_383);
+    expect(() => parseJson(list("1", 16_384))).toThrow("at most 16384");
+    expect(() => parseJson(list('{"a":{}}', 5461))).not.toThrow();
+    expect(() => parseJson(list('{"a":{}}', 5462))).toThrow(JsonLimitError);
+    expect(parseJson(list("1", 9), { valueCountMax: 10 })).toHaveLength(9);
+    expect(() => parseJson(list("1", 10), { valueCountMax: 10 })).toThrow(JsonLimitError);
+  });
+
+  test("a number is refused for its length, whichever part of it is long", () => {
+    expect(parseJson("9".repeat(400))).toBe(BigInt("9".repeat(400)));
+    const digits = "9".repeat(400);
+    for (const text of [`${digits}9`, `0.${digits}`, `1e-${digits}`])
+      expect(() => parseJson(text)).toThrow(JsonLimitError);
+  });
+
+  test("a string ends at the first quote that is not escaped, however many are", () => {
+    const value = `${'"'.repeat(100_000)}\\`;
+    expect(parseJson(`[${JSON.stringify(value)},"\\\\",1]`)).toEqual([value, "\\", 1]);
+    expect(() => parseJson(`"${'\\"'.repeat(100_000)}`)).toThrow(SyntaxError);
+  });
+
+  test("what was read as deep as can be is written, with an answer around it", () => {
+    const deepest = `${"[".repeat(200)}99999999999999999999${"]".repeat(200)}`;
+    const answer = [{ track: { userData: parseJson(deepest) } }];
+    expect(stringifyJson(answer)).toBe(`[{"track":{"userData":${deepest}}}]`);
+    expect(() => parseJson(`[${deepest}]`)).toThrow(JsonLimitError);
+  });
+
+  test("a size grows with every value, key and character", () => {
+    const sizes = [
+      "{}",
+      '{"a":1}',
+      '{"a":[1]}',
+      '{"a":[1,2]}',
+      '{"a":[1,"xxxxxxxxxxxxxxxxxxxxxxxxx"]}',
+      `{"a":${"9".repeat(300)}}`,
+    ];
+    const bytes = sizes.map((text) => jsonSizeBytes(plainJson(parseJson(text))));
+    expect(bytes).toEqual([...bytes].sort((first, second) => first - second));
+    expect(new Set(bytes).size).toBe(bytes.length);
+    expect(bytes.every((size, index) => size >= (sizes[index]?.length ?? 0))).toBe(true);
   });
 });
 

@@ -10,6 +10,7 @@ import type { OutgoingMessage } from "../../../../src/control/sessions/outgoing-
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import type { Track } from "../../../../src/control/sources/track.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { silentLogger } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
@@ -42,6 +43,7 @@ let loads: Map<string, Promise<LoadResult>>;
 let updateTimer: UpdateTimer;
 let deadlyTracks: DeadlyTracks;
 let player: Player;
+let memory: ByteBudget;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -50,6 +52,7 @@ beforeEach(() => {
   loads = new Map();
   updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
   deadlyTracks = new DeadlyTracks();
+  memory = new ByteBudget({ owner: "the session", limitBytes: 100_000 });
   player = createPlayer();
 });
 
@@ -74,6 +77,7 @@ function createPlayer(): Player {
     },
     updateTimer,
     clock,
+    memory,
     logger: silentLogger,
     deadlyTracks,
     voiceConnectTimeoutMs: 5000,
@@ -608,6 +612,16 @@ describe("destroying", () => {
     expect(workers.all("destroyPlayer")).toHaveLength(1);
   });
 
+  test("asks the worker for it also when nobody can be told", async () => {
+    await play();
+    const { sink } = { sink: messages };
+    sink.push = () => {
+      throw new Error("cannot be written");
+    };
+    await expect(player.destroy()).rejects.toThrow("cannot be written");
+    expect(workers.all("destroyPlayer")).toHaveLength(1);
+  });
+
   test("does not wait longer than a second for the worker", async () => {
     const destroyed = player.destroy();
     clock.advance(1000);
@@ -617,6 +631,65 @@ describe("destroying", () => {
   test("updates after it are refused", async () => {
     void player.destroy();
     await expect(update({ volume: 1 })).rejects.toMatchObject({ code: "player-destroyed" });
+  });
+});
+
+describe("what a player keeps", () => {
+  const text = (length: number) => ({ text: "x".repeat(length) });
+
+  test("is counted while it is kept, and nothing is left when the player is gone", async () => {
+    const emptyBytes = memory.usedBytes;
+    await play(buildTrack(), { userData: text(10_000), filters: { a: "y".repeat(5000) } });
+    const fullBytes = memory.usedBytes;
+    expect(fullBytes).toBeGreaterThan(emptyBytes + 15_000);
+    await update({ userData: text(1000), filters: {} });
+    expect(memory.usedBytes).toBeLessThan(fullBytes - 13_000);
+    await play(buildTrack(), { userData: text(10_000), filters: { a: "y".repeat(5000) } });
+    expect(memory.usedBytes).toBe(fullBytes);
+    await update({ trackChange: { kind: "stop" }, filters: {} });
+    expect(memory.usedBytes).toBeLessThan(emptyBytes + 100);
+    clock.advance(1000);
+    const destroyed = player.destroy();
+    await workers.reply("destroyPlayer");
+    await destroyed;
+    expect(memory.usedBytes).toBe(0);
+  });
+
+  test("is not more than the session may have: the update is refused and changes nothing", async () => {
+    await play(buildTrack({ title: "First" }), { userData: { who: "me" } });
+    const beforeBytes = memory.usedBytes;
+    const refused = update({ trackChange: { kind: "play", track: buildTrack() }, userData: text(100_000), volume: 5 });
+    await expect(refused).rejects.toMatchObject({ code: "memory-exhausted" });
+    expect(player.toJson()).toMatchObject({
+      volume: 100,
+      track: { info: { title: "First" }, userData: { who: "me" } },
+    });
+    expect(memory.usedBytes).toBe(beforeBytes);
+    await update({ volume: 5 });
+    expect(player.toJson().volume).toBe(5);
+  });
+
+  test("a track that was looked up is counted too, and refused before anything ends", async () => {
+    await play(buildTrack({ title: "First" }));
+    const beforeBytes = memory.usedBytes;
+    const track = buildTrack({ title: "x".repeat(50_000) });
+    loads.set("long", Promise.resolve({ kind: "track", track }));
+    const refused = update({ trackChange: { kind: "load", identifier: "long" } });
+    await expect(refused).rejects.toMatchObject({ code: "memory-exhausted" });
+    expect(player.toJson().track).toMatchObject({ info: { title: "First" } });
+    expect(memory.usedBytes).toBe(beforeBytes);
+  });
+
+  test("updates that wait are counted until they are over", async () => {
+    void connect().catch(() => undefined);
+    const waiting = Array.from({ length: 8 }, () => update({ userData: text(10_000) }).catch((error) => error.code));
+    await expect(update({ userData: text(20_000) })).rejects.toMatchObject({ code: "memory-exhausted" });
+    expect(memory.usedBytes).toBeGreaterThan(80_000);
+    void player.destroy();
+    await workers.reply("connectVoice", { isConnected: true });
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["player-destroyed"]));
+    await workers.reply("destroyPlayer");
+    expect(memory.usedBytes).toBe(0);
   });
 });
 

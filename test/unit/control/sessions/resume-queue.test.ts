@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { QUEUE_COUNT_MAX, ResumeQueue } from "../../../../src/control/sessions/resume-queue.ts";
+import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 
 const SIZE_MAX_BYTES = 8 * 1024 * 1024;
@@ -67,4 +68,17 @@ test("whatever comes, the newest of each topic is kept, nothing is overtaken or 
     expect(kept.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX);
     expect(kept.length + queue.droppedCount).toBe(count);
   }
+});
+
+test("what is kept is taken from the session's memory, and the older half goes when that has no more", () => {
+  const memory = new ByteBudget({ owner: "the session", limitBytes: 1000 });
+  const queue = new ResumeQueue(memory);
+  for (let index = 0; index < 100; index++) queue.push({ topic: String(index), text: String(index).padEnd(99) });
+  expect(memory.usedBytes).toBeLessThanOrEqual(1000);
+  queue.push({ topic: "large", text: "x".repeat(1001) });
+  queue.push({ topic: "last", text: "last" });
+  const kept = queue.drain();
+  expect(kept.map(({ topic }) => topic)).toEqual(["last"]);
+  expect(queue.droppedCount).toBe(101);
+  expect(memory.usedBytes).toBe(0);
 });

@@ -244,6 +244,24 @@ describe("resuming", () => {
   });
 });
 
+describe("many sessions that wait", () => {
+  test("are bounded: beyond the bound the user who has most of them loses the oldest", () => {
+    const wait = (userId: string) => {
+      const next = new FakeSocket();
+      const waiting = sessions.open(next, { userId, clientName: undefined, dialect: V4_PROTOCOL });
+      waiting.configure({ resuming: true, timeout: 2n ** 60n });
+      waiting.socketClosed(next);
+      return waiting;
+    };
+    const honest = wait("2");
+    const many = Array.from({ length: 1200 }, () => wait("3"));
+    expect(honest.isWaiting).toBe(true);
+    expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
+    expect(many.at(-1)?.isWaiting).toBe(true);
+    expect(many[0]?.isWaiting).toBe(false);
+  });
+});
+
 describe("a client that does not read", () => {
   test("is cut off at the bound, and gets everything when it returns", async () => {
     session.configure({ resuming: true });
@@ -266,6 +284,49 @@ describe("a client that does not read", () => {
 });
 
 describe("players of a session", () => {
+  test("end in batches when they end together, and the end waits for all", async () => {
+    for (let guild = 1; guild <= 5000; guild++) await addPlayer(String(guild));
+    const endedCount = () => players.filter(({ isDestroyed }) => isDestroyed).length;
+    lose(socket);
+    expect(endedCount()).toBeLessThanOrEqual(20);
+    expect(sessions.stats().players).toBe(0);
+    let isGone = false;
+    const closed = sessions.close().then(() => (isGone = true));
+    let before = endedCount();
+    for (let batch = 0; batch < 1000 && endedCount() < 5000; batch++) {
+      clock.advance(5);
+      expect(endedCount() - before).toBeLessThanOrEqual(20);
+      before = endedCount();
+      expect(isGone).toBe(false);
+    }
+    await closed;
+    expect(endedCount()).toBe(5000);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("are at most 10,000, and one that goes makes room", async () => {
+    for (let guild = 1; guild <= 10_000; guild++) await session.getOrCreatePlayer(String(guild));
+    await expect(session.getOrCreatePlayer("0")).rejects.toMatchObject({ code: "players-exhausted" });
+    expect(await session.getOrCreatePlayer("5")).toBe(players[4]);
+    await session.destroyPlayer("5");
+    await expect(session.getOrCreatePlayer("0")).resolves.toBeDefined();
+  });
+
+  test("of all sessions together are at most 20,000, those on their way out counted", async () => {
+    const open = () => sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
+    const [second, third] = [open(), open()];
+    for (let guild = 1; guild <= 10_000; guild++) {
+      await session.getOrCreatePlayer(String(guild));
+      await second.getOrCreatePlayer(String(guild));
+    }
+    await expect(third.getOrCreatePlayer("1")).rejects.toMatchObject({ code: "players-exhausted" });
+    second.destroy();
+    await second.destroyPlayer("1");
+    clock.advance(5 * 500);
+    await second.playersGone();
+    await expect(third.getOrCreatePlayer("1")).resolves.toBeDefined();
+  });
+
   test("are made once per guild", async () => {
     expect(await session.getOrCreatePlayer("1")).toBe(await session.getOrCreatePlayer("1"));
     expect(players).toHaveLength(1);
