@@ -1,12 +1,12 @@
 // How the WebSocket to a voice gateway comes to be: its socket, its TLS, its bounds. Beneath the gateway socket, on the
 // audio thread.
 
-import { connect as connectTcp, isIP, type NetConnectOpts, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type NetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 import WebSocket from "ws";
 import { PacedSocket } from "./paced-socket.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
-import { MESSAGE_BYTES_MAX } from "./voice-limits.ts";
+import { limitExceeded, MESSAGE_BYTES_MAX } from "./voice-limits.ts";
 
 /** Parts of one message; voice servers send whole ones. */
 const FRAGMENTS_MAX = 64;
@@ -21,10 +21,16 @@ const TLS_LIMITS = {
   ecdhCurve: "X25519:P-256:P-384",
 } as const;
 
+/**
+ * A chain of certificates is checked in one go, whoever signed it, and each may cost milliseconds. Real chains have 3 to 6
+ * kB.
+ */
+const TLS_HANDSHAKE_BYTES_MAX = 10 * 1024;
+
 export interface GatewayDialOptions {
   readonly url: string;
   readonly guard: VoiceGuard;
-  /** Told of every slice of bytes received; false refuses it and all that follows. */
+  /** Told of every slice of bytes from the network; false refuses it and all that follows. */
   readonly admit: (sizeBytes: number) => boolean;
 }
 
@@ -40,7 +46,7 @@ export function dialGateway({ url, guard, admit }: GatewayDialOptions): WebSocke
     followRedirects: false,
     // The typings ask for a `net.Socket`; Node and the library take any stream.
     createConnection: ((options: NetConnectOpts) =>
-      new PacedSocket(isSecure ? openTls(options) : openTcp(options), { admit })) as unknown as typeof connectTcp,
+      isSecure ? openTls(options, admit) : openTcp(options, admit)) as unknown as typeof connectTcp,
     finishRequest: (request) => {
       let interimCount = 0;
       request.on("information", () => {
@@ -51,12 +57,27 @@ export function dialGateway({ url, guard, admit }: GatewayDialOptions): WebSocke
   });
 }
 
-/** The path of the request is none of a socket. */
-function openTcp(options: NetConnectOpts): Socket {
-  return connectTcp({ ...options, path: undefined } as NetConnectOpts);
+type Admit = GatewayDialOptions["admit"];
+
+function openTcp(options: NetConnectOpts, admit: Admit): PacedSocket {
+  // The path is that of the request, and none of a socket.
+  return new PacedSocket(connectTcp({ ...options, path: undefined, noDelay: true } as NetConnectOpts), { admit });
 }
 
-function openTls(options: NetConnectOpts): Socket {
+/** Paced beneath TLS, for its own sake, and above it, where what arrived slice by slice comes out in one piece. */
+function openTls(options: NetConnectOpts, admit: Admit): PacedSocket {
+  let handshakeBytes = 0;
+  let isSecured = false;
+  const tcp = openTcp(options, (sizeBytes) => {
+    handshakeBytes += sizeBytes;
+    if (isSecured || handshakeBytes <= TLS_HANDSHAKE_BYTES_MAX) return admit(sizeBytes);
+    tcp.destroy(limitExceeded(`its TLS handshake has more than ${TLS_HANDSHAKE_BYTES_MAX / 1024} kB`));
+    return false;
+  });
   const host = "host" in options ? (options.host ?? "") : "";
-  return connectTls({ ...options, ...TLS_LIMITS, path: undefined, servername: isIP(host) === 0 ? host : "" });
+  const tls = connectTls({ ...TLS_LIMITS, socket: tcp, host, servername: isIP(host) === 0 ? host : "" });
+  tls.once("secureConnect", () => {
+    isSecured = true;
+  });
+  return new PacedSocket(tls, { admit: () => true });
 }

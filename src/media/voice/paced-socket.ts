@@ -30,12 +30,6 @@ export class PacedSocket extends Duplex {
     inner.on("close", () => this.destroy());
   }
 
-  /** The part of `net.Socket` that the WebSocket library asks for. */
-  setNoDelay(): this {
-    this.#inner.setNoDelay();
-    return this;
-  }
-
   override _read(): void {
     this.#isWanted = true;
     this.#handOut();

@@ -4,6 +4,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import type WebSocket from "ws";
 import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
 import { dialGateway } from "../../../../src/media/voice/gateway-dialler.ts";
 
@@ -41,7 +42,8 @@ function readNumbers(bytes: Buffer): number[] {
   return Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
 }
 
-async function dialled(host: string): Promise<Hello> {
+/** Dials a server that says nothing, and ends with both ends of the connection and the first bytes. */
+async function dialSilent(host: string): Promise<{ socket: WebSocket; peer: Socket; hello: Hello }> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -56,7 +58,11 @@ async function dialled(host: string): Promise<Hello> {
   const [peer] = (await once(server, "connection")) as [Socket];
   peer.on("error", () => undefined);
   const [record] = (await once(peer, "data")) as [Buffer];
-  return readHello(record);
+  return { socket, peer, hello: readHello(record) };
+}
+
+async function dialled(host: string): Promise<Hello> {
+  return (await dialSilent(host)).hello;
 }
 
 test("a server can choose no Diffie-Hellman over numbers of its own, and no slow group", async () => {
@@ -75,4 +81,17 @@ test("the server is asked for the certificate of its name, and of none when dial
   expect(named.extensions.get(SERVER_NAME)?.subarray(5).toString()).toBe("voice.example");
   const addressed = await dialled("127.0.0.1");
   expect(addressed.extensions.has(SERVER_NAME)).toBe(false);
+});
+
+test("a handshake of more than 10 kB is refused before its certificates are looked at", async () => {
+  const { socket, peer } = await dialSilent("voice.example");
+  const failed = once(socket, "error");
+  // One record that holds one handshake message, of 16 kB each.
+  const headers = Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc]);
+  peer.write(Buffer.concat([headers, Buffer.alloc(10 * 1024)]));
+  const [error] = await failed;
+  expect(error).toMatchObject({
+    code: "voice-limit-exceeded",
+    message: expect.stringContaining("TLS handshake has more than 10 kB"),
+  });
 });

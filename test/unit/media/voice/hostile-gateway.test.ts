@@ -194,6 +194,21 @@ describe("what a gateway may say", () => {
   });
 });
 
+describe("a gateway that makes MLS work without end", () => {
+  test.each(["epochs", "proposals", "large-proposals", "external-senders"] as const)(
+    "by %s is cut off",
+    async (behaviour) => {
+      const gateway = await startHostileGateway({ behaviour, channelId: CHANNEL });
+      const voice = createVoice({ endpoint: gateway.endpoint });
+      open.push(gateway, voice.connection);
+      await voice.connection.connect(voice.credentials({ channelId: CHANNEL }));
+      const losses = () => voice.lines.filter(({ message }) => message === "voice connection lost");
+      await until(() => losses().length > 0, 20_000);
+      expect(losses()[0]?.fields).toMatchObject({ code: 1006, reason: expect.stringContaining("was cut: it ") });
+    },
+  );
+});
+
 describe("one turn of the event loop", () => {
   test.each(["heartbeat-acks", "ignored-opcodes", "unknown-opcodes", "empty-pings"] as const)(
     "brings one message at most of a flood of %s",
