@@ -4,15 +4,13 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plainPlan } from "../../lab/media-server/answer-plan.ts";
 import type { LoadView } from "../../lab/stage/bot.ts";
+import { STAGE_PASSWORD } from "../../lab/stage/stage.ts";
 import { readMediaFixture } from "../support/media-fixture.ts";
 import { type ExceptionView, pathsIn, UpstreamStage } from "../support/upstream-stage.ts";
 
 const MEDIA = new URL("../fixtures/media/", import.meta.url);
 const SECRET = "hunter2";
-/** TrackLoader looks up so many at once. */
-const RUNNING_MAX = 32;
 
 const FILES = {
   "random.mp3": randomBytes(20_000),
@@ -195,26 +193,15 @@ async function stats(): Promise<{ players: number; playingPlayers: number }> {
   return { players: body.players, playingPlayers: body.playingPlayers };
 }
 
-it("at most 32 addresses are looked up at once; the others wait for their turn", async () => {
-  const song = readFileSync(new URL("chord.mp3", MEDIA));
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  async function* late(): AsyncGenerator<Uint8Array> {
-    await released;
-    yield song;
-  }
-  const paths = Array.from({ length: RUNNING_MAX + 8 }, (_, index) => `chord.mp3?waits=${index}`);
-  for (const path of paths)
-    upstream.answer(path, () => ({ ...plainPlan(song, "audio/mpeg"), framing: "chunked", body: late() }));
-  const answers = paths.map((path) => load(path));
-  const asked = () => paths.filter((path) => upstream.requests(path).length > 0).length;
-  await expect.poll(asked).toBe(RUNNING_MAX);
-  // A load that is turned away at once comes after all that were asked before: nobody else has been let in meanwhile.
-  await upstream.bot.request("GET", "/v4/info");
-  expect(asked()).toBe(RUNNING_MAX);
-  release();
-  for (const { loadType } of await Promise.all(answers)) expect(loadType).toBe("track");
-  expect(asked()).toBe(paths.length);
+it("a client that goes away takes its look-up with it: the site is hung up on", async () => {
+  const path = "hang/chord.mp3?gone";
+  const abort = new AbortController();
+  const url = `${upstream.stage.url}/v4/loadtracks?identifier=${encodeURIComponent(upstream.url(path))}`;
+  const headers = { authorization: STAGE_PASSWORD };
+  const gone = fetch(url, { headers, signal: abort.signal }).catch((error: Error) => error.name);
+  await expect.poll(() => upstream.requests(path).length).toBe(1);
+  expect(upstream.requests(path)[0]?.isOver).toBe(false);
+  abort.abort();
+  expect(await gone).toBe("AbortError");
+  await expect.poll(() => upstream.requests(path)[0]?.isOver).toBe(true);
 });

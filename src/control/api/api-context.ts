@@ -6,13 +6,14 @@ import type { Logger } from "../../log.ts";
 import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoadResult } from "../sources/load-result.ts";
+import type { LoadOptions } from "../sources/track-loader.ts";
 import type { InfoJson } from "./info-json.ts";
 import type { LoadJson } from "./load-json.ts";
 
 /** Where tracks come from; control/sources/track-loader.ts is the real one. */
 export interface TrackLookup {
   /** Failures to load are results, not errors. */
-  load(identifier: string): Promise<LoadResult>;
+  load(identifier: string, options: LoadOptions): Promise<LoadResult>;
 }
 
 /** What clients see and free of the route planner; control/route-planner/route-planner.ts is the real one. */

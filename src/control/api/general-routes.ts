@@ -85,10 +85,10 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
   };
 }
 
-export async function loadTracks(context: ApiContext, { query }: RestRequest): Promise<LoadResultJson> {
-  const identifier = query.get("identifier");
+export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResultJson> {
+  const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
-  return loadResultToJson(await context.tracks.load(identifier));
+  return loadResultToJson(await context.tracks.load(identifier, { client: request.client, signal: request.signal }));
 }
 
 export function decodeOne({ query }: RestRequest): TrackJson {

@@ -26,6 +26,8 @@ const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
 const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
 /** All larger bodies that are held at one time. */
 const BODIES_SIZE_MAX_BYTES = 64 * 1024 * 1024;
+/** Of what tells clients apart. */
+const CLIENT_LENGTH_MAX = 200;
 /** Longest a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
@@ -47,6 +49,10 @@ export interface RestRequest {
   readonly segments: Readonly<Record<string, string>>;
   /** Query parameters, decoded; repeated ones joined with a comma. */
   readonly query: ReadonlyMap<string, string>;
+  /** Whoever asks, as far as a request tells: clients that look alike share what is shared out. */
+  readonly client: string;
+  /** Aborted when the client is gone before it has its answer. */
+  readonly signal: AbortSignal;
   /** Reads the body, or throws the published 400 or 415. */
   body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
 }
@@ -153,7 +159,7 @@ function addRoute(
     url: route.path,
     onRequest: async (request, reply) => {
       // The router takes `//` for a segment without letters; there is no such path.
-      if (Object.values(restRequest(request).segments).includes("")) return reply.callNotFound();
+      if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
       admitBody(request, reply, bodies);
@@ -162,7 +168,7 @@ function addRoute(
     handler: async (request, reply) => {
       if (typeof request.body === "string" && request.body.length > LIGHT_BODY_SIZE_MAX_BYTES)
         await context.turns.next();
-      return sendAnswer(await route.handle(restRequest(request)), { request, reply, turns: context.turns });
+      return sendAnswer(await route.handle(restRequest(request, reply)), { request, reply, turns: context.turns });
     },
   });
 }
@@ -195,18 +201,32 @@ function isAuthorized(
   return false;
 }
 
-function restRequest(request: FastifyRequest): RestRequest {
+function restRequest(request: FastifyRequest, reply: FastifyReply): RestRequest {
   return {
-    segments: request.params as Record<string, string>, // that is what the router makes of `:name` segments
+    segments: segmentsOf(request),
     query: queryOf(request),
     method: request.method,
     headers: request.headers,
+    client: `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX),
+    get signal() {
+      return whenGone(reply);
+    },
     body: (schema) =>
       readBody(schema, {
         contentType: request.headers["content-type"],
         text: typeof request.body === "string" ? request.body : "",
       }),
   };
+}
+
+function segmentsOf(request: FastifyRequest): Record<string, string> {
+  return request.params as Record<string, string>; // that is what the router makes of `:name` segments
+}
+
+function whenGone(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort(new ApiError(400, "the client went away before it had its answer")));
+  return gone.signal;
 }
 
 function sendAnswer(

@@ -16,6 +16,7 @@ import type { EventMessage, EventSink, TrackEndReasonJson } from "../sessions/ou
 import type { CreatePlayerOptions, SessionPlayer } from "../sessions/session-player.ts";
 import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
 import type { Track } from "../sources/track.ts";
+import type { LoadOptions } from "../sources/track-loader.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
@@ -42,7 +43,7 @@ export interface WorkerProvider {
 
 /** What a player needs of the TrackLoader. */
 export interface TrackProvider {
-  load(identifier: string, options: { signal: AbortSignal }): Promise<LoadResult>;
+  load(identifier: string, options: LoadOptions): Promise<LoadResult>;
   /** Throws a NodeError for tracks that this node cannot play. */
   playableInput(track: Track): PlayableInput;
 }
@@ -223,7 +224,10 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   }
 
   async #load(identifier: string): Promise<Track> {
-    const result = await this.#options.tracks.load(identifier, { signal: this.#destruction.signal });
+    const result = await this.#options.tracks.load(identifier, {
+      client: `user ${this.#options.userId}`,
+      signal: this.#destruction.signal,
+    });
     this.#refuseDestroyed();
     switch (result.kind) {
       case "track":

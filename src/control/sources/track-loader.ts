@@ -1,31 +1,36 @@
-// Looks identifiers up: asks the sources in order, follows references, bounds how many lookups run and how long each may
-// take. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
+// Looks identifiers up: asks the sources in order, follows references, bounds how long each lookup may take; lookup-turns.ts
+// bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import type { LoadResult } from "./load-result.ts";
+import { LookupTurns } from "./lookup-turns.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
 import { decodeTrack, type Track } from "./track.ts";
 
 /** References followed for one identifier; what is still one then is taken to lead nowhere. */
 const REFERENCES_MAX = 5;
 const LOAD_TIMEOUT_MS = 20_000;
-/** Lookups at once; more wait, and beyond `WAITING_MAX` are refused with `load-busy`. */
-const RUNNING_MAX = 32;
-const WAITING_MAX = 1000;
+
+/** For whom and how long an identifier is looked up. */
+export interface LoadOptions {
+  /** Whoever asks, by what is known of them: shares are counted by it. */
+  readonly client: string;
+  readonly signal: AbortSignal;
+}
 
 export class TrackLoader {
   readonly #sources: readonly Source[];
   readonly #clock: Clock;
-  readonly #waiting: (() => void)[] = [];
-  #runningCount = 0;
+  readonly #turns: LookupTurns;
 
   constructor(options: { sources: readonly Source[]; clock: Clock }) {
     this.#sources = options.sources;
     this.#clock = options.clock;
+    this.#turns = new LookupTurns(options.clock);
   }
 
   /** The names of the sources, in the order they are asked. */
@@ -34,20 +39,20 @@ export class TrackLoader {
   }
 
   /** Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject. */
-  async load(identifier: string, options: { signal?: AbortSignal } = {}): Promise<LoadResult> {
+  async load(identifier: string, options: LoadOptions): Promise<LoadResult> {
     const deadline = new AbortController();
     const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => {
       deadline.abort(new NodeError("load-timeout", `looking the track up took more than ${LOAD_TIMEOUT_MS / 1000} s`));
     });
-    const signals = options.signal === undefined ? [deadline.signal] : [deadline.signal, options.signal];
-    const signal = AbortSignal.any(signals);
+    const turn = {
+      client: options.client,
+      site: siteOf(identifier),
+      signal: AbortSignal.any([deadline.signal, options.signal]),
+    };
     try {
-      return await unlessAborted(
-        this.#inTurn(() => this.#follow({ identifier, title: undefined, signal })),
-        signal,
-      );
+      return await this.#turns.run(turn, (signal) => this.#follow({ identifier, title: undefined, signal }));
     } catch (error) {
-      options.signal?.throwIfAborted();
+      options.signal.throwIfAborted();
       return { kind: "error", error: toWireError(error) };
     } finally {
       timer.cancel();
@@ -86,23 +91,15 @@ export class TrackLoader {
     }
     return undefined;
   }
+}
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#runningCount >= RUNNING_MAX) {
-      if (this.#waiting.length >= WAITING_MAX) {
-        throw new NodeError("load-busy", `${WAITING_MAX} tracks are waiting to be looked up already`);
-      }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else {
-      this.#runningCount++;
-    }
-    try {
-      return await work();
-    } finally {
-      // Its place goes to the next in line, or becomes free.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#runningCount--;
-      else next();
-    }
-  }
+/**
+ * Where an identifier leads, for shares: the last two labels of a name, as whoever has a domain has any number of names below
+ * it, with the port. What is no address is all one site.
+ */
+function siteOf(identifier: string): string {
+  const url = parseUrl(identifier);
+  if (url === undefined) return "";
+  const isName = /[a-z]$/i.test(url.hostname);
+  return isName ? `${url.hostname.split(".").slice(-2).join(".")}:${url.port}` : url.host;
 }

@@ -23,6 +23,8 @@ const FOUND: FoundTrack = {
   isSeekable: true,
 };
 
+const BY_SOMEBODY = { client: "somebody", signal: new AbortController().signal };
+
 let probed: PlayableInput[];
 let results: Map<string, ProbeResult>;
 let folder: string;
@@ -51,7 +53,7 @@ function loader(isEnabled = { http: true, local: true }): TrackLoader {
 }
 
 async function load(identifier: string) {
-  const result = await loader().load(identifier);
+  const result = await loader().load(identifier, BY_SOMEBODY);
   return result.kind === "track" ? trackToJson(result.track) : result;
 }
 
@@ -207,7 +209,7 @@ describe("local", () => {
   test("switched off, its files are not looked for and its tracks are not played", async () => {
     const path = join(folder, "media/tronc é.mp3");
     const tracks = loader({ http: true, local: false });
-    expect(await tracks.load(path)).toEqual({ kind: "empty" });
+    expect(await tracks.load(path, BY_SOMEBODY)).toEqual({ kind: "empty" });
     const track = buildTrack({ sourceName: "local", identifier: path });
     expect(() => tracks.playableInput(track)).toThrow(expect.objectContaining({ code: "source-unavailable" }));
   });

@@ -1,0 +1,209 @@
+// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once, and whoever comes is
+// served at once as long as there is room. Where there is none, places are shared out evenly among clients and, within one
+// client, among sites; and what has taken long gives way to what waits. So neither another client's links nor a hundred
+// servers that drip keep a good link from its answer. Main thread; used by the track loader.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+
+/** Look-ups at once: each is a socket and some buffers on the look-up thread. */
+const RUNNING_MAX = 512;
+/** Of these, one client's and one site's: somebody else always finds room. */
+const CLIENT_MAX = 384;
+const SITE_MAX = 256;
+/** Those that wait for a place; one more, and the one that waits in the longest line is refused. */
+const WAITING_MAX = 1000;
+/** From this age on a look-up gives its place to one that waits. Nearly all are over in less. */
+const GIVES_WAY_AFTER_MS = 2000;
+const GAVE_WAY = `looking the track up took more than ${GIVES_WAY_AFTER_MS / 1000} s while others waited for their turn`;
+
+/** Who asks, and what for: what shares are counted by. */
+export interface TurnOwner {
+  readonly client: string;
+  readonly site: string;
+}
+
+interface Turn extends TurnOwner {
+  readonly start: () => void;
+  /** Ends it, running or waiting. */
+  readonly refuse: (reason: NodeError) => void;
+  startedMs: number;
+}
+
+export class LookupTurns {
+  readonly #clock: Clock;
+  readonly #running = new Crowd();
+  readonly #waiting = new Crowd();
+  /** Runs while somebody waits. */
+  #givingWay: Timer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Does `work` when it is its turn. Rejects with `load-busy` when it had to make room for others, or with the reason of
+   * `signal`; the signal that `work` is given says so to it.
+   */
+  async run<T>(
+    options: TurnOwner & { readonly signal: AbortSignal },
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const ending = new AbortController();
+    const signal = AbortSignal.any([options.signal, ending.signal]);
+    signal.throwIfAborted();
+    let onAbort = () => {};
+    try {
+      const turn = await new Promise<Turn>((resolve, reject) => {
+        const { client, site } = options;
+        const start = () => resolve(entry);
+        const entry: Turn = { client, site, start, refuse: (reason) => ending.abort(reason), startedMs: 0 };
+        onAbort = () => {
+          this.#leave(entry);
+          reject(signal.reason);
+        };
+        signal.addEventListener("abort", onAbort, { once: true });
+        this.#enter(entry);
+      });
+      // Ended in the same breath in which its turn came.
+      signal.throwIfAborted();
+      return await unlessAborted(work(signal), signal).finally(() => this.#leave(turn));
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #enter(turn: Turn): void {
+    this.#waiting.add(turn);
+    this.#serve();
+    if (this.#waiting.size <= WAITING_MAX) return;
+    const last = this.#waiting.heaviest().at(-1);
+    last?.refuse(new NodeError("load-busy", `${WAITING_MAX} tracks are waiting to be looked up already`));
+  }
+
+  #leave(turn: Turn): void {
+    this.#waiting.delete(turn);
+    if (this.#running.delete(turn)) this.#serve();
+  }
+
+  /** Fills the free places, then sees to it that there will be more if somebody still waits. */
+  #serve(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#waiting.delete(next);
+      this.#running.add(next);
+      next.startedMs = this.#clock.now();
+      next.start();
+    }
+    if (this.#waiting.size > 0) this.#makeRoom();
+    else this.#stopMakingRoom();
+  }
+
+  /** Has the look-up that is to give way do so as soon as it is old enough. */
+  #makeRoom(): void {
+    if (this.#givingWay !== undefined) return;
+    const blocking = this.#blocking();
+    if (blocking === undefined) return;
+    const delayMs = Math.max(0, blocking.startedMs + GIVES_WAY_AFTER_MS - this.#clock.now());
+    this.#givingWay = this.#clock.after(delayMs, () => {
+      this.#givingWay = undefined;
+      // Much may have changed since.
+      const oldest = this.#blocking();
+      const ageMs = oldest === undefined ? 0 : this.#clock.now() - oldest.startedMs;
+      if (ageMs >= GIVES_WAY_AFTER_MS) oldest?.refuse(new NodeError("load-busy", GAVE_WAY));
+      else this.#makeRoom();
+    });
+  }
+
+  #stopMakingRoom(): void {
+    this.#givingWay?.cancel();
+    this.#givingWay = undefined;
+  }
+
+  /** Of those that wait and have room: the one whose client has the fewest running, then whose site has, then the first. */
+  #next(): Turn | undefined {
+    if (this.#running.size >= RUNNING_MAX || this.#waiting.size === 0) return undefined;
+    const { ofClient, ofSite } = this.#running;
+    let best: { readonly turn: Turn; readonly client: number; readonly site: number } | undefined;
+    for (const turn of this.#waiting.turns) {
+      const [client, site] = [ofClient.of(turn.client), ofSite.of(turn.site)];
+      if (client >= CLIENT_MAX || site >= SITE_MAX) continue;
+      if (best === undefined || client < best.client || (client === best.client && site < best.site)) {
+        best = { turn, client, site };
+      }
+    }
+    return best?.turn;
+  }
+
+  /** The running look-up that is to give way: of those that have the most of what is short, the oldest. */
+  #blocking(): Turn | undefined {
+    const [running, waiting] = [this.#running, this.#waiting];
+    if (running.size >= RUNNING_MAX) return running.heaviest()[0];
+    for (const turn of running.turns) {
+      const { client, site } = turn;
+      if (running.ofSite.of(site) >= SITE_MAX && waiting.ofSite.of(site) > 0) return turn;
+      if (running.ofClient.of(client) >= CLIENT_MAX && waiting.ofClient.of(client) > 0)
+        return running.heaviest(client)[0];
+    }
+    return undefined;
+  }
+}
+
+/** Look-ups in the order in which they came, and how many there are of each client and site. */
+class Crowd {
+  readonly turns = new Set<Turn>();
+  readonly ofClient = new Tally();
+  readonly ofSite = new Tally();
+
+  get size(): number {
+    return this.turns.size;
+  }
+
+  add(turn: Turn): void {
+    this.turns.add(turn);
+    this.ofClient.add(turn.client, 1);
+    this.ofSite.add(turn.site, 1);
+  }
+
+  delete(turn: Turn): boolean {
+    if (!this.turns.delete(turn)) return false;
+    this.ofClient.add(turn.client, -1);
+    this.ofSite.add(turn.site, -1);
+    return true;
+  }
+
+  /** Of the client that has the most (or of this one), those of the site that it has the most of. */
+  heaviest(client = this.ofClient.largest): readonly Turn[] {
+    const ofClient = [...this.turns].filter((turn) => turn.client === client);
+    const sites = new Tally();
+    for (const { site } of ofClient) sites.add(site, 1);
+    const { largest } = sites;
+    return ofClient.filter(({ site }) => site === largest);
+  }
+}
+
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: number): void {
+    const count = this.of(name) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+
+  /** The first of those with the highest count. */
+  get largest(): string | undefined {
+    let largest: string | undefined;
+    let most = 0;
+    for (const [name, count] of this.#counts) {
+      if (count <= most) continue;
+      largest = name;
+      most = count;
+    }
+    return largest;
+  }
+}
