@@ -96,8 +96,8 @@ type State =
 
 type ActiveState = Extract<State, { kind: "active" }>;
 
+/** Waits for the target of the state: one that is replaced takes its waiters with it. */
 interface Waiter {
-  readonly target: Target;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
   readonly timer: Timer;
@@ -274,12 +274,8 @@ export class VoiceConnection {
 
   #onSessionOpen(session: VoiceSession): void {
     if (this.#state.kind !== "active" || session !== this.#state.session) return;
-    const { target } = this.#state;
-    target.hasOpened = true;
-    for (const { timer, resolve } of this.#takeWaiters(target)) {
-      timer.cancel();
-      resolve();
-    }
+    this.#state.target.hasOpened = true;
+    for (const { resolve } of this.#takeWaiters()) resolve();
   }
 
   #onSessionWorking(session: VoiceSession): void {
@@ -400,7 +396,7 @@ export class VoiceConnection {
     return new Promise((resolve, reject) => {
       const timeoutMs = this.#options.settings.connectTimeoutMs;
       const timer = this.#clock.after(timeoutMs, () => this.#onOpenTimeout(target, timeoutMs));
-      this.#waiters.push({ target, resolve, reject, timer });
+      this.#waiters.push({ resolve, reject, timer });
     });
   }
 
@@ -408,20 +404,17 @@ export class VoiceConnection {
     const isUnopened = this.#state.kind === "active" && this.#state.target === target && !target.hasOpened;
     const close = { code: 1006, reason: `no answer within ${timeoutMs} ms`, isByRemote: false };
     if (isUnopened) this.#giveUp(close, undefined);
-    else this.#rejectWaiters(connectFailed(close.reason), target);
+    else this.#rejectWaiters(connectFailed(close.reason));
   }
 
-  /** Rejects those who wait for `target`, or all. */
-  #rejectWaiters(error: NodeError, target?: Target): void {
-    for (const { timer, reject } of this.#takeWaiters(target)) {
-      timer.cancel();
-      reject(error);
-    }
+  #rejectWaiters(error: NodeError): void {
+    for (const { reject } of this.#takeWaiters()) reject(error);
   }
 
-  #takeWaiters(target: Target | undefined): readonly Waiter[] {
-    const taken = this.#waiters.filter((waiter) => target === undefined || waiter.target === target);
-    this.#waiters = this.#waiters.filter((waiter) => !taken.includes(waiter));
+  #takeWaiters(): readonly Waiter[] {
+    const taken = this.#waiters;
+    this.#waiters = [];
+    for (const { timer } of taken) timer.cancel();
     return taken;
   }
 

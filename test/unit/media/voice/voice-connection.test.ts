@@ -624,6 +624,19 @@ describe("moving", () => {
     expect(outcomes).toEqual(["replaced"]);
   });
 
+  test("a second move gives the old session no second ten seconds", async () => {
+    const { connection, credentials, clock } = await goLive();
+    for (const token of ["b", "c"]) {
+      const target = await ScriptedVoiceGateway.start({ silentOn: [0] });
+      open.push(target);
+      await connection.connect(credentials({ endpoint: target.endpoint, token }));
+      clock.advance(4900);
+    }
+    expect(connection.gate).toBe("send");
+    clock.advance(200);
+    expect(connection.gate).toBe("hold");
+  });
+
   test("the timer of a move that is over cuts no later move short", async () => {
     const { connection, credentials, clock } = await goLive();
     const moveTo = async (token: string, silentOn: number[]) => {

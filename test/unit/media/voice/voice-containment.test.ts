@@ -75,10 +75,10 @@ describe("what is thrown", () => {
     const { gateway, broken, clock, expectNeighbourUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
-    // Read-only outside, yet the object that is counted in: the timer cannot count its reconnect.
-    Object.freeze(broken.connection.counters);
     gateway.last.socket.close(4009);
     await until(() => broken.states.at(-1)?.isConnected === false);
+    // Read-only outside, yet the object that is counted in: the timer cannot count its reconnect.
+    Object.freeze(broken.connection.counters);
     clock.advance(250);
     await until(() => broken.closes.length > 0);
     expect(broken.closes).toEqual([INSIDE]);
