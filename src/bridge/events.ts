@@ -43,9 +43,9 @@ export interface FrameMinute {
 export interface WorkerCounters {
   readonly playerCount: number;
   readonly playingCount: number;
-  /** Share of the last period spent producing and sending, 0 to 1. */
+  /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
   readonly tickLoad: number;
-  /** Share of the last period in which the thread was busy with anything, 0 to 1. Decides where new players go. */
+  /** Share of the last period in which the thread was busy with anything, 0 to 1. */
   readonly threadLoad: number;
   readonly framesSent: number;
   readonly framesLost: number;

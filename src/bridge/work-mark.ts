@@ -18,7 +18,9 @@ const BEATS = 0;
 const OWNER = 1;
 const ACTIVITY = 2;
 const LOADS = 3;
-const FIELDS = 4;
+const STEPS = 4;
+const THREAD = 5;
+const FIELDS = 6;
 
 const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
 
@@ -38,6 +40,7 @@ export class WorkMark {
 
   /** From now on the thread works for this owner. */
   enter(owner: number, activity: Activity): void {
+    Atomics.add(this.#fields, STEPS, 1);
     Atomics.store(this.#fields, OWNER, owner);
     Atomics.store(this.#fields, ACTIVITY, CODES[activity]);
   }
@@ -50,6 +53,11 @@ export class WorkMark {
   /** The thread has come round to its timers. */
   beat(): void {
     Atomics.add(this.#fields, BEATS, 1);
+  }
+
+  /** How the system counts this thread (lib/thread-cpu.ts); 0: not known. */
+  set threadNumber(threadNumber: number) {
+    Atomics.store(this.#fields, THREAD, threadNumber);
   }
 
   /** Something large is read from disk and compiled: silence is no sign of a hang. Each call is followed by `loaded`. */
@@ -66,6 +74,15 @@ export class WorkMark {
   /** Grows (and wraps) as long as the thread lives. */
   get beats(): number {
     return Atomics.load(this.#fields, BEATS);
+  }
+
+  get threadNumber(): number {
+    return Atomics.load(this.#fields, THREAD);
+  }
+
+  /** Grows (and wraps) with each piece of work that is begun, also while timers have to wait. */
+  get steps(): number {
+    return Atomics.load(this.#fields, STEPS);
   }
 
   get isLoading(): boolean {

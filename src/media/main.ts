@@ -9,6 +9,7 @@ import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
+import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
@@ -28,6 +29,7 @@ const STRAYS_MAX = 20;
 function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
   const clock = systemClock;
   const mark = new WorkMark(markMemory);
+  mark.threadNumber = ownThreadNumber();
   const beat = (): void => {
     mark.beat();
     clock.after(BEAT_MS, beat);

@@ -9,13 +9,16 @@ import type { Logger } from "../../log.ts";
 /** Complexities of libopus that differ in cost; 10, 9 and 8 cost the same (docs/benchmarks.md). */
 const STEPS = [10, 7, 5, 4, 1, 0] as const;
 
-/** Loads of the busiest audio thread, share of a core. Above the first, encoders work less hard. */
-const LOAD_HIGH = 0.75;
+/**
+ * Loads of the busiest audio thread: the share of its time spent making and sending frames. Reading, garbage collection and new
+ * connections need the rest. Above the first, encoders work less hard.
+ */
+const LOAD_HIGH = 0.6;
 /** Below this for long, they work harder again. A step up costs at most 1.4 times as much. */
-const LOAD_LOW = 0.5;
+const LOAD_LOW = 0.4;
 /** With encoders at their cheapest, nobody new is taken on from here; and in any case from the second. */
-const LOAD_FULL = 0.8;
-const LOAD_OVER = 0.92;
+const LOAD_FULL = 0.65;
+const LOAD_OVER = 0.8;
 
 /** A step shows in the next reports, which come every half second. */
 const SETTLE_MS = 1200;
@@ -83,7 +86,7 @@ export class LoadGovernor {
     const percent = Math.round(load * 100);
     throw new NodeError(
       "node-overloaded",
-      `this node has no room for another player: its audio threads are ${percent} % busy. Those that play go on. Try again ` +
+      `this node has no room for another player: its audio threads spend ${percent} % of their time on frames. Those that play go on. Try again ` +
         "later, or another node",
     );
   }

@@ -33,8 +33,6 @@ export interface WorkerLoad {
   readonly isAlone: boolean;
   readonly isReady: boolean;
   readonly playerCount: number;
-  /** Share of a core it uses, with what has been promised to it, 0 to 1 and above. */
-  readonly expectedLoad: number;
   /** What it said last; undefined before that. */
   readonly counters: WorkerCounters | undefined;
 }
@@ -125,9 +123,9 @@ export class WorkerPool {
     if (slot === undefined) return;
     const freest = this.#freest();
     const isMoved =
-      !slot.isAlone && freest !== undefined && freest !== slot && !this.#governor.hasRoom(slot.expectedLoad);
+      !slot.isAlone && freest !== undefined && freest !== slot && !this.#governor.hasRoom(slot.promisedLoad);
     const target = isMoved ? freest : slot;
-    this.#governor.admit(target.expectedLoad);
+    this.#governor.admit(target.promisedLoad);
     if (isMoved) this.#move(tenant, freest);
     target.addTrack();
     this.#governor.judge(this.#peakLoad);
@@ -138,19 +136,18 @@ export class WorkerPool {
     const { complexity, complexityMax, refusedCount } = this.#governor;
     const freest = this.#freest();
     return {
-      workers: [...this.#slots, ...this.#alone].map(({ index, isAlone, tenants, thread, expectedLoad }) => ({
+      workers: [...this.#slots, ...this.#alone].map(({ index, isAlone, tenants, thread }) => ({
         index,
         isAlone,
         isReady: thread?.isReady === true,
         playerCount: tenants.size,
-        expectedLoad,
         counters: thread?.counters,
       })),
       hasSpare: this.#spare.isReady,
       complexity,
       complexityMax,
       refusedCount,
-      hasRoom: freest !== undefined && this.#governor.hasRoom(freest.expectedLoad),
+      hasRoom: freest !== undefined && this.#governor.hasRoom(freest.promisedLoad),
     };
   }
 
@@ -251,7 +248,7 @@ export class WorkerPool {
 
   #start(slot: WorkerSlot): void {
     if (this.#isClosed) return;
-    slot.onCounters();
+    slot.onStart();
     slot.restart = undefined;
     const listener: WorkerListener = {
       onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),
@@ -282,7 +279,7 @@ export class WorkerPool {
     if (event.type === "log") {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
-      slot.onCounters();
+      slot.onCounters(event.worker);
       this.#governor.judge(this.#peakLoad);
       for (const report of unpackPositions(event.positions)) {
         this.#toTenant(slot, report.playerId, { type: "position", report });
@@ -342,7 +339,7 @@ export class WorkerPool {
   }
 
   get #peakLoad(): number {
-    return Math.max(0, ...this.#slots.map(({ expectedLoad }) => expectedLoad));
+    return Math.max(0, ...this.#slots.map(({ promisedLoad }) => promisedLoad));
   }
 
   /** The worker for one more player: by load, then by number of players; one that has failed only once it is ready. */

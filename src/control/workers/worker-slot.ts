@@ -2,6 +2,7 @@
 // player would cost there. Main thread; worker-pool.ts decides who goes where.
 
 import type { PlayerId } from "../../bridge/commands.ts";
+import type { WorkerCounters } from "../../bridge/events.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { WorkerTenant } from "./worker-handle.ts";
 import type { WorkerThread } from "./worker-thread.ts";
@@ -14,9 +15,12 @@ const STABLE_AFTER_MS = 60_000;
 const LOAD_STEP = 0.05;
 /** What a player is taken to cost until the worker's next counters, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
-/** What a track is taken to cost before any is measured, as MP3 does; and at least when others are. */
+/** What a track is taken to cost before any is measured, as MP3 does; and the bounds of what is measured of others. */
 const LOAD_PER_TRACK = 0.015;
 const LOAD_PER_TRACK_MIN = 0.005;
+const LOAD_PER_TRACK_MAX = 0.03;
+/** Reports, half a second apart, whose mean is a worker's load: one alone may be that of loading a codec. */
+const REPORTS = 4;
 
 export class WorkerSlot {
   readonly index: number;
@@ -27,8 +31,10 @@ export class WorkerSlot {
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
   newTenantCount = 0;
-  /** Tracks started on it since its last counters, and since those before: a load shows fully only in the second. */
-  #newTrackCounts: readonly [number, number] = [0, 0];
+  /** The last loads it told of, newest first. */
+  #loads: readonly number[] = [];
+  /** Tracks started since the last report, between that and the one before, and so on. */
+  #starts: readonly number[] = [0];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
@@ -51,8 +57,8 @@ export class WorkerSlot {
   /** True when one more player does better here than there: by load, then by number; what has failed only once it is ready. */
   isFreerThan(other: WorkerSlot): boolean {
     if (this.#isTrusted !== other.#isTrusted) return this.#isTrusted;
-    const step = Math.floor(this.expectedLoad / LOAD_STEP);
-    const otherStep = Math.floor(other.expectedLoad / LOAD_STEP);
+    const step = Math.floor(this.#expectedLoad / LOAD_STEP);
+    const otherStep = Math.floor(other.#expectedLoad / LOAD_STEP);
     return step === otherStep ? this.tenants.size < other.tenants.size : step < otherStep;
   }
 
@@ -63,22 +69,44 @@ export class WorkerSlot {
 
   /** A track begins there. */
   addTrack(): void {
-    this.#newTrackCounts = [this.#newTrackCounts[0] + 1, this.#newTrackCounts[1]];
+    const [newest = 0, ...older] = this.#starts;
+    this.#starts = [newest + 1, ...older];
+  }
+
+  /** Another worker is in its place. */
+  onStart(): void {
+    this.newTenantCount = 0;
+    this.#loads = [];
+    this.#starts = [0];
   }
 
   /** Its worker has said how it is doing. */
-  onCounters(): void {
+  onCounters({ tickLoad }: WorkerCounters): void {
     this.newTenantCount = 0;
-    this.#newTrackCounts = [0, this.#newTrackCounts[0]];
+    this.#loads = [tickLoad, ...this.#loads].slice(0, REPORTS);
+    this.#starts = [0, ...this.#starts].slice(0, REPORTS);
   }
 
-  /** Measured load, plus what the tracks and players that came since will cost if they are like the others. */
-  get expectedLoad(): number {
-    const { threadLoad, playingCount } = this.thread?.counters ?? { threadLoad: 0, playingCount: 0 };
-    const loadPerPlayer = threadLoad / Math.max(1, playingCount);
-    const newTracks = this.#newTrackCounts[0] + this.#newTrackCounts[1] / 2;
-    const perTrack = playingCount === 0 ? LOAD_PER_TRACK : Math.max(LOAD_PER_TRACK_MIN, loadPerPlayer);
-    const ofPlayers = this.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer);
-    return threadLoad + Math.max(newTracks * perTrack, ofPlayers);
+  /** Share of its time that it spent on frames over the last two seconds: what lasts as long as the players do. */
+  get load(): number {
+    const { length } = this.#loads;
+    return length === 0 ? 0 : this.#loads.reduce((sum, load) => sum + load, 0) / length;
+  }
+
+  /** Its load, plus what the tracks that began lately will cost if they are like the others. */
+  get promisedLoad(): number {
+    const playingCount = this.thread?.counters?.playingCount ?? 0;
+    const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, playingCount)));
+    const perTrack = playingCount === 0 ? LOAD_PER_TRACK : measured;
+    // One that has started three reports ago is in three of them.
+    const unseen = this.#starts.reduce((sum, count, age) => sum + count * (1 - age / REPORTS), 0);
+    return this.load + unseen * perTrack;
+  }
+
+  /** Its load, plus what the players that came lately will cost if they are like the others: some will play. */
+  get #expectedLoad(): number {
+    const playingCount = this.thread?.counters?.playingCount ?? 0;
+    const loadPerPlayer = this.load / Math.max(1, playingCount);
+    return Math.max(this.promisedLoad, this.load + this.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer));
   }
 }

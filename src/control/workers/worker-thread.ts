@@ -8,6 +8,7 @@ import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
 import type { Logger } from "../../log.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 
@@ -18,8 +19,6 @@ const START_TIMEOUT_MS = 15_000;
  * that waited meanwhile.
  */
 const START_GRACE_MS = 250;
-/** Twelve beats missing in a row, 600 ms: with what moving its players takes, less than a second of sound. */
-const MISSED_BEATS_MAX = 12;
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
 /** What is collected often is kept small: each collection is then a short pause, and memory stays low. */
@@ -87,8 +86,9 @@ export class WorkerThread {
     this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
     this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
     this.#watch = new ThreadWatch({
-      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS, missesMax: MISSED_BEATS_MAX },
-      onSilent: () => this.#lose(`showed no sign of life for ${BEAT_MS * MISSED_BEATS_MAX} ms`),
+      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
+      readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
+      onSilent: () => this.#lose("shows no sign of life any more"),
     });
     this.#start = clock.after(START_TIMEOUT_MS, () => {
       this.#start = clock.after(START_GRACE_MS, () => this.#lose(`did not start for ${START_TIMEOUT_MS} ms`));

@@ -21,26 +21,26 @@ function setup(complexityMax = 10) {
 
 test("while there is room, nothing changes and everybody is admitted", () => {
   const { governor, steps, report } = setup();
-  report(0.74, 600);
+  report(0.59, 600);
   expect(steps).toEqual([]);
-  expect(() => governor.admit(0.74)).not.toThrow();
+  expect(() => governor.admit(0.59)).not.toThrow();
 });
 
 test("encoders go down a step at a time, each given time to show, and then new players are refused", () => {
   const { governor, steps, report } = setup();
-  report(0.85, 1);
+  report(0.7, 1);
   expect(steps).toEqual([7]);
-  expect(governor.hasRoom(0.85)).toBe(true);
-  report(0.85, 60);
+  expect(governor.hasRoom(0.7)).toBe(true);
+  report(0.7, 60);
   expect(steps).toEqual([7, 5, 4, 1, 0]);
-  expect(() => governor.admit(0.85)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+  expect(() => governor.admit(0.7)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
   expect(governor.refusedCount).toBe(1);
-  expect(() => governor.admit(0.7)).not.toThrow();
+  expect(() => governor.admit(0.6)).not.toThrow();
 });
 
 test("a thread that is as good as full takes nobody, whatever encoders could save", () => {
   const { governor } = setup();
-  expect(governor.hasRoom(0.95)).toBe(false);
+  expect(governor.hasRoom(0.85)).toBe(false);
 });
 
 test("what is configured is never exceeded", () => {
@@ -66,10 +66,10 @@ test("load between the limits changes nothing, and a moment of it makes the ten 
   report(0.9, 2);
   const { complexity } = governor;
   steps.length = 0;
-  report(0.6, 600);
+  report(0.5, 600);
   for (let round = 0; round < 10; round++) {
     report(0.3, 9);
-    report(0.6, 0.5);
+    report(0.5, 0.5);
   }
   expect(steps).toEqual([]);
   expect(governor.complexity).toBe(complexity);

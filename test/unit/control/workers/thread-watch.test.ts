@@ -3,59 +3,93 @@ import { WorkMark } from "../../../../src/bridge/work-mark.ts";
 import { ThreadWatch } from "../../../../src/control/workers/thread-watch.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-function setup() {
+const LOOK_MS = 50;
+
+/** `cpuShare` of the time passing is used by the thread; undefined: not known. */
+function setup(cpuShare: number | undefined) {
   const clock = new FakeClock();
   const mark = new WorkMark(WorkMark.allocate());
   let silences = 0;
-  const onSilent = () => {
-    silences += 1;
-  };
-  const watch = new ThreadWatch({ mark, clock, intervalMs: 50, missesMax: 4, onSilent });
+  const watch = new ThreadWatch({
+    ...{ mark, clock, intervalMs: LOOK_MS },
+    readCpuMs: () => (cpuShare === undefined ? undefined : clock.now() * cpuShare),
+    onSilent: () => {
+      silences += 1;
+    },
+  });
   watch.start();
   return { clock, mark, watch, silences: () => silences };
 }
 
-test("a thread whose mark does not beat for so many looks is told of once", () => {
-  const { clock, silences } = setup();
-  clock.advance(199);
-  expect(silences()).toBe(0);
-  clock.advance(1);
-  expect(silences()).toBe(1);
-  clock.advance(10_000);
-  expect(silences()).toBe(1);
+/** Looks after which a thread that does not beat is told of. */
+function looksUntilSilent(
+  { clock, silences }: ReturnType<typeof setup>,
+  meanwhile: () => void = () => undefined,
+): number {
+  for (let look = 1; look <= 1000; look++) {
+    meanwhile();
+    clock.advance(LOOK_MS);
+    if (silences() > 0) return look;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+test("a thread that runs without beating is told of after half a second, once", () => {
+  const bench = setup(1);
+  expect(looksUntilSilent(bench)).toBe(10);
+  bench.clock.advance(60_000);
+  expect(bench.silences()).toBe(1);
+});
+
+test("one that hardly gets to run is given as much processor time", () => {
+  expect(looksUntilSilent(setup(0.25))).toBe(31);
+});
+
+test("one that does not run at all is told of after three seconds", () => {
+  expect(looksUntilSilent(setup(0))).toBe(60);
+});
+
+test("where processor time is not known, after 18 looks", () => {
+  expect(looksUntilSilent(setup(undefined))).toBe(18);
 });
 
 test("each beat makes the count begin anew", () => {
-  const { clock, mark, silences } = setup();
-  for (let round = 0; round < 20; round++) {
-    clock.advance(150);
+  const { clock, mark, silences } = setup(1);
+  for (let round = 0; round < 50; round++) {
+    clock.advance(450);
     mark.beat();
   }
   expect(silences()).toBe(0);
 });
 
 test("a main thread that stalls itself looks once, which is one miss", () => {
-  const { clock, mark, silences } = setup();
-  clock.advance(150);
+  const { clock, mark, silences } = setup(undefined);
+  clock.advance(400);
   clock.stall(60_000);
-  mark.beat();
   clock.advance(0);
-  clock.advance(199);
+  clock.advance(400);
   expect(silences()).toBe(0);
+  mark.beat();
 });
 
-test("a thread that loads something large is given more time, and no longer", () => {
-  const { clock, mark, silences } = setup();
-  mark.loads();
-  clock.advance(1_900);
-  mark.loaded();
-  expect(silences()).toBe(0);
-  clock.advance(50);
-  expect(silences()).toBe(1);
+test("a thread that loads something large is given ten times as long, and no longer", () => {
+  const bench = setup(undefined);
+  bench.mark.loads();
+  bench.clock.advance(179 * LOOK_MS);
+  expect(bench.silences()).toBe(0);
+  bench.mark.loaded();
+  bench.clock.advance(LOOK_MS);
+  expect(bench.silences()).toBe(1);
+});
+
+test("one that begins one work after the other has five times as long to come round to its timers", () => {
+  const bench = setup(undefined);
+  let work = 0;
+  expect(looksUntilSilent(bench, () => bench.mark.enter(++work, "read"))).toBe(90);
 });
 
 test("a watch that was stopped looks no more", () => {
-  const { clock, watch, silences } = setup();
+  const { clock, watch, silences } = setup(1);
   watch.stop();
   clock.advance(10_000);
   expect(silences()).toBe(0);
