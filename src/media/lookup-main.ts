@@ -8,6 +8,7 @@ import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { systemClock } from "../lib/clock.ts";
+import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import { createLogger } from "../log.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
 import { TrackBudget } from "./budget/track-budget.ts";
@@ -25,6 +26,7 @@ const STRAYS_MAX = 20;
 function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
   const clock = systemClock;
   const mark = new WorkMark(markMemory);
+  mark.threadNumber = ownThreadNumber();
   const names = new WorkNames(mark);
   const turns = new ThreadTurns();
   const memory = new ByteBudget({ owner: "the look-up thread", limitBytes: THREAD_MEMORY_BYTES_MAX });

@@ -8,13 +8,12 @@ import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
 import type { Logger } from "../../log.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 
 /** A thread that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
-/** A second. Nobody hears it, so there is no hurry; but everybody's look-ups wait. */
-const MISSED_BEATS_MAX = 20;
 
 export interface LookupThreadOptions {
   /** The module that runs in it. */
@@ -60,8 +59,9 @@ export class LookupThread {
     this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
     const { clock } = options;
     this.#watch = new ThreadWatch({
-      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS, missesMax: MISSED_BEATS_MAX },
-      onSilent: () => this.#lose(`showed no sign of life for ${BEAT_MS * MISSED_BEATS_MAX} ms`),
+      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
+      readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
+      onSilent: () => this.#lose("shows no sign of life any more"),
     });
     this.#startTimer = clock.after(START_TIMEOUT_MS, () => this.#lose(`did not start in ${START_TIMEOUT_MS} ms`));
   }

@@ -42,7 +42,10 @@ class Stillness {
   }
 
   look(value: number, readCpuMs: () => number | undefined): void {
-    if (value !== this.#value) return this.reset(value);
+    if (value !== this.#value) {
+      this.reset(value);
+      return;
+    }
     this.#looks += 1;
     if (this.#looks === ASK_AFTER) this.#cpuBeforeMs = readCpuMs();
   }

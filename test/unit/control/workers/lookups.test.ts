@@ -147,14 +147,14 @@ describe("a look-up thread that is lost", () => {
     },
   );
 
-  test("that hangs is given up after a second, and so is what made it hang", async () => {
+  test("that hangs is given up, and so is what made it hang", async () => {
     start({ clock: systemClock });
     const abort = new AbortController();
     const reason = new NodeError("load-timeout", "enough");
     const honest = ask("wait", abort.signal);
     await expect(ask("hang named")).rejects.toMatchObject({
       code: "lookup-crashed",
-      cause: { message: "the look-up thread showed no sign of life for 1000 ms" },
+      cause: { message: "the look-up thread shows no sign of life any more" },
     });
     expect(await ask("nothing")).toEqual(EMPTY);
     abort.abort(reason);
