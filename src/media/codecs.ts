@@ -1,6 +1,8 @@
 // Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded before a
 // track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
 
+import type { ByteBudget } from "../lib/byte-budget.ts";
+import { type CodecModules, ownCodecModules } from "./decode/codec-modules.ts";
 import { createDecoder } from "./decode/create-decoder.ts";
 import type { Decoder } from "./decode/decoder.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
@@ -9,15 +11,17 @@ import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from 
 export class Codecs {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
+  readonly #modules: CodecModules;
   #pool: Promise<OpusEncoderPool> | undefined;
 
-  constructor(options: OpusEncoderOptions) {
+  constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules) {
     this.#settings = { ...options };
+    this.#modules = modules;
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
-  createDecoder(stream: AudioStream): Promise<Decoder> {
-    return createDecoder(stream);
+  createDecoder(stream: AudioStream, memory?: ByteBudget): Promise<Decoder> {
+    return createDecoder(stream, { modules: this.#modules, memory });
   }
 
   /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
@@ -26,7 +30,11 @@ export class Codecs {
   }
 
   async acquireEncoder(): Promise<OpusFrameEncoder> {
-    this.#pool ??= OpusEncoderPool.create(this.#settings);
+    this.#pool ??= this.#modules.libopus("encode").then((opus) => new OpusEncoderPool(opus, this.#settings));
+    // A failure to load is not kept: the next track tries again.
+    this.#pool.catch(() => {
+      this.#pool = undefined;
+    });
     return (await this.#pool).acquire();
   }
 

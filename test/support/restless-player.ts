@@ -6,8 +6,8 @@
 import type { FilterSettings } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { Codecs } from "../../src/media/codecs.ts";
+import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
-import { createOpusDecoder } from "../../src/media/decode/opus-decoder.ts";
 import type { AudioStream, Packet } from "../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
@@ -203,7 +203,7 @@ export class RestlessPlayer {
   }
 
   static async create(random: () => number, songs: readonly Song[]): Promise<RestlessPlayer> {
-    const restless = new RestlessPlayer(random, songs, await createOpusDecoder(OPUS));
+    const restless = new RestlessPlayer(random, songs, await createDecoder(OPUS));
     await restless.#loadCodecs();
     await restless.#player.connectVoice(1, { token: "t", endpoint: "e", sessionId: "s", channelId: "1" });
     return restless;

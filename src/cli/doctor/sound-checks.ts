@@ -46,10 +46,11 @@ export function decoderCheck(name: string, stream: AudioStream): Check {
 export const vorbisCheck: Check = {
   name: "Vorbis",
   async run() {
-    const { OggVorbisDecoder } = await import("@wasm-audio-decoders/ogg-vorbis");
-    const decoder = new OggVorbisDecoder();
-    await decoder.ready;
-    decoder.free();
+    const [{ readWasmCodec }, { startWasmCodec }] = await Promise.all([
+      import("../../lib/read-wasm-codec.ts"),
+      import("../../lib/wasm-codec.ts"),
+    ]);
+    startWasmCodec(await readWasmCodec("vorbis"));
     return LOADED;
   },
 };

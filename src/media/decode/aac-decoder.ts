@@ -4,6 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
+import { AAC_PACKAGE } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 
@@ -43,13 +44,13 @@ interface AudioData {
   close(): void;
 }
 
-/** A constant and not a literal in the import: the compiler must not insist on an optional package. */
-const PACKAGE_NAME: string = "@napi-rs/webcodecs";
+/** Larger than eight channels at the highest rate. */
+const PACKET_BYTES_MAX = 65_536;
 /** HE-AAC frames have 2048 samples; a packet of more than this is damage. */
 const PACKET_SAMPLES_MAX = 8192;
 const CHANNELS_MAX = 8;
 /** What a native decoder occupies, measured. */
-const NATIVE_BYTES = 2 ** 20;
+export const AAC_NATIVE_BYTES = 2 ** 20;
 /**
  * A packet takes less than a millisecond. One that yields neither sound nor an error (there is no other sign of being
  * done: the package's dequeue event comes before the sound) is given up after this.
@@ -58,18 +59,20 @@ const PACKET_TIMEOUT_MS = 250;
 
 interface AacDecoderOptions {
   readonly clock?: Clock;
-  /** Loads the package; replaced in tests. */
-  readonly load?: () => Promise<unknown>;
+  /** Loads the package. */
+  readonly load: () => Promise<unknown>;
 }
 
 /** Rejects with NodeError `codec-unavailable` where the package has no build, `media-unsupported-codec` for bad set-up. */
-export async function createAacDecoder(stream: AudioStream, options: AacDecoderOptions = {}): Promise<Decoder> {
-  const { clock = systemClock, load = () => import(PACKAGE_NAME) } = options;
+export async function createAacDecoder(
+  stream: AudioStream,
+  { clock = systemClock, load }: AacDecoderOptions,
+): Promise<Decoder> {
   let webCodecs: WebCodecs;
   try {
     webCodecs = (await load()) as WebCodecs; // see WebCodecs
   } catch (cause) {
-    const message = `decode AAC: the optional package ${PACKAGE_NAME} is not installed; run "npm install ${PACKAGE_NAME}"`;
+    const message = `decode AAC: the optional package ${AAC_PACKAGE} is not installed; run "npm install ${AAC_PACKAGE}"`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
   return new AacDecoder(webCodecs, stream, clock);
@@ -93,6 +96,7 @@ class AacDecoder implements Decoder {
 
   async decode(packet: Uint8Array): Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
+    if (packet.length > PACKET_BYTES_MAX) return this.#damage.damaged();
     const session = this.#session;
     const { block, error } = await session.decode(packet);
     if (this.#isClosed || session !== this.#session) return EMPTY_BLOCK;
@@ -145,7 +149,7 @@ class Session {
   #firstTimestamp = 0;
   #isClosed = false;
   /** Never read. The native part is freed only by the garbage collector, which must see how much hangs on it. */
-  readonly ballast = new ArrayBuffer(NATIVE_BYTES);
+  readonly ballast = new ArrayBuffer(AAC_NATIVE_BYTES);
 
   constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
     this.#webCodecs = webCodecs;

@@ -20,8 +20,8 @@ interface AlacSettings {
 }
 
 const CHANNELS_MAX = 8;
-/** The format's default is 4096; more than this is damage. */
-const FRAME_SAMPLES_MAX = 65_536;
+/** The format's default is 4096, and nobody makes others; more than this takes too long to decode at once. */
+const FRAME_SAMPLES_MAX = 16_384;
 
 /** The elements of a packet, each with a tag of three bits. */
 const ELEMENT_MONO = 0;

@@ -1,24 +1,80 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
+import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
 import type { Decoder } from "./decoder.ts";
+import { decoderBytes } from "./decoder-bytes.ts";
 
-/** A decoder for the stream. Rejects with NodeError `media-unsupported-codec` or `codec-unavailable`. */
-export async function createDecoder(stream: AudioStream): Promise<Decoder> {
+export interface DecoderParts {
+  readonly modules?: CodecModules;
+  /** What the decoder keeps is taken from here until it is closed. */
+  readonly memory?: ByteBudget | undefined;
+}
+
+/** A decoder for the stream. Rejects with NodeError `media-unsupported-codec`, `codec-unavailable` or `memory-exhausted`. */
+export async function createDecoder(
+  stream: AudioStream,
+  { modules = ownCodecModules, memory }: DecoderParts = {},
+): Promise<Decoder> {
+  if (memory === undefined) return create(stream, modules);
+  const sizeBytes = decoderBytes(stream);
+  memory.take(sizeBytes, `decoding ${stream.codec}`);
+  try {
+    const decoder = await create(stream, modules);
+    return new CountedDecoder(decoder, () => memory.release(sizeBytes));
+  } catch (error) {
+    memory.release(sizeBytes);
+    throw error;
+  }
+}
+
+async function create(stream: AudioStream, modules: CodecModules): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
-      return (await import("./opus-decoder.ts")).createOpusDecoder(stream);
+      return (await import("./opus-decoder.ts")).createOpusDecoder(await modules.libopus("decode"), stream);
     case "mp3":
-      return (await import("./mp3-decoder.ts")).createMp3Decoder();
+      return (await import("./mp3-decoder.ts")).createMp3Decoder(await modules.wasm("mp3"));
     case "vorbis":
-      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(stream);
+      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(await modules.wasm("vorbis"), stream);
     case "flac":
-      return (await import("./flac-decoder.ts")).createFlacDecoder(stream);
+      return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac"), stream);
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
-      return (await import("./aac-decoder.ts")).createAacDecoder(stream);
+      return (await import("./aac-decoder.ts")).createAacDecoder(stream, { load: () => modules.aac() });
     case "alac":
       return (await import("./alac-decoder.ts")).createAlacDecoder(stream);
+  }
+}
+
+/** Gives its memory back when it is closed. */
+class CountedDecoder implements Decoder {
+  readonly #decoder: Decoder;
+  readonly #release: () => void;
+  #isClosed = false;
+
+  constructor(decoder: Decoder, release: () => void) {
+    this.#decoder = decoder;
+    this.#release = release;
+  }
+
+  decode(packet: Uint8Array): ReturnType<Decoder["decode"]> {
+    return this.#decoder.decode(packet);
+  }
+
+  flush(): ReturnType<Decoder["flush"]> {
+    return this.#decoder.flush();
+  }
+
+  reset(): void {
+    this.#decoder.reset();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#release();
+    this.#decoder.close();
   }
 }

@@ -1,66 +1,76 @@
 // FLAC frames (libFLAC as WebAssembly), one whole frame in, its samples out; up to eight channels and 32 bits. Audio
 // thread.
 
-import { FLACDecoder } from "@wasm-audio-decoders/flac";
+import { NodeError } from "../../errors.ts";
+import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import type { WasmArea, WasmAudioInstance } from "./wasm-audio-heap.ts";
+import { parseFlacFrameSize } from "./flac-frame.ts";
+import { allocateIntegers, type WasmArea } from "./wasm-area.ts";
 
 interface FlacFunctions {
-  malloc(sizeBytes: number): number;
-  free(pointer: number): void;
-  create_decoder(...results: number[]): number;
-  destroy_decoder(decoder: number): void;
+  _malloc(sizeBytes: number): number;
+  _free(pointer: number): void;
+  _create_decoder(...results: number[]): number;
+  _destroy_decoder(decoder: number): void;
   /** Takes over and frees the input. */
-  decode_frame(decoder: number, input: number, sizeBytes: number): void;
+  _decode_frame(decoder: number, input: number, sizeBytes: number): void;
 }
 
-interface FlacInstance extends WasmAudioInstance<FlacFunctions> {
-  readonly _channels: WasmArea<Uint32Array>;
-  readonly _sampleRate: WasmArea<Uint32Array>;
-  readonly _bitsPerSample: WasmArea<Uint32Array>;
-  readonly _samplesDecoded: WasmArea<Uint32Array>;
-  readonly _outputBufferPtr: WasmArea<Uint32Array>;
-  readonly _outputBufferLen: WasmArea<Uint32Array>;
-  readonly _errorStringPtr: WasmArea<Uint32Array>;
-  readonly _stateStringPtr: WasmArea<Uint32Array>;
-}
-
-/** Larger than any sensible frame (4608 samples of 8 channels at 32 bit are 147 kB), small against the 17 MB heap. */
-const PACKET_BYTES_MAX = 2 ** 21;
+/** Samples of all channels in one frame: two milliseconds of decoding. The longest in use (16384 of 8 channels) have them. */
+const FRAME_VALUES_MAX = 2 ** 17;
+/** Every sample as it is, in 32 bits and one more for the difference of channels, and some headers. */
+const BITS_PER_VALUE_MAX = 33;
+const FRAME_OVERHEAD_BYTES = 1024;
 /** "fLaC", then the STREAMINFO block: header of 4 bytes and 34 bytes (RFC 9639 section 8). */
 const STREAMINFO_END = 4 + 4 + 34;
 
-export async function createFlacDecoder(stream: AudioStream): Promise<Decoder> {
-  // The cast opens the package's own fields, see wasm-audio-heap.ts.
-  const outer = new FLACDecoder() as unknown as { readonly ready: Promise<void>; readonly _decoder: FlacInstance };
-  await outer.ready;
-  return new FlacDecoder(outer._decoder, streamInfoOf(stream.description));
+/** Starts in a millisecond. */
+export function createFlacDecoder(codec: WasmCodec, stream: AudioStream): Decoder {
+  return new FlacDecoder(startWasmCodec(codec), streamInfoOf(stream.description));
 }
 
 class FlacDecoder implements Decoder {
-  readonly #instance: FlacInstance;
+  readonly #instance: WasmCodecInstance<FlacFunctions>;
   readonly #streamInfo: Uint8Array | undefined;
+  readonly #channelCount: WasmArea<Uint32Array>;
+  readonly #sampleRate: WasmArea<Uint32Array>;
+  readonly #bitsPerSample: WasmArea<Uint32Array>;
+  readonly #samplesDecoded: WasmArea<Uint32Array>;
+  readonly #outputPointer: WasmArea<Uint32Array>;
+  readonly #outputLength: WasmArea<Uint32Array>;
+  readonly #errorText: WasmArea<Uint32Array>;
+  readonly #stateText: WasmArea<Uint32Array>;
   readonly #damage = new DamageLimit("flac");
+  #decoder: number;
   #channels: Float32Array[] = [];
   #isClosed = false;
 
-  constructor(instance: FlacInstance, streamInfo: Uint8Array | undefined) {
+  constructor(instance: WasmCodecInstance<FlacFunctions>, streamInfo: Uint8Array | undefined) {
     this.#instance = instance;
     this.#streamInfo = streamInfo;
-    this.#sendStreamInfo();
+    this.#channelCount = allocateIntegers(instance, 1);
+    this.#sampleRate = allocateIntegers(instance, 1);
+    this.#bitsPerSample = allocateIntegers(instance, 1);
+    this.#samplesDecoded = allocateIntegers(instance, 1);
+    this.#outputPointer = allocateIntegers(instance, 1);
+    this.#outputLength = allocateIntegers(instance, 1);
+    this.#errorText = allocateIntegers(instance, 1);
+    this.#stateText = allocateIntegers(instance, 1);
+    this.#decoder = this.#create();
   }
 
+  /** Throws NodeError `media-unsupported-codec` for a frame that would take far too long. */
   decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
-    const lengthSamples = this.#decodeFrame(packet);
+    const lengthSamples = isPlausible(packet) ? this.#decodeFrame(packet) : 0;
     if (lengthSamples === 0) {
       this.reset();
       return this.#damage.damaged();
     }
     this.#damage.clear();
-    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#instance._sampleRate.buf[0]! };
+    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#sampleRate.view[0]! };
   }
 
   flush(): PcmBlock {
@@ -70,61 +80,73 @@ class FlacDecoder implements Decoder {
   /** Frames do not depend on each other, but after damage libFLAC has forgotten what STREAMINFO said. */
   reset(): void {
     if (this.#isClosed) return;
-    const instance = this.#instance;
-    instance._common.wasm.destroy_decoder(instance._decoder);
-    instance._decoder = instance._common.wasm.create_decoder(
-      instance._channels.ptr,
-      instance._sampleRate.ptr,
-      instance._bitsPerSample.ptr,
-      instance._samplesDecoded.ptr,
-      instance._outputBufferPtr.ptr,
-      instance._outputBufferLen.ptr,
-      instance._errorStringPtr.ptr,
-      instance._stateStringPtr.ptr,
-    );
-    this.#sendStreamInfo();
+    this.#instance.functions._destroy_decoder(this.#decoder);
+    this.#decoder = this.#create();
   }
 
   close(): void {
-    if (this.#isClosed) return;
+    // Its instance goes with it.
     this.#isClosed = true;
-    this.#instance._common.wasm.destroy_decoder(this.#instance._decoder);
+    this.#channels = [];
   }
 
   /** Frames may leave rate and bits to STREAMINFO (RFC 9639 section 9.1). */
-  #sendStreamInfo(): void {
+  #create(): number {
+    this.#decoder = this.#instance.functions._create_decoder(
+      this.#channelCount.pointer,
+      this.#sampleRate.pointer,
+      this.#bitsPerSample.pointer,
+      this.#samplesDecoded.pointer,
+      this.#outputPointer.pointer,
+      this.#outputLength.pointer,
+      this.#errorText.pointer,
+      this.#stateText.pointer,
+    );
     if (this.#streamInfo !== undefined) this.#decodeFrame(this.#streamInfo);
+    return this.#decoder;
   }
 
   /** Returns the samples now in `#channels`. */
   #decodeFrame(data: Uint8Array): number {
-    const instance = this.#instance;
-    const { wasm } = instance._common;
-    const input = data.length <= PACKET_BYTES_MAX ? wasm.malloc(data.length) : 0;
+    const { functions, heap } = this.#instance;
+    const input = functions._malloc(data.length);
     if (input === 0) return 0;
-    new Uint8Array(wasm.HEAP, input, data.length).set(data);
-    instance._samplesDecoded.buf[0] = 0;
-    instance._outputBufferLen.buf[0] = 0;
-    instance._errorStringPtr.buf[0] = 0;
-    wasm.decode_frame(instance._decoder, input, data.length);
-    const samples = instance._samplesDecoded.buf[0]!;
-    const output = instance._outputBufferPtr.buf[0]!;
-    if (samples > 0 && instance._errorStringPtr.buf[0] === 0) this.#takeOutput(output, samples);
-    if (instance._outputBufferLen.buf[0] !== 0) wasm.free(output);
-    return instance._errorStringPtr.buf[0] === 0 ? samples : 0;
+    new Uint8Array(heap.buffer, input, data.length).set(data);
+    this.#samplesDecoded.view[0] = 0;
+    this.#outputLength.view[0] = 0;
+    this.#errorText.view[0] = 0;
+    functions._decode_frame(this.#decoder, input, data.length);
+    const samples = this.#samplesDecoded.view[0]!;
+    const output = this.#outputPointer.view[0]!;
+    const isDamaged = this.#errorText.view[0] !== 0;
+    if (samples > 0 && !isDamaged) this.#takeOutput(output, samples);
+    if (this.#outputLength.view[0] !== 0) functions._free(output);
+    return isDamaged ? 0 : samples;
   }
 
   /** The channels lie one behind the other. */
   #takeOutput(output: number, samples: number): void {
-    const channelCount = this.#instance._channels.buf[0]!;
+    const channelCount = this.#channelCount.view[0]!;
     if (this.#channels.length !== channelCount || this.#channels[0]!.length < samples) {
       this.#channels = Array.from({ length: channelCount }, () => new Float32Array(samples));
     }
-    const heap = this.#instance._common.wasm.HEAP;
+    const { buffer } = this.#instance.heap;
     for (const [index, channel] of this.#channels.entries()) {
-      channel.set(new Float32Array(heap, output + index * samples * 4, samples));
+      channel.set(new Float32Array(buffer, output + index * samples * 4, samples));
     }
   }
+}
+
+/** False for what cannot be one frame. */
+function isPlausible(packet: Uint8Array): boolean {
+  const size = parseFlacFrameSize(packet);
+  if (size === undefined) return false;
+  const values = size.lengthSamples * size.channelCount;
+  if (values > FRAME_VALUES_MAX) {
+    const what = `a frame of ${size.lengthSamples} samples in ${size.channelCount} channels`;
+    throw new NodeError("media-unsupported-codec", `decode flac: ${what} takes too long`);
+  }
+  return packet.length <= FRAME_OVERHEAD_BYTES + (values * BITS_PER_VALUE_MAX) / 8;
 }
 
 /** "fLaC" and STREAMINFO as the only metadata block; undefined when there is none. */

@@ -1,15 +1,16 @@
 // MPEG audio layers I to III (libmpg123 as WebAssembly), one frame in, its 384 to 1152 samples out. Audio thread.
 
-import { MPEGDecoder } from "mpg123-decoder";
+import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import type { WasmArea, WasmAudioInstance } from "./wasm-audio-heap.ts";
+import { allocateBytes, allocateFloats, allocateIntegers, type WasmArea } from "./wasm-area.ts";
 
 interface Mpg123Functions {
-  mpeg_frame_decoder_create(decoderPointer: number, isGapless: number): number;
-  mpeg_frame_decoder_destroy(decoder: number): void;
-  mpeg_decoder_feed(decoder: number, input: number, sizeBytes: number): number;
-  mpeg_decoder_read(
+  _malloc(sizeBytes: number): number;
+  _mpeg_frame_decoder_create(decoderPointer: number, isGapless: number): number;
+  _mpeg_frame_decoder_destroy(decoder: number): void;
+  _mpeg_decoder_feed(decoder: number, input: number, sizeBytes: number): number;
+  _mpeg_decoder_read(
     decoder: number,
     output: number,
     outputSamples: number,
@@ -19,46 +20,54 @@ interface Mpg123Functions {
   ): number;
 }
 
-interface Mpg123Instance extends WasmAudioInstance<Mpg123Functions> {
-  readonly _input: WasmArea<Uint8Array>;
-  readonly _output: WasmArea<Float32Array>;
-  readonly _samplesDecodedPtr: WasmArea<Uint32Array>;
-  readonly _sampleRatePtr: WasmArea<Uint32Array>;
-  readonly _errorStringPtr: WasmArea<Uint32Array>;
-}
-
 const MPG123_NEW_FORMAT = -11;
+/** Larger than the largest frame there is, of any layer and free format. */
+const PACKET_BYTES_MAX = 2 ** 16;
 /** Sound of one packet; a frame has 1152, and some more may come when the decoder has just found its feet. */
 const PACKET_SAMPLES_MAX = 8 * 1152;
+/** What the library puts out at once. */
+const OUTPUT_SAMPLES = 2889 * 16;
+/** Calls for one packet: its frames, a change of format, and the wish for more. */
+const READS_MAX = 10;
 
-export async function createMp3Decoder(): Promise<Decoder> {
-  // Gapless off: the demuxer knows what to trim. The cast opens the package's own fields, see wasm-audio-heap.ts.
-  const instance = new MPEGDecoder({ enableGapless: false }) as unknown as Mpg123Instance;
-  await instance.ready;
-  return new Mp3Decoder(instance);
+/** Starts in a millisecond. */
+export function createMp3Decoder(codec: WasmCodec): Decoder {
+  return new Mp3Decoder(startWasmCodec(codec));
 }
 
 class Mp3Decoder implements Decoder {
-  readonly #instance: Mpg123Instance;
+  readonly #functions: Mpg123Functions;
+  readonly #input: WasmArea<Uint8Array>;
+  readonly #output: WasmArea<Float32Array>;
+  readonly #samplesDecoded: WasmArea<Uint32Array>;
+  readonly #sampleRate: WasmArea<Uint32Array>;
+  readonly #errorText: WasmArea<Uint32Array>;
   readonly #damage = new DamageLimit("mp3");
   readonly #channels: readonly [Float32Array, Float32Array];
+  #decoder: number;
   #isClosed = false;
 
-  constructor(instance: Mpg123Instance) {
-    this.#instance = instance;
+  constructor(instance: WasmCodecInstance<Mpg123Functions>) {
+    this.#functions = instance.functions;
+    this.#input = allocateBytes(instance, PACKET_BYTES_MAX);
+    this.#output = allocateFloats(instance, 2 * OUTPUT_SAMPLES);
+    this.#samplesDecoded = allocateIntegers(instance, 1);
+    this.#sampleRate = allocateIntegers(instance, 1);
+    this.#errorText = allocateIntegers(instance, 1);
     this.#channels = [new Float32Array(PACKET_SAMPLES_MAX), new Float32Array(PACKET_SAMPLES_MAX)];
+    this.#decoder = this.#create();
   }
 
   decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
-    const lengthSamples = packet.length <= this.#instance._input.len ? this.#decodeFrame(packet) : 0;
+    const lengthSamples = packet.length <= PACKET_BYTES_MAX ? this.#decodeFrame(packet) : 0;
     if (lengthSamples === 0) {
       // libmpg123 now searches for a frame in what it has been given; start it over, so that the next one is found.
       this.reset();
       return this.#damage.damaged();
     }
     this.#damage.clear();
-    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#instance._sampleRatePtr.buf[0]! };
+    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#sampleRate.view[0]! };
   }
 
   flush(): PcmBlock {
@@ -67,47 +76,55 @@ class Mp3Decoder implements Decoder {
 
   reset(): void {
     if (this.#isClosed) return;
-    const { wasm } = this.#instance._common;
-    wasm.mpeg_frame_decoder_destroy(this.#instance._decoder);
-    // The area of the sample count is free for the address of the new decoder.
-    const slot = this.#instance._samplesDecodedPtr;
-    if (wasm.mpeg_frame_decoder_create(slot.ptr, 0) !== 0) throw new Error("libmpg123 could not start over");
-    this.#instance._decoder = slot.buf[0]!;
+    this.#functions._mpeg_frame_decoder_destroy(this.#decoder);
+    this.#decoder = this.#create();
   }
 
   close(): void {
-    if (this.#isClosed) return;
+    // Its instance goes with it.
     this.#isClosed = true;
-    this.#instance._common.wasm.mpeg_frame_decoder_destroy(this.#instance._decoder);
+  }
+
+  /** Gapless off: the demuxer knows what to trim. */
+  #create(): number {
+    // The area of the sample count is free for the address of the new decoder.
+    const { pointer, view } = this.#samplesDecoded;
+    if (this.#functions._mpeg_frame_decoder_create(pointer, 0) !== 0) throw new Error("libmpg123 could not start");
+    return view[0]!;
   }
 
   #decodeFrame(packet: Uint8Array): number {
-    const { _common, _decoder, _input, _output, _samplesDecodedPtr, _sampleRatePtr, _errorStringPtr } = this.#instance;
-    const { wasm } = _common;
-    _input.buf.set(packet);
-    wasm.mpeg_decoder_feed(_decoder, _input.ptr, packet.length);
+    this.#input.view.set(packet);
+    this.#functions._mpeg_decoder_feed(this.#decoder, this.#input.pointer, packet.length);
     let total = 0;
-    // Reads until it asks for more input or fails; a packet of 64 kB cannot hold more frames than this.
-    for (let reads = 0; reads < 64; reads++) {
-      _samplesDecodedPtr.buf[0] = 0;
-      const result = wasm.mpeg_decoder_read(
-        _decoder,
-        _output.ptr,
-        _output.len,
-        _samplesDecodedPtr.ptr,
-        _sampleRatePtr.ptr,
-        _errorStringPtr.ptr,
+    let result = 0;
+    // Reads until it asks for more input or fails.
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      this.#samplesDecoded.view[0] = 0;
+      result = this.#functions._mpeg_decoder_read(
+        this.#decoder,
+        this.#output.pointer,
+        2 * OUTPUT_SAMPLES,
+        this.#samplesDecoded.pointer,
+        this.#sampleRate.pointer,
+        this.#errorText.pointer,
       );
-      const samples = _samplesDecodedPtr.buf[0]!;
-      if (total + samples <= PACKET_SAMPLES_MAX) {
-        for (let sample = 0; sample < samples; sample++) {
-          this.#channels[0][total + sample] = _output.buf[sample]!;
-          this.#channels[1][total + sample] = _output.buf[samples + sample]!;
-        }
-        total += samples;
-      }
+      total += this.#takeOutput(total);
       if (result !== 0 && result !== MPG123_NEW_FORMAT) break;
     }
+    // A packet full of frames: what the library has not come to would pile up in it.
+    if (result === 0 || result === MPG123_NEW_FORMAT) this.reset();
     return total;
+  }
+
+  #takeOutput(total: number): number {
+    const samples = this.#samplesDecoded.view[0]!;
+    if (total + samples > PACKET_SAMPLES_MAX) return 0;
+    const output = this.#output.view;
+    for (let sample = 0; sample < samples; sample++) {
+      this.#channels[0][total + sample] = output[sample]!;
+      this.#channels[1][total + sample] = output[samples + sample]!;
+    }
+    return samples;
   }
 }

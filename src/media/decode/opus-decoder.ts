@@ -2,7 +2,7 @@
 // (RFC 7845 mapping family 1), each with a libopus decoder of its own. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import { type Libopus, loadLibopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../../lib/libopus.ts";
+import { type Libopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../../lib/libopus.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { buildOpusPacket, OPUS_FRAME_SAMPLES, parseOpusPacket } from "../encode/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
@@ -19,14 +19,29 @@ const STEREO_HEAD: OpusHead = {
   family: 0,
 };
 
+/** More streams than 7.1 has are no sound for listening, and each takes its time. */
+const STREAMS_MAX = 8;
+
 /** A decoder for the stream; without OpusHead it is taken as stereo. Throws NodeError `media-unsupported-codec`. */
-export async function createOpusDecoder(stream: AudioStream): Promise<Decoder> {
+export function createOpusDecoder(opus: Libopus, stream: AudioStream): Decoder {
+  return new OpusDecoder(opus, opusHeadOf(stream));
+}
+
+/** What the stream's header says; throws NodeError `media-unsupported-codec` when it cannot be played. */
+export function opusHeadOf(stream: AudioStream): OpusHead {
   const head = stream.description === undefined ? STEREO_HEAD : parseOpusHead(stream.description);
-  if (head === undefined || head.family > 1) {
-    const what = head === undefined ? "its header is damaged" : `channel mapping family ${head.family} is not known`;
-    throw new NodeError("media-unsupported-codec", `set up an Opus decoder: ${what}`);
+  const refusal =
+    head === undefined
+      ? "its header is damaged"
+      : head.family > 1
+        ? `channel mapping family ${head.family} is not known`
+        : head.channelCount > STREAMS_MAX || head.streamCount > STREAMS_MAX
+          ? `${head.channelCount} channels in ${head.streamCount} streams are more than ${STREAMS_MAX}`
+          : undefined;
+  if (head === undefined || refusal !== undefined) {
+    throw new NodeError("media-unsupported-codec", `set up an Opus decoder: ${refusal}`);
   }
-  return new OpusDecoder(await loadLibopus(), head);
+  return head;
 }
 
 class OpusDecoder implements Decoder {
@@ -103,6 +118,7 @@ class OpusStream {
   readonly #channelCount: 1 | 2;
   readonly #gainQ8: number;
   #decoder: number;
+  #generation: number;
   #channels: Float32Array[];
 
   constructor(opus: Libopus, channelCount: 1 | 2, gainQ8: number) {
@@ -110,6 +126,7 @@ class OpusStream {
     this.#channelCount = channelCount;
     this.#gainQ8 = gainQ8;
     this.#decoder = opus.createDecoder(channelCount, gainQ8);
+    this.#generation = opus.generation;
     this.#channels = this.#allocate(OPUS_FRAME_SAMPLES);
   }
 
@@ -120,16 +137,10 @@ class OpusStream {
   /** Samples decoded into `channels`; 0 or less when the packet is damaged. */
   decode(packet: Uint8Array): number {
     if (packet.length === 0 || packet.length > OPUS_PACKET_BYTES_MAX) return 0;
-    const { module, packetPointer, pcmPointer } = this.#opus;
-    module.HEAPU8.set(packet, packetPointer);
-    const samples = module._oc_decode_float(
-      this.#decoder,
-      packetPointer,
-      packet.length,
-      pcmPointer,
-      OPUS_PACKET_SAMPLES_MAX,
-      0,
-    );
+    // The library has been replaced after a packet of somebody else's.
+    if (this.#generation !== this.#opus.generation) this.#make();
+    this.#opus.module.HEAPU8.set(packet, this.#opus.packetPointer);
+    const samples = this.#opus.decode(this.#decoder, packet.length);
     if (samples > 0) this.#takeApart(samples);
     return samples;
   }
@@ -137,12 +148,18 @@ class OpusStream {
   /** About 15 µs: libopus is not let to reset itself, so a new decoder takes its place. */
   reset(): void {
     this.close();
-    this.#decoder = this.#opus.createDecoder(this.#channelCount, this.#gainQ8);
+    this.#make();
   }
 
   close(): void {
-    if (this.#decoder !== 0) this.#opus.module._oc_destroy_decoder(this.#decoder);
+    const isThere = this.#decoder !== 0 && this.#generation === this.#opus.generation;
+    if (isThere) this.#opus.module._oc_destroy_decoder(this.#decoder);
     this.#decoder = 0;
+  }
+
+  #make(): void {
+    this.#decoder = this.#opus.createDecoder(this.#channelCount, this.#gainQ8);
+    this.#generation = this.#opus.generation;
   }
 
   #takeApart(samples: number): void {

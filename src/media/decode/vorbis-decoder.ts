@@ -1,78 +1,103 @@
 // Vorbis packets (libvorbis as WebAssembly) to sound, up to eight channels. The package wants Ogg pages, the library
 // below it bare packets, which is what demuxers give. Audio thread.
 
-import { OggVorbisDecoder } from "@wasm-audio-decoders/ogg-vorbis";
 import { NodeError } from "../../errors.ts";
+import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import type { WasmArea, WasmAudioInstance } from "./wasm-audio-heap.ts";
+import { allocateBytes, allocateIntegers, type WasmArea } from "./wasm-area.ts";
 
 interface VorbisFunctions {
-  send_setup(decoder: number, isFirst: number): void;
-  init_dsp(decoder: number): void;
-  decode_packets(decoder: number): void;
-  destroy_decoder(decoder: number): void;
-}
-
-interface VorbisInstance extends WasmAudioInstance<VorbisFunctions> {
-  readonly _input: WasmArea<Uint8Array>;
-  readonly _inputLen: WasmArea<Uint32Array>;
-  readonly _outputBufferPtr: WasmArea<Uint32Array>;
-  readonly _channels: WasmArea<Uint32Array>;
-  readonly _sampleRate: WasmArea<Uint32Array>;
-  readonly _samplesDecoded: WasmArea<Uint32Array>;
-  readonly _errorsLength: WasmArea<Int32Array>;
+  _malloc(sizeBytes: number): number;
+  _create_decoder(...areas: number[]): number;
+  _send_setup(decoder: number, isFirst: number): void;
+  _init_dsp(decoder: number): void;
+  _decode_packets(decoder: number): void;
 }
 
 /** Half of the longest block (Vorbis I section 4.2.2). */
 const PACKET_SAMPLES_MAX = 4096;
+/** Larger than any packet of eight channels at the highest quality. */
+const PACKET_BYTES_MAX = 128 * 1024;
+const CHANNELS_MAX = 8;
+/** Errors with their places that the library keeps, two words each. */
+const ERROR_WORDS = 2 * 128;
 
-/** Throws NodeError `media-unsupported-codec` when the stream's headers are damaged. */
-export async function createVorbisDecoder(stream: AudioStream): Promise<Decoder> {
+/** Throws NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. */
+export function createVorbisDecoder(codec: WasmCodec, stream: AudioStream): Decoder {
   const headers = stream.description && splitXiphLacing(stream.description);
   const [identification, , setup] = headers ?? [];
   if (identification === undefined || setup === undefined) throw damagedHeaders();
-  // The cast opens the package's own fields, see wasm-audio-heap.ts.
-  const outer = new OggVorbisDecoder() as unknown as { ready: Promise<void>; readonly _decoder: VorbisInstance };
-  await outer.ready;
-  return new VorbisDecoder(outer._decoder, identification, setup);
+  const channelCount = identification[11] ?? 0;
+  if (channelCount > CHANNELS_MAX) {
+    const message = `set up a Vorbis decoder: ${channelCount} channels are more than ${CHANNELS_MAX}`;
+    throw new NodeError("media-unsupported-codec", message);
+  }
+  return new VorbisDecoder(startWasmCodec(codec), identification, setup);
 }
 
 class VorbisDecoder implements Decoder {
-  readonly #instance: VorbisInstance;
+  readonly #instance: WasmCodecInstance<VorbisFunctions>;
+  readonly #input: WasmArea<Uint8Array>;
+  readonly #inputLength: WasmArea<Uint32Array>;
+  readonly #outputPointer: WasmArea<Uint32Array>;
+  readonly #channelCount: WasmArea<Uint32Array>;
+  readonly #sampleRate: WasmArea<Uint32Array>;
+  readonly #samplesDecoded: WasmArea<Uint32Array>;
+  readonly #errors: WasmArea<Uint32Array>;
+  readonly #errorsLength: WasmArea<Uint32Array>;
+  readonly #decoder: number;
   readonly #damage = new DamageLimit("vorbis");
   readonly #channels: readonly Float32Array[];
   /** Sound is the overlap of two packets: the first one after a jump gives none. */
   #hasPacketBefore = false;
   #isClosed = false;
 
-  constructor(instance: VorbisInstance, identification: Uint8Array, setup: Uint8Array) {
+  constructor(instance: WasmCodecInstance<VorbisFunctions>, identification: Uint8Array, setup: Uint8Array) {
     this.#instance = instance;
+    this.#input = allocateBytes(instance, PACKET_BYTES_MAX);
+    this.#inputLength = allocateIntegers(instance, 1);
+    this.#outputPointer = allocateIntegers(instance, 1);
+    this.#channelCount = allocateIntegers(instance, 1);
+    this.#sampleRate = allocateIntegers(instance, 1);
+    this.#samplesDecoded = allocateIntegers(instance, 1);
+    this.#errors = allocateIntegers(instance, ERROR_WORDS);
+    this.#errorsLength = allocateIntegers(instance, 1);
+    this.#decoder = instance.functions._create_decoder(
+      this.#input.pointer,
+      this.#inputLength.pointer,
+      this.#outputPointer.pointer,
+      this.#channelCount.pointer,
+      this.#sampleRate.pointer,
+      this.#samplesDecoded.pointer,
+      this.#errors.pointer,
+      this.#errorsLength.pointer,
+      ERROR_WORDS,
+    );
     this.#sendHeader(identification, 1);
     // The comment header in between is made up by the library.
     this.#sendHeader(setup, 0);
-    instance._common.wasm.init_dsp(instance._decoder);
+    instance.functions._init_dsp(this.#decoder);
     const channelCount = identification[11] ?? 0;
     this.#channels = Array.from({ length: channelCount }, () => new Float32Array(PACKET_SAMPLES_MAX));
   }
 
   decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
-    const { _common, _decoder, _samplesDecoded, _sampleRate, _errorsLength } = this.#instance;
     if (packet.length === 0 || !this.#give(packet)) return this.#damage.damaged();
-    _samplesDecoded.buf[0] = 0;
-    _errorsLength.buf[0] = 0;
-    _common.wasm.decode_packets(_decoder);
-    const samples = _samplesDecoded.buf[0]!;
-    if (_errorsLength.buf[0] !== 0 || samples > PACKET_SAMPLES_MAX) return this.#damage.damaged();
+    this.#samplesDecoded.view[0] = 0;
+    this.#errorsLength.view[0] = 0;
+    this.#instance.functions._decode_packets(this.#decoder);
+    const samples = this.#samplesDecoded.view[0]!;
+    if (this.#errorsLength.view[0] !== 0 || samples > PACKET_SAMPLES_MAX) return this.#damage.damaged();
     this.#damage.clear();
     if (!this.#hasPacketBefore) {
       this.#hasPacketBefore = true;
       return EMPTY_BLOCK;
     }
     this.#takeOutput(samples);
-    return { channels: this.#channels, lengthSamples: samples, sampleRateHz: _sampleRate.buf[0]! };
+    return { channels: this.#channels, lengthSamples: samples, sampleRateHz: this.#sampleRate.view[0]! };
   }
 
   flush(): PcmBlock {
@@ -85,34 +110,31 @@ class VorbisDecoder implements Decoder {
   }
 
   close(): void {
-    if (this.#isClosed) return;
+    // Its instance goes with it.
     this.#isClosed = true;
-    this.#instance._common.wasm.destroy_decoder(this.#instance._decoder);
   }
 
   #give(data: Uint8Array): boolean {
-    if (data.length > this.#instance._input.len) return false;
-    this.#instance._input.buf.set(data);
-    this.#instance._inputLen.buf[0] = data.length;
+    if (data.length > PACKET_BYTES_MAX) return false;
+    this.#input.view.set(data);
+    this.#inputLength.view[0] = data.length;
     return true;
   }
 
   /** A header that libvorbis does not like must not be followed by anything: it would run wild. */
   #sendHeader(header: Uint8Array, isFirst: number): void {
-    const { _common, _decoder, _errorsLength } = this.#instance;
     const isGiven = this.#give(header);
-    _errorsLength.buf[0] = 0;
-    if (isGiven) _common.wasm.send_setup(_decoder, isFirst);
-    if (!isGiven || _errorsLength.buf[0] !== 0) throw damagedHeaders();
+    this.#errorsLength.view[0] = 0;
+    if (isGiven) this.#instance.functions._send_setup(this.#decoder, isFirst);
+    if (!isGiven || this.#errorsLength.view[0] !== 0) throw damagedHeaders();
   }
 
   #takeOutput(samples: number): void {
-    const { _common, _outputBufferPtr } = this.#instance;
     if (samples === 0) return;
-    const heap = _common.wasm.HEAP;
-    const pointers = new Uint32Array(heap, _outputBufferPtr.buf[0], this.#channels.length);
+    const { buffer } = this.#instance.heap;
+    const pointers = new Uint32Array(buffer, this.#outputPointer.view[0], this.#channels.length);
     for (const [index, channel] of this.#channels.entries()) {
-      channel.set(new Float32Array(heap, pointers[index], samples));
+      channel.set(new Float32Array(buffer, pointers[index], samples));
     }
   }
 }

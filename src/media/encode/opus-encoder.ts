@@ -25,6 +25,8 @@ export class OpusFrameEncoder {
   readonly #buffers = [new Uint8Array(PACKET_BYTES_MAX), new Uint8Array(PACKET_BYTES_MAX)] as const;
   #turn: 0 | 1 = 0;
   #encoder: number;
+  /** The library's when the encoder was made: it is gone when that has changed. */
+  #generation: number;
   #complexity: number;
   #isFresh = true;
   #isNextIndependent = false;
@@ -34,6 +36,7 @@ export class OpusFrameEncoder {
     this.#options = options;
     this.#complexity = options.complexity;
     this.#encoder = opus.createEncoder(options);
+    this.#generation = opus.generation;
   }
 
   static async create(options: OpusEncoderOptions): Promise<OpusFrameEncoder> {
@@ -45,6 +48,7 @@ export class OpusFrameEncoder {
    * the next call of `encode` and is overwritten by the one after that.
    */
   encode(left: Float32Array, right: Float32Array): Uint8Array {
+    if (this.#generation !== this.#opus.generation) this.#make();
     if (this.#complexity !== this.#options.complexity) {
       this.#complexity = this.#options.complexity;
       this.#opus.setComplexity(this.#encoder, this.#complexity);
@@ -73,13 +77,7 @@ export class OpusFrameEncoder {
       pcm[to + 1] = right[sample]!;
     }
     this.#isFresh = false;
-    const size = module._oc_encode_float(
-      this.#encoder,
-      pcmPointer,
-      OPUS_FRAME_SAMPLES,
-      packetPointer,
-      PACKET_BYTES_MAX,
-    );
+    const size = this.#opus.encode(this.#encoder, OPUS_FRAME_SAMPLES, PACKET_BYTES_MAX);
     if (size < 0) throw new Error(`libopus could not encode a frame (${size})`);
     const buffer = this.#buffers[this.#turn];
     this.#turn = this.#turn === 0 ? 1 : 0;
@@ -92,17 +90,23 @@ export class OpusFrameEncoder {
   /** Forgets all sound before: the next packet starts a new stream. About 30 µs (libopus is not let to reset itself). */
   reset(): void {
     if (this.#isFresh || this.#encoder === 0) return;
-    this.#opus.module._oc_destroy_encoder(this.#encoder);
-    this.#encoder = this.#opus.createEncoder(this.#options);
-    this.#complexity = this.#options.complexity;
-    this.#isFresh = true;
-    this.#isNextIndependent = false;
+    this.close();
+    this.#make();
   }
 
   /** Frees the encoder. May be called more than once; `encode` must not be called afterwards. */
   close(): void {
-    if (this.#encoder !== 0) this.#opus.module._oc_destroy_encoder(this.#encoder);
+    const isThere = this.#encoder !== 0 && this.#generation === this.#opus.generation;
+    if (isThere) this.#opus.module._oc_destroy_encoder(this.#encoder);
     this.#encoder = 0;
+  }
+
+  #make(): void {
+    this.#encoder = this.#opus.createEncoder(this.#options);
+    this.#complexity = this.#options.complexity;
+    this.#generation = this.#opus.generation;
+    this.#isFresh = true;
+    this.#isNextIndependent = false;
   }
 }
 
@@ -114,15 +118,11 @@ export class OpusEncoderPool {
   readonly #idle: OpusFrameEncoder[] = [];
   #isClosed = false;
 
-  private constructor(opus: Libopus, options: OpusEncoderOptions, idleCountMax: number) {
+  /** `idleCountMax` (default 8, about 50 kB each) bounds what is kept; encoders in use are not bounded here. */
+  constructor(opus: Libopus, options: OpusEncoderOptions & { readonly idleCountMax?: number }) {
     this.#opus = opus;
     this.#options = options;
-    this.#idleCountMax = idleCountMax;
-  }
-
-  /** `idleCountMax` (default 8, about 50 kB each) bounds what is kept; encoders in use are not bounded here. */
-  static async create(options: OpusEncoderOptions & { readonly idleCountMax?: number }): Promise<OpusEncoderPool> {
-    return new OpusEncoderPool(await loadLibopus(), options, options.idleCountMax ?? 8);
+    this.#idleCountMax = options.idleCountMax ?? 8;
   }
 
   get idleCount(): number {

@@ -2,6 +2,7 @@ import { createDecoder } from "libopus-wasm";
 import { expect, test } from "vitest";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
+import { loadLibopus } from "../../../../src/lib/libopus.ts";
 import {
   OPUS_LOOKAHEAD_SAMPLES,
   OpusEncoderPool,
@@ -97,7 +98,7 @@ test("sound that is no number does not spoil what follows", async () => {
 });
 
 test("the pool reuses encoders as new, keeps a bounded number, and frees them when closed", async () => {
-  const pool = await OpusEncoderPool.create({ ...OPTIONS, idleCountMax: 2 });
+  const pool = new OpusEncoderPool(await loadLibopus(), { ...OPTIONS, idleCountMax: 2 });
   const encoders = [pool.acquire(), pool.acquire(), pool.acquire()];
   const [first] = encoders;
   const packets = encodeAll(first!);

@@ -1,0 +1,93 @@
+// A codec of one of the packages, compiled to WebAssembly and ready to run on any thread. The packages' own JavaScript, which
+// unpacks and starts them, is not run: it holds up its thread for 30 to 100 ms (see read-wasm-codec.ts, which is done on
+// another thread). Starting one takes a millisecond; each has a memory of its own, and its size is bounded here.
+
+/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+export type WasmModule = { readonly isModule: true };
+type Imports = Record<string, (...values: number[]) => number>;
+declare const WebAssembly: {
+  readonly Instance: new (
+    module: WasmModule,
+    imports: { readonly a: Imports },
+  ) => { readonly exports: Record<string, unknown> };
+};
+
+/** Plain data: it may be sent to other threads, which then share the compiled code. */
+export interface WasmCodec {
+  readonly module: WasmModule;
+  /** What the module exports, by the names that the package's own code has for it. */
+  readonly exportNames: Readonly<Record<string, string>>;
+  /** The function that sets its memory up. */
+  readonly startName: string;
+  /** The package's names of what the module imports, by its own. */
+  readonly importNames: Readonly<Record<string, string>>;
+}
+
+export interface WasmCodecInstance<Functions> {
+  readonly functions: Functions;
+  /** Views of its memory; they are replaced when it grows. */
+  readonly heap: { readonly buffer: ArrayBuffer };
+}
+
+const PAGE_BYTES = 65_536;
+/** What the C library returns for files, of which there are none: EBADF. */
+const NO_FILE = 8;
+
+/**
+ * A new instance. It may grow to `sizeBytesMax` (by default not at all; beyond, its own allocations fail). A function of it
+ * that runs wild throws WebAssembly.RuntimeError, after which the instance must not be used any more.
+ */
+export function startWasmCodec<Functions>(
+  codec: WasmCodec,
+  { sizeBytesMax = 0 }: { readonly sizeBytesMax?: number } = {},
+): WasmCodecInstance<Functions> {
+  const grow = (sizeBytes: number): number => {
+    const missing = Math.ceil(((sizeBytes >>> 0) - memory.buffer.byteLength) / PAGE_BYTES);
+    if (sizeBytes >>> 0 > sizeBytesMax) return 0;
+    memory.grow(Math.max(0, missing));
+    return 1;
+  };
+  const imports = Object.entries(codec.importNames).map(([name, meaning]) => [name, importFor(meaning, grow)]);
+  const { exports } = new WebAssembly.Instance(codec.module, { a: Object.fromEntries(imports) as Imports });
+  const functions = Object.entries(codec.exportNames).map(([name, inModule]) => [name, exports[inModule]]);
+  const heap = Object.fromEntries(functions) as { readonly wasmMemory: WasmMemory };
+  const memory = heap.wasmMemory;
+  (exports[codec.startName] as () => void)();
+  return { functions: heap as Functions, heap: memory };
+}
+
+/** What a codec wants of its surroundings: memory and arithmetic. All else is of no use to it. */
+function importFor(name: string, grow: (sizeBytes: number) => number): (...values: number[]) => number {
+  switch (name) {
+    case "_emscripten_resize_heap":
+      return grow;
+    case "_emscripten_math_atan":
+      return Math.atan;
+    case "_emscripten_math_cos":
+      return Math.cos;
+    case "_emscripten_math_exp":
+      return Math.exp;
+    case "_emscripten_math_log":
+      return Math.log;
+    case "_emscripten_math_pow":
+      return Math.pow;
+    case "_emscripten_math_sin":
+      return Math.sin;
+    case "__setitimer_js":
+    case "__emscripten_runtime_keepalive_clear":
+      return () => 0;
+    case "_fd_close":
+    case "_fd_read":
+    case "_fd_write":
+    case "_fd_seek":
+      return () => NO_FILE;
+    default:
+      return () => {
+        throw new Error(`the codec gave up (${name})`);
+      };
+  }
+}

@@ -1,0 +1,53 @@
+// The codecs of one thread as they come out of their packages, each asked for once, when it is first needed. Where they are
+// taken from is decided by whoever makes this: an audio thread has them from a thread that plays nothing. Audio thread.
+
+import { Libopus } from "../../lib/libopus.ts";
+import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
+import type { WasmCodec } from "../../lib/wasm-codec.ts";
+
+/** A constant and not a literal in the import: the compiler must not insist on an optional package. */
+export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
+
+export interface CodecSource {
+  readWasm(name: WasmCodecName): Promise<WasmCodec>;
+  /** The package that decodes AAC; rejects where it is not installed. */
+  loadAac(): Promise<unknown>;
+}
+
+/** Straight from the packages, on this thread. */
+export const packageSource: CodecSource = { readWasm: readWasmCodec, loadAac: () => import(AAC_PACKAGE) };
+
+export class CodecModules {
+  readonly #source: CodecSource;
+  readonly #loaded = new Map<string, Promise<unknown>>();
+
+  constructor(source: CodecSource) {
+    this.#source = source;
+  }
+
+  wasm(name: WasmCodecName): Promise<WasmCodec> {
+    return this.#once(name, () => this.#source.readWasm(name));
+  }
+
+  aac(): Promise<unknown> {
+    return this.#once("aac", () => this.#source.loadAac());
+  }
+
+  /** What strangers send is decoded in another instance than the one in which everybody's sound is encoded. */
+  libopus(use: "decode" | "encode"): Promise<Libopus> {
+    return this.#once(`libopus ${use}`, async () => new Libopus(await this.wasm("opus")));
+  }
+
+  /** A failure is not kept: the next one tries again. */
+  #once<T>(name: string, load: () => Promise<T>): Promise<T> {
+    const known = this.#loaded.get(name) as Promise<T> | undefined; // each name is loaded in one place
+    if (known !== undefined) return known;
+    const loading = load();
+    this.#loaded.set(name, loading);
+    loading.catch(() => this.#loaded.delete(name));
+    return loading;
+  }
+}
+
+/** For threads without audio: tools and tests. A memo, like that of imported modules. */
+export const ownCodecModules = new CodecModules(packageSource);

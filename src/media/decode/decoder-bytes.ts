@@ -1,0 +1,29 @@
+// What a decoder keeps beside V8's heap, at most or as measured. The 17 MB that an instance of WebAssembly reserves are only
+// addresses: counted is what it can come to touch, given the bounds that each decoder has for its streams. Audio thread.
+
+import { OPUS_DECODER_BYTES } from "../../lib/libopus.ts";
+import type { AudioCodec, AudioStream } from "../demux/demuxer.ts";
+
+const KILOBYTE = 1024;
+
+const DECODER_BYTES: Record<AudioCodec, number> = {
+  /** Up to eight of them; with their sound. */
+  opus: 8 * (OPUS_DECODER_BYTES + 46 * KILOBYTE),
+  /** One measured, with the library's tables. */
+  mp3: 512 * KILOBYTE,
+  /** The longest frame allowed, as bytes, integers and floats, twice. */
+  flac: 4096 * KILOBYTE,
+  /** Code books as large as its headers may be. */
+  vorbis: 4096 * KILOBYTE,
+  /** Its native part, measured. */
+  aac: 1024 * KILOBYTE,
+  /** Eight channels of the longest frame, and two more to work in. */
+  alac: 10 * 4 * 16 * KILOBYTE,
+  /** 40 ms of 64 channels. */
+  pcm: 512 * KILOBYTE,
+};
+
+export function decoderBytes(stream: AudioStream): number {
+  const isPlain = stream.codec === "opus" && stream.channelCount <= 2;
+  return isPlain ? DECODER_BYTES.opus / 8 : DECODER_BYTES[stream.codec];
+}

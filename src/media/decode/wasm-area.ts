@@ -1,0 +1,36 @@
+// An area of fixed size in a codec's own memory, through which it is given packets and gives sound. MP3, FLAC and Vorbis have an
+// instance each per decoder, whose functions are called directly: the packages' own methods copy every packet's sound three
+// times and write damage to the console; docs/decisions/codecs.md has the measurements. Audio thread.
+
+import type { WasmCodecInstance } from "../../lib/wasm-codec.ts";
+
+export interface WasmArea<T> {
+  readonly pointer: number;
+  readonly view: T;
+}
+
+interface Allocating {
+  _malloc(sizeBytes: number): number;
+}
+
+/** `lengthItems` of 32 bits. Their instances do not grow, so the view stays valid. */
+export function allocateIntegers(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint32Array> {
+  const pointer = allocate(codec, 4 * lengthItems);
+  return { pointer, view: new Uint32Array(codec.heap.buffer, pointer, lengthItems) };
+}
+
+export function allocateFloats(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Float32Array> {
+  const pointer = allocate(codec, 4 * lengthItems);
+  return { pointer, view: new Float32Array(codec.heap.buffer, pointer, lengthItems) };
+}
+
+export function allocateBytes(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint8Array> {
+  const pointer = allocate(codec, lengthItems);
+  return { pointer, view: new Uint8Array(codec.heap.buffer, pointer, lengthItems) };
+}
+
+function allocate({ functions }: WasmCodecInstance<Allocating>, sizeBytes: number): number {
+  const pointer = functions._malloc(sizeBytes);
+  if (pointer === 0) throw new Error("a decoder has no memory to start");
+  return pointer;
+}
