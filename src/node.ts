@@ -16,6 +16,7 @@ import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createBuiltinSources } from "./control/sources/builtin.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
+import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
@@ -30,6 +31,8 @@ import { VERSION } from "./version.ts";
 const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
 /** The one that runs where inputs are looked up. */
 const LOOKUP_ENTRY = new URL("./media/lookup-main.js", import.meta.url);
+/** The one that loads codecs for the audio workers. */
+const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
 /** JavaScript heap of the look-up thread: what it keeps of one input is small, and many are looked up at once. */
 const LOOKUP_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -59,6 +62,7 @@ interface Parts {
   readonly updateTimer: UpdateTimer;
   readonly lookups: Lookups;
   readonly workers: WorkerPool;
+  readonly codecs: CodecLoader;
   readonly metrics: NodeMetrics | undefined;
 }
 
@@ -94,8 +98,9 @@ async function buildParts(
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, logger);
+  const codecs = new CodecLoader({ entry: CODEC_ENTRY, clock, logger });
   const workers = new WorkerPool({
-    ...{ entry: mediaEntry, count: config.workers.count, settings, clock, logger },
+    ...{ entry: mediaEntry, count: config.workers.count, settings, codecs, clock, logger },
     routes: routePlanner,
   });
   const lookups = new Lookups({
@@ -133,7 +138,7 @@ async function buildParts(
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
-  return { sessions, api, updateTimer, lookups, workers, metrics };
+  return { sessions, api, updateTimer, lookups, workers, codecs, metrics };
 }
 
 function withOverload(
@@ -166,11 +171,11 @@ function buildTrackLoader(config: NodeConfig, lookups: Lookups): TrackLoader {
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, metrics }: Parts,
+  { sessions, api, updateTimer, lookups, workers, codecs, metrics }: Parts,
   logger: Logger,
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, metrics]) {
+    for (const part of [sessions, api, updateTimer, lookups, workers, codecs, metrics]) {
       try {
         await part?.close();
       } catch (error) {

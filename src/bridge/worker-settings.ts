@@ -1,10 +1,14 @@
 // What a worker is told once, when it starts (workerData): the part of the configuration that the audio side needs.
 
+import type { MessagePort } from "node:worker_threads";
+
 /** The whole of it: what workerData is. */
 export interface WorkerStart {
   readonly settings: WorkerSettings;
   /** The thread's WorkMark. */
   readonly markMemory: SharedArrayBuffer;
+  /** Where an audio thread asks for codecs (codec-wish.ts); undefined: it loads them by itself. */
+  readonly codecPort?: MessagePort | undefined;
 }
 
 export interface WorkerSettings {

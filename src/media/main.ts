@@ -17,6 +17,8 @@ import { TrackBudget } from "./budget/track-budget.ts";
 import { Bulkhead } from "./bulkhead.ts";
 import { Codecs } from "./codecs.ts";
 import { createGuard, createOpener } from "./create-opener.ts";
+import { CodecModules, packageSource } from "./decode/codec-modules.ts";
+import { RemoteCodecs } from "./remote-codecs.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 
 /** Kept outside of V8's heap by all tracks of a worker together, and by one. */
@@ -26,7 +28,7 @@ const TRACK_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 /** Failures without an owner after which the worker is replaced. */
 const STRAYS_MAX = 20;
 
-function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
+function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory, codecPort }: WorkerStart): void {
   const clock = systemClock;
   const mark = new WorkMark(markMemory);
   mark.threadNumber = ownThreadNumber();
@@ -46,7 +48,8 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = createGuard(settings, clock);
   const threadLimits = new VoiceThreadLimits(clock);
-  const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps });
+  const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
+  const codecs = new Codecs({ complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps }, modules);
   const opener = createOpener({ settings, guard, clock, logger, channel });
   const worker = new AudioWorker({
     clock,

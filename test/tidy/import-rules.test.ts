@@ -85,7 +85,7 @@ describe("imports", () => {
 
 describe("only one place", () => {
   test("reads parentPort and workerData: the entries of the threads", () => {
-    const entries = ["src/media/lookup-main.ts", "src/media/main.ts"];
+    const entries = ["src/media/codec-main.ts", "src/media/lookup-main.ts", "src/media/main.ts"];
     const readers = filesWith(/\bparentPort\b|\bworkerData\b\s*[,}].*worker_threads/);
     expect(readers.sort()).toEqual(entries);
   });

@@ -7,6 +7,7 @@ import { unpackPositions } from "../../bridge/position-batch.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SpareWorker } from "./spare-worker.ts";
@@ -59,6 +60,8 @@ export interface WorkerPoolOptions {
   readonly routes?: RouteSource | undefined;
   /** JavaScript heap of each worker, default 512. */
   readonly heapMegabytesMax?: number;
+  /** Loads codecs for all of them; undefined: each worker does so by itself. */
+  readonly codecs?: CodecLoader | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -262,8 +265,8 @@ export class WorkerPool {
   }
 
   #threadOptions(): WorkerThreadOptions {
-    const { entry, settings, heapMegabytesMax = HEAP_MEGABYTES_DEFAULT, clock, logger } = this.#options;
-    return { index: this.#threadCount++, entry, settings, heapMegabytesMax, clock, logger };
+    const { entry, settings, heapMegabytesMax = HEAP_MEGABYTES_DEFAULT, codecs, clock, logger } = this.#options;
+    return { index: this.#threadCount++, entry, settings, heapMegabytesMax, codecs, clock, logger };
   }
 
   #serveWaiting(): void {

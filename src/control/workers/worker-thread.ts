@@ -10,6 +10,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
 import type { Logger } from "../../log.ts";
+import type { CodecLoader } from "./codec-loader.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 
 /** A worker that has not said `ready` by then has failed to start. */
@@ -46,6 +47,8 @@ export interface WorkerThreadOptions {
   readonly settings: WorkerSettings;
   /** JavaScript heap; sound and decoders live outside of it. Beyond it the worker ends, not the node. */
   readonly heapMegabytesMax: number;
+  /** Undefined: it loads its codecs by itself. */
+  readonly codecs: CodecLoader | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -70,11 +73,13 @@ export class WorkerThread {
     this.startedMs = options.clock.now();
     this.#options = options;
     this.#listener = listener;
-    const start: WorkerStart = { settings: options.settings, markMemory: WorkMark.allocate() };
+    const codecPort = options.codecs?.connect();
+    const start: WorkerStart = { settings: options.settings, markMemory: WorkMark.allocate(), codecPort };
     this.#mark = new WorkMark(start.markMemory);
     this.#worker = new Worker(options.entry, {
       name: `audio-${options.index}`,
       workerData: start,
+      transferList: codecPort === undefined ? [] : [codecPort],
       resourceLimits: {
         maxOldGenerationSizeMb: options.heapMegabytesMax,
         maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX,

@@ -9,7 +9,7 @@ import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 
 /** The part of the package that is used. Written out here, so that the node builds where the package is missing. */
-interface WebCodecs {
+export interface WebCodecs {
   readonly AudioDecoder: new (handlers: {
     readonly output: (data: AudioData) => void;
     readonly error: (error: Error) => void;

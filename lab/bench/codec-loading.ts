@@ -1,0 +1,144 @@
+// What the first track of a codec does to those that play already: 50 players in a tick loop on a thread of its own, whose
+// packets are timed while a decoder is loaded and plays its first two seconds, by the node's codec thread, or by the audio
+// thread itself. `npm run bench:codec-loading`.
+
+import { readFileSync } from "node:fs";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { WorkMark } from "../../src/bridge/work-mark.ts";
+import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createLogger } from "../../src/log.ts";
+import { Bulkhead } from "../../src/media/bulkhead.ts";
+import { Codecs } from "../../src/media/codecs.ts";
+import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
+import type { AudioStream } from "../../src/media/demux/demuxer.ts";
+import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
+import { TickLoop } from "../../src/media/tick-loop.ts";
+
+const CODECS = ["none", "mp3", "aac", "flac", "vorbis", "alac"];
+const ROUNDS = 10;
+const PLAYERS = 50;
+const FRAME_MS = 20;
+const QUIET_MS = 1000;
+const PACKETS_PLAYED = 100;
+/** Most of what a player costs that passes through. */
+const PACKET_BYTES = 250;
+
+interface Job {
+  readonly codec: string;
+  readonly codecPort: ConstructorParameters<typeof RemoteCodecs>[0] | undefined;
+}
+
+/** Milliseconds: the latest packet of anybody while nothing else happened, and while the codec was loaded and played. */
+interface Lateness {
+  readonly quietMs: number;
+  readonly loadingMs: number;
+  readonly startMs: number;
+}
+
+async function play({ codec, codecPort }: Job): Promise<Lateness> {
+  let worstMs = 0;
+  const bulkhead = new Bulkhead({ mark: new WorkMark(WorkMark.allocate()), onFault: () => undefined });
+  const loop = new TickLoop(systemClock, bulkhead);
+  const packet = new Uint8Array(PACKET_BYTES);
+  const copy = new Uint8Array(PACKET_BYTES);
+  for (let index = 0; index < PLAYERS; index++) {
+    loop.add({
+      playerId: index,
+      send: (deadlineMs) => {
+        worstMs = Math.max(worstMs, systemClock.now() - deadlineMs);
+      },
+      prepare: () => copy.set(packet),
+      onDeadlinesDropped: () => undefined,
+      charge: () => undefined,
+    });
+  }
+  await pause(QUIET_MS / 2);
+  worstMs = 0;
+  await pause(QUIET_MS);
+  const quietMs = worstMs;
+  worstMs = 0;
+  const startedMs = performance.now();
+  let startMs = 0;
+  if (codec === "none") await pause(QUIET_MS);
+  else {
+    const modules =
+      codecPort === undefined ? ownCodecModules : new CodecModules(new RemoteCodecs(codecPort, systemClock));
+    const codecs = new Codecs({ complexity: 10, bitrateBps: 128_000 }, modules);
+    const { stream, packets } = readFixture(codec);
+    const [decoder, encoder] = await Promise.all([codecs.createDecoder(stream), codecs.acquireEncoder()]);
+    const [left, right] = [new Float32Array(960), new Float32Array(960)];
+    for (let index = 0; index < PACKETS_PLAYED; index++) {
+      await decoder.decode(packets[index % packets.length]!);
+      encoder.encode(left, right);
+      startMs ||= performance.now() - startedMs;
+      await pause(FRAME_MS / 2);
+    }
+    decoder.close();
+  }
+  loop.close();
+  return { quietMs, loadingMs: worstMs, startMs };
+}
+
+function readFixture(codec: string): { readonly stream: AudioStream; readonly packets: readonly Uint8Array[] } {
+  const file = JSON.parse(readFileSync(`test/fixtures/codec-${codec}.json`, "utf8"));
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text, "base64"));
+  return {
+    stream: { ...file, description: file.description ? bytes(file.description) : undefined },
+    packets: file.packets.map(bytes),
+  };
+}
+
+function pause(lengthMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, lengthMs));
+}
+
+async function run(codec: string, isRemote: boolean): Promise<Lateness> {
+  const logger = createLogger((_level, message) => console.error(message));
+  const entry = new URL("../../src/media/codec-main.js", import.meta.url);
+  const loader = new CodecLoader({ entry, clock: systemClock, logger });
+  const codecPort = isRemote ? loader.connect() : undefined;
+  const job: Job = { codec, codecPort };
+  const transferList = codecPort === undefined ? [] : [codecPort];
+  const worker = new Worker(new URL(import.meta.url), { workerData: job, transferList });
+  const lateness = await new Promise<Lateness>((resolve, reject) => {
+    worker.on("message", resolve);
+    worker.on("error", reject);
+  });
+  await worker.terminate();
+  await loader.close();
+  return lateness;
+}
+
+/** The best, which is what the machine can do when nobody disturbs it, and the middle one. */
+function summarize(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return `${(sorted[0] ?? 0).toFixed(1)} / ${middle.toFixed(1)}`.padStart(16);
+}
+
+async function main(): Promise<void> {
+  console.log(
+    `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first sound after`,
+  );
+  for (const codec of CODECS) {
+    for (const isRemote of codec === "none" ? [true] : [false, true]) {
+      const results: Lateness[] = [];
+      for (let round = 0; round < ROUNDS; round++) results.push(await run(codec, isRemote));
+      const name = `${codec}${isRemote ? "" : ", loaded on the audio thread"}`;
+      const columns = [
+        summarize(results.map(({ quietMs }) => quietMs)),
+        summarize(results.map(({ loadingMs }) => loadingMs)),
+        summarize(results.map(({ startMs }) => startMs)),
+      ];
+      console.log(`${name.padEnd(38)}${columns.join("")}`);
+    }
+  }
+}
+
+if (parentPort === null) await main();
+else {
+  // The node's clock and ports keep no thread alive.
+  setInterval(() => undefined, QUIET_MS);
+  parentPort.postMessage(await play(workerData as Job));
+}

@@ -1,0 +1,20 @@
+// How an audio thread gets a codec without loading it: over a port of its own it names what it wants, and is given what
+// another thread has loaded. control/workers/codec-loader.ts is the one end, media/remote-codecs.ts the other.
+
+import type { WasmCodec } from "../lib/wasm-codec.ts";
+
+/** Those that are WebAssembly, and the one that is native. */
+export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "aac";
+
+export interface CodecWish {
+  readonly codec: CodecName;
+}
+
+export type LoadedCodec =
+  | { readonly kind: "wasm"; readonly wasm: WasmCodec }
+  /** The library is in the process' memory already, so that opening it takes a millisecond and not sixty. */
+  | { readonly kind: "library"; readonly path: string };
+
+export type CodecAnswer =
+  | { readonly codec: CodecName; readonly loaded: LoadedCodec }
+  | { readonly codec: CodecName; readonly failure: string };

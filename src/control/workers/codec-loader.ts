@@ -1,0 +1,100 @@
+// Has codecs loaded for the audio threads by a thread that plays nothing, each once: what is compiled is shared by all of them,
+// also by those that start later. Main thread.
+
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { CodecAnswer, CodecName, CodecWish } from "../../bridge/codec-wish.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+
+/** Long after the last wish: an audio thread has opened by then what only this thread holds open. */
+const IDLE_MS = 10_000;
+
+export interface CodecLoaderOptions {
+  /** The module that runs in the thread. */
+  readonly entry: URL;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class CodecLoader {
+  readonly #options: CodecLoaderOptions;
+  /** Of WebAssembly only: a native library is no more than a name, and has to be opened each time. */
+  readonly #known = new Map<CodecName, CodecAnswer>();
+  readonly #waiting = new Map<CodecName, Set<MessagePort>>();
+  #thread: Worker | undefined;
+  #idle: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: CodecLoaderOptions) {
+    this.#options = options;
+  }
+
+  /** The port on which a new audio thread asks. It closes with that thread. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    // The other end is our own worker, compiled with the same contract.
+    port1.on("message", (message) => this.#onWish(port1, message as CodecWish));
+    port1.unref();
+    return port2;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  #onWish(port: MessagePort, { codec }: CodecWish): void {
+    const known = this.#known.get(codec);
+    if (known !== undefined) {
+      port.postMessage(known);
+      return;
+    }
+    if (this.#isClosed) return;
+    const ports = this.#waiting.get(codec);
+    if (ports !== undefined) {
+      ports.add(port);
+      return;
+    }
+    this.#waiting.set(codec, new Set([port]));
+    this.#thread ??= this.#start();
+    this.#thread.postMessage({ codec } satisfies CodecWish);
+    this.#idle?.cancel();
+    this.#idle = this.#options.clock.after(IDLE_MS, () => void this.#end());
+  }
+
+  #onAnswer(answer: CodecAnswer): void {
+    if ("loaded" in answer && answer.loaded.kind === "wasm") this.#known.set(answer.codec, answer);
+    const ports = this.#waiting.get(answer.codec) ?? [];
+    this.#waiting.delete(answer.codec);
+    for (const port of ports) port.postMessage(answer);
+  }
+
+  #start(): Worker {
+    const thread = new Worker(this.#options.entry, { name: "codecs" });
+    thread.unref();
+    const onGone = (failure: string): void => {
+      if (this.#thread !== thread) return;
+      this.#thread = undefined;
+      // Whoever waits loads it by itself.
+      for (const codec of [...this.#waiting.keys()]) this.#onAnswer({ codec, failure });
+    };
+    // The other end is our own thread, compiled with the same contract.
+    thread.on("message", (message) => this.#onAnswer(message as CodecAnswer));
+    thread.on("error", (error) => {
+      this.#options.logger.warn("the thread that loads codecs failed: audio threads load theirs by themselves", {
+        error,
+      });
+      onGone("the thread failed");
+    });
+    thread.on("exit", () => onGone("the thread ended"));
+    return thread;
+  }
+
+  async #end(): Promise<void> {
+    this.#idle?.cancel();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    for (const codec of [...this.#waiting.keys()]) this.#onAnswer({ codec, failure: "the thread was ended" });
+    await thread?.terminate();
+  }
+}

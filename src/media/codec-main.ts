@@ -1,0 +1,39 @@
+// Entry of the codec thread: loads codecs for the audio threads, 30 to 170 ms of work each, and plays nothing. It is started
+// when the first of them is wanted and ended soon after.
+
+import { createRequire } from "node:module";
+import { parentPort } from "node:worker_threads";
+import type { CodecAnswer, CodecName, CodecWish, LoadedCodec } from "../bridge/codec-wish.ts";
+import { readWasmCodec } from "../lib/read-wasm-codec.ts";
+import type { WebCodecs } from "./decode/aac-decoder.ts";
+import { AAC_PACKAGE } from "./decode/codec-modules.ts";
+
+async function load(codec: CodecName): Promise<LoadedCodec> {
+  if (codec !== "aac") return { kind: "wasm", wasm: await readWasmCodec(codec) };
+  const require = createRequire(import.meta.url);
+  warmUp(require(AAC_PACKAGE) as WebCodecs);
+  const path = Object.keys(require.cache).find((file) => file.endsWith(".node"));
+  if (path === undefined) throw new Error("the package has no native library");
+  return { kind: "library", path };
+}
+
+/** The first decoder of a process sets up tables: 3 to 30 ms. */
+function warmUp({ AudioDecoder }: WebCodecs): void {
+  const ignore = (): void => undefined;
+  const decoder = new AudioDecoder({ output: ignore, error: ignore });
+  decoder.configure({ codec: "mp4a.40.2", sampleRate: 48_000, numberOfChannels: 2 });
+  decoder.close();
+}
+
+async function answer({ codec }: CodecWish): Promise<CodecAnswer> {
+  try {
+    return { codec, loaded: await load(codec) };
+  } catch (error) {
+    return { codec, failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+if (parentPort === null) throw new Error("media/codec-main.ts runs in a worker thread only");
+const port = parentPort;
+// The other end is our own main thread, compiled with the same contract.
+port.on("message", (wish) => void answer(wish as CodecWish).then((reply) => port.postMessage(reply)));

@@ -1,0 +1,12 @@
+// A codec thread that has no codecs: it counts how often it was asked, and ends when it is asked for MP3.
+
+import { parentPort } from "node:worker_threads";
+
+let count = 0;
+parentPort.on("message", ({ codec }) => {
+  count += 1;
+  if (codec === "mp3") process.exit(1);
+  if (codec === "flac") throw new Error("broken on purpose");
+  if (codec === "aac") parentPort.postMessage({ codec, loaded: { kind: "library", path: `/library-${count}` } });
+  else parentPort.postMessage({ codec, loaded: { kind: "wasm", wasm: { startName: `start-${count}` } } });
+});

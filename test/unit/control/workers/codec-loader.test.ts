@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import type { MessagePort } from "node:worker_threads";
+import { afterEach, expect, it } from "vitest";
+import type { CodecAnswer, CodecName } from "../../../../src/bridge/codec-wish.ts";
+import { CodecLoader } from "../../../../src/control/workers/codec-loader.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const entry = new URL("../../../support/worker-scripts/codecs.mjs", import.meta.url);
+const clock = new FakeClock();
+let loader: CodecLoader;
+
+function createLoader(): CodecLoader {
+  loader = new CodecLoader({ entry, clock, logger: createLogger(() => undefined) });
+  return loader;
+}
+
+afterEach(() => loader.close());
+
+async function ask(port: MessagePort, codec: CodecName): Promise<CodecAnswer> {
+  port.postMessage({ codec });
+  const [answer] = await once(port, "message");
+  return answer;
+}
+
+it("a codec is loaded once for all audio threads, also for later ones", async () => {
+  const [first, second] = [createLoader().connect(), loader.connect()];
+  const answers = await Promise.all([ask(first, "opus"), ask(second, "opus")]);
+  answers.push(await ask(loader.connect(), "opus"));
+  for (const answer of answers) expect(answer).toMatchObject({ loaded: { wasm: { startName: "start-1" } } });
+});
+
+it("a native library is opened anew for each, as it may have been closed", async () => {
+  const port = createLoader().connect();
+  expect(await ask(port, "aac")).toMatchObject({ loaded: { path: "/library-1" } });
+  expect(await ask(port, "aac")).toMatchObject({ loaded: { path: "/library-2" } });
+});
+
+it.each(["mp3", "flac"] as const)(
+  "a thread that fails over %s tells those that wait, and the next wish starts another",
+  async (codec) => {
+    const port = createLoader().connect();
+    expect(await ask(port, codec)).toMatchObject({ codec, failure: expect.any(String) });
+    expect(await ask(port, "vorbis")).toMatchObject({ loaded: { wasm: { startName: "start-1" } } });
+  },
+);
+
+it("the thread ends when nobody has wanted anything for long", async () => {
+  const port = createLoader().connect();
+  await ask(port, "aac");
+  clock.advance(10_000);
+  expect(await ask(port, "aac")).toMatchObject({ loaded: { path: "/library-1" } });
+});

@@ -1,0 +1,73 @@
+import { MessageChannel } from "node:worker_threads";
+import { expect, it } from "vitest";
+import type { CodecAnswer, CodecWish } from "../../../src/bridge/codec-wish.ts";
+import { readWasmCodec } from "../../../src/lib/read-wasm-codec.ts";
+import { CodecModules } from "../../../src/media/decode/codec-modules.ts";
+import { createDecoder } from "../../../src/media/decode/create-decoder.ts";
+import { RemoteCodecs } from "../../../src/media/remote-codecs.ts";
+import { readCodecFixture } from "../../support/codec-fixture.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+interface Far {
+  readonly remote: RemoteCodecs;
+  readonly clock: FakeClock;
+  readonly wishes: string[];
+}
+
+/** The other end answers as the test says; undefined: not at all. */
+function start(answer: (wish: CodecWish) => Promise<CodecAnswer | undefined>): Far {
+  const { port1, port2 } = new MessageChannel();
+  const wishes: string[] = [];
+  port1.on("message", async (wish: CodecWish) => {
+    wishes.push(wish.codec);
+    const reply = await answer(wish);
+    if (reply !== undefined) port1.postMessage(reply);
+  });
+  port1.unref();
+  const clock = new FakeClock();
+  return { remote: new RemoteCodecs(port2, clock), clock, wishes };
+}
+
+it.each(["mp3", "flac", "vorbis"] as const)(
+  "a codec compiled elsewhere decodes %s to the same sound",
+  async (codec) => {
+    const { remote, wishes } = start(async () => {
+      return { codec, loaded: { kind: "wasm", wasm: await readWasmCodec(codec) } };
+    });
+    const { stream, packets } = readCodecFixture(codec);
+    const here = await createDecoder(stream);
+    const there = await createDecoder(stream, { modules: new CodecModules(remote) });
+    for (const packet of packets.slice(0, 5)) expect(await there.decode(packet)).toEqual(await here.decode(packet));
+    expect(wishes).toEqual([codec]);
+  },
+);
+
+it("a codec that could not be loaded elsewhere is loaded here", async () => {
+  const { remote } = start(async ({ codec }) => ({ codec, failure: "the thread ended" }));
+  expect((await remote.readWasm("vorbis")).exportNames).toHaveProperty("_decode_packets");
+});
+
+it("a codec that does not come in time is loaded here", async () => {
+  const { remote, clock, wishes } = start(async () => undefined);
+  const loading = remote.readWasm("flac");
+  while (wishes.length === 0) await new Promise((next) => setImmediate(next));
+  clock.advance(3000);
+  expect((await loading).exportNames).toHaveProperty("_decode_frame");
+});
+
+it("a failure to load is not kept", async () => {
+  let count = 0;
+  const modules = new CodecModules({
+    readWasm: async (name) => {
+      count += 1;
+      if (count === 1) throw new Error("not now");
+      return readWasmCodec(name);
+    },
+    loadAac: () => Promise.reject(new Error("not here")),
+  });
+  await expect(modules.libopus("decode")).rejects.toThrow("not now");
+  await expect(modules.libopus("decode")).resolves.toBeDefined();
+  expect(await modules.libopus("decode")).toBe(await modules.libopus("decode"));
+  expect(await modules.libopus("encode")).not.toBe(await modules.libopus("decode"));
+  expect(count).toBe(2);
+});
