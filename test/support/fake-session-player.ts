@@ -52,7 +52,7 @@ export class FakeSessionPlayer implements SessionPlayer {
     this.sink.send({ ...stuckEvent(this.guildId), thresholdMs });
   }
 
-  sayState(): void {
+  sendPlayerUpdate(): void {
     this.sink.send({ op: "playerUpdate", guildId: this.guildId, state: this.toJson().state });
   }
 }

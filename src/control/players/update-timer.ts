@@ -5,6 +5,8 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 
 /** Players that are due this much later are served with the one that is due now. */
 const TOGETHER_MS = 10;
+/** Players that are served in one go; when more are due, everybody else has a turn in between. */
+const SERVED_MAX = 100;
 
 export interface UpdateTarget {
   sendPlayerUpdate(): void;
@@ -48,9 +50,10 @@ export class UpdateTimer {
   #serve(): void {
     const nowMs = this.#clock.now();
     const untilMs = nowMs + TOGETHER_MS;
-    for (const [target, dueMs] of [...this.#dueMs]) {
-      if (dueMs > untilMs) break;
-      if (this.#dueMs.get(target) !== dueMs) continue;
+    let servedCount = 0;
+    // Those that are entered again come after all others, with a time that ends the loop.
+    for (const [target, dueMs] of this.#dueMs) {
+      if (dueMs > untilMs || servedCount++ >= SERVED_MAX) break;
       this.#dueMs.delete(target);
       // From the moment it was due, not from now, so that the interval does not drift; what a stall skipped is skipped.
       const nextMs = dueMs + this.#intervalMs;

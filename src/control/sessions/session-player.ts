@@ -16,6 +16,8 @@ export interface SessionPlayer {
    */
   update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void>;
   toJson(): PlayerJson;
+  /** Sends the client where the player is. */
+  sendPlayerUpdate(): void;
   /** The frame counts of that minute (epoch milliseconds / 60000), if the worker has reported them. */
   frameMinute(minute: number): FrameMinute | undefined;
   /** Ends track and voice; resolves when its last events are out. May be called more than once. */

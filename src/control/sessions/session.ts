@@ -197,9 +197,7 @@ export class Session implements EventSink {
       this.#logger.warn("messages kept for a client were dropped", { count: queue.droppedCount });
     this.send({ op: "ready", resumed: true, sessionId: this.id });
     for (const message of queue.drain()) this.#resend(message);
-    for (const player of this.#players.values()) {
-      this.send({ op: "playerUpdate", guildId: player.guildId, state: player.toJson().state });
-    }
+    for (const player of this.#players.values()) player.sendPlayerUpdate();
   }
 
   /** The socket is gone, for whatever reason. Waits for the client if it may resume, else ends the session. */

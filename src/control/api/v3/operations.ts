@@ -11,6 +11,8 @@ import { playerBodyOf, type V3Operation, type V3PlayerOperation, v3Operation } f
 
 /** Operations of one session that wait for their player to be there; one more is dropped. */
 const WAITING_MAX = 1000;
+/** Of one operation: a full list of bands, and everything else. */
+const VALUE_COUNT_MAX = 4096;
 
 /** The operations that wait for a guild's player, at the end of a line per guild. */
 interface Line {
@@ -30,7 +32,7 @@ export class V3Operations {
   /** Takes one message of a client. Never throws. */
   onText(session: Session, text: string): void {
     try {
-      this.#carryOut(session, v3Operation.parse(parseJson(text)), Buffer.byteLength(text));
+      this.#carryOut(session, v3Operation.parse(parseJson(text, { valueCountMax: VALUE_COUNT_MAX })), Buffer.byteLength(text));
     } catch (error) {
       this.#logFailure(session, error);
     }

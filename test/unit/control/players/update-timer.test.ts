@@ -73,3 +73,15 @@ test("without players no timer runs", () => {
   timer.close();
   expect(clock.pendingCount).toBe(0);
 });
+
+test("of very many that are due together some are served at a time, and each once", () => {
+  const counts = new Map<number, number>();
+  for (let index = 0; index < 1000; index++) {
+    timer.start({ sendPlayerUpdate: () => counts.set(index, (counts.get(index) ?? 0) + 1) });
+  }
+  const before = clock.setCount;
+  clock.advance(5000);
+  expect(counts.size).toBe(1000);
+  expect([...counts.values()].every((count) => count === 1)).toBe(true);
+  expect(clock.setCount - before).toBeGreaterThanOrEqual(10);
+});

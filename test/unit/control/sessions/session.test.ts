@@ -106,7 +106,7 @@ describe("a connected session", () => {
   test("passes on what its players say", async () => {
     const player = await addPlayer();
     player.say(1);
-    player.sayState();
+    player.sendPlayerUpdate();
     player.say(2);
     expect(socket.ops.slice(2)).toEqual(["event", "playerUpdate", "event"]);
     expect(socket.said).toEqual([1, 2]);
@@ -167,7 +167,7 @@ describe("resuming", () => {
     await addPlayer("8");
     lose(socket);
     player.say(1);
-    player.sayState();
+    player.sendPlayerUpdate();
     player.say(2);
     clock.advance(59_000);
     const next = resume();
