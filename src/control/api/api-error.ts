@@ -64,7 +64,6 @@ function describeFailure(error: unknown): { status: number; message: string } {
     return { status: published?.status ?? statusOf(error), message: published?.message ?? error.message };
   }
   const status = frameworkStatus(error);
-  if (status === 413) return { status, message: "the request body is larger than this node accepts" };
   if (status !== undefined) return { status, message: STATUS_CODES[status] ?? "Bad Request" };
   return { status: 500, message: "an unexpected error inside the node; its log says more" };
 }

@@ -1,16 +1,17 @@
 // The HTTP server and everything that holds for all its routes: headers, authentication, statuses without a body, error
 // objects (protocol-v4.md section 1). Main thread; the routes themselves are in the files ending in -routes.ts.
 
+import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { NodeError } from "../../errors.ts";
-import { ByteBudget } from "../../lib/byte-budget.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, errorObject } from "./api-error.ts";
 import type { Authorization } from "./authentication.ts";
+import { BodyReader, LIGHT_BODY_SIZE_MAX_BYTES } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import { type ListAnswer, listBody } from "./list-answer.ts";
 import type { RouteDescription } from "./openapi.ts";
@@ -21,11 +22,6 @@ import { allowForOptions, RouteTable } from "./route-table.ts";
 const API_VERSION_HEADER = "Lavalink-Api-Version";
 const API_VERSION = "4";
 
-const BODY_SIZE_MAX_BYTES = 4 * 1024 * 1024;
-/** A body of up to this size is read and handled at once. Larger ones take turns, and are counted. */
-const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
-/** All larger bodies that are held at one time. */
-const BODIES_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 /** Of what tells clients apart. */
 const CLIENT_LENGTH_MAX = 200;
 /** Longest a client may take to send a request. */
@@ -93,7 +89,6 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   const table = new RouteTable();
   const app = Fastify({
     logger: false,
-    bodyLimit: BODY_SIZE_MAX_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     routerOptions: {
@@ -108,10 +103,12 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     },
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  const bodies = new BodyReader();
+  app.addContentTypeParser("*", (_request: FastifyRequest, message: IncomingMessage) => bodies.read(message));
   const lines = new ConnectionLines(options.context.clock);
   app.addHook("onRequest", async (request, reply) => {
     reply.header(API_VERSION_HEADER, API_VERSION);
+    reply.raw.once("close", () => bodies.letGo(request.raw));
     const turn = lines.enter(request.raw, reply.raw);
     if (turn !== undefined) await turn;
   });
@@ -122,8 +119,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  const bodies = new ByteBudget({ owner: "the node", limitBytes: BODIES_SIZE_MAX_BYTES });
-  for (const route of options.routes) addRoute(app, table, { ...options, route, bodies });
+  for (const route of options.routes) addRoute(app, table, { ...options, route });
   return app;
 }
 
@@ -150,9 +146,9 @@ function logRequests(app: FastifyInstance, log: RequestLog): void {
 function addRoute(
   app: FastifyInstance,
   table: RouteTable,
-  options: RestServerOptions & { readonly route: RestRoute; readonly bodies: ByteBudget },
+  options: RestServerOptions & { readonly route: RestRoute },
 ): void {
-  const { route, checkPassword, bodies, context } = options;
+  const { route, checkPassword, context } = options;
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
   app.route({
     method: route.method === "ANY" ? app.supportedMethods : route.method,
@@ -162,7 +158,6 @@ function addRoute(
       if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
-      admitBody(request, reply, bodies);
       return undefined;
     },
     handler: async (request, reply) => {
@@ -171,22 +166,6 @@ function addRoute(
       return sendAnswer(await route.handle(restRequest(request, reply)), { request, reply, turns: context.turns });
     },
   });
-}
-
-/** Counts a large body until its request is answered. Throws when all that is held would be too much. */
-function admitBody({ headers }: FastifyRequest, reply: FastifyReply, bodies: ByteBudget): void {
-  const isChunked = headers["transfer-encoding"] !== undefined;
-  const sizeBytes = isChunked ? BODY_SIZE_MAX_BYTES : Number(headers["content-length"] ?? 0);
-  // One that is too large is refused unread.
-  if (sizeBytes <= LIGHT_BODY_SIZE_MAX_BYTES || sizeBytes > BODY_SIZE_MAX_BYTES) return;
-  if (!bodies.hasRoom(sizeBytes)) {
-    throw new NodeError(
-      "requests-busy",
-      "the node holds as many large request bodies as it can: try again in a moment",
-    );
-  }
-  bodies.take(sizeBytes, "a request body");
-  reply.raw.once("close", () => bodies.release(sizeBytes));
 }
 
 /** Sends 401 or 403, both empty, where the password is missing or wrong. */

@@ -32,7 +32,11 @@ export class V3Operations {
   /** Takes one message of a client. Never throws. */
   onText(session: Session, text: string): void {
     try {
-      this.#carryOut(session, v3Operation.parse(parseJson(text, { valueCountMax: VALUE_COUNT_MAX })), Buffer.byteLength(text));
+      this.#carryOut(
+        session,
+        v3Operation.parse(parseJson(text, { valueCountMax: VALUE_COUNT_MAX })),
+        Buffer.byteLength(text),
+      );
     } catch (error) {
       this.#logFailure(session, error);
     }
