@@ -1,0 +1,110 @@
+import { beforeEach, expect, test } from "vitest";
+import { V3Operations } from "../../../../../src/control/api/v3/operations.ts";
+import { createV3Protocol } from "../../../../../src/control/api/v3/socket-protocol.ts";
+import type { Session } from "../../../../../src/control/sessions/session.ts";
+import { Sessions } from "../../../../../src/control/sessions/sessions.ts";
+import { systemRandom } from "../../../../../src/lib/random.ts";
+import { silentLogger } from "../../../../../src/log.ts";
+import { FakeClock } from "../../../../support/fake-clock.ts";
+import { FakeSessionPlayer } from "../../../../support/fake-session-player.ts";
+import { FakeSocket } from "../../../../support/fake-socket.ts";
+
+const CONTEXT = { disabledFilters: new Set<string>(), logger: silentLogger };
+
+let players: FakeSessionPlayer[];
+let session: Session;
+let operations: V3Operations;
+
+beforeEach(() => {
+  players = [];
+  const sessions = new Sessions({
+    clock: new FakeClock(),
+    random: systemRandom,
+    logger: silentLogger,
+    createPlayer: (options) => {
+      const player = new FakeSessionPlayer(options);
+      players.push(player);
+      return player;
+    },
+    readNodeStats: () => ({
+      uptime: 1,
+      memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+      cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
+    }),
+  });
+  session = sessions.open(new FakeSocket(), {
+    userId: "1",
+    clientName: undefined,
+    dialect: createV3Protocol(CONTEXT),
+  });
+  operations = new V3Operations(CONTEXT);
+});
+
+function say(operation: object): void {
+  operations.onText(session, JSON.stringify(operation));
+}
+
+/** Lets everything that waits for promises only run its course. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A guild whose player is on its way out until `leave` is called: operations for it wait. */
+async function leavingGuild(guildId: string): Promise<{ leave: () => void }> {
+  await session.getOrCreatePlayer(guildId);
+  let leave: () => void = () => undefined;
+  const player = players.at(-1)!; // made just now
+  player.goodbye = new Promise((resolve) => {
+    leave = resolve;
+  });
+  void session.destroyPlayer(guildId);
+  return { leave };
+}
+
+test("of very many that wait some are dropped, but none that ends a player", async () => {
+  const { leave } = await leavingGuild("7");
+  await session.getOrCreatePlayer("8");
+  for (let volume = 0; volume < 1000; volume++) say({ op: "volume", guildId: "7", volume });
+  say({ op: "volume", guildId: "8", volume: 5 });
+  say({ op: "destroy", guildId: "8" });
+  await settle();
+  expect(players[1]).toMatchObject({ updates: [], isDestroyed: true });
+  leave();
+  await settle();
+  expect(players[2]?.updates.map(({ volume }) => volume)).toEqual(Array.from({ length: 1000 }, (_, volume) => volume));
+});
+
+test("the end of a player that is asked for again and again waits once", async () => {
+  const { leave } = await leavingGuild("7");
+  say({ op: "volume", guildId: "7", volume: 1 });
+  for (let count = 0; count < 5000; count++) say({ op: "destroy", guildId: "7" });
+  leave();
+  await settle();
+  expect(players.map(({ isDestroyed }) => isDestroyed)).toEqual([true, true]);
+});
+
+test("those that wait are counted in the memory of the session", async () => {
+  const { leave } = await leavingGuild("7");
+  const beforeBytes = session.memory.usedBytes;
+  const filler = "x".repeat(10_000);
+  for (let count = 0; count < 100; count++) say({ op: "volume", guildId: "7", volume: 1, filler });
+  expect(session.memory.usedBytes - beforeBytes).toBeGreaterThan(1_000_000);
+  session.memory.take(session.memory.limitBytes - session.memory.usedBytes, "the test");
+  say({ op: "volume", guildId: "7", volume: 2 });
+  leave();
+  await settle();
+  expect(players[1]?.updates.map(({ volume }) => volume)).toEqual(new Array(100).fill(1));
+  session.memory.release(session.memory.limitBytes - beforeBytes - 1_000_000);
+  expect(session.memory.usedBytes).toBeLessThan(beforeBytes + 1_000_000);
+});
+
+test("one of very many values, or of many bands, is not looked at further", async () => {
+  const bands = new Array(257).fill({ band: 0, gain: 0.1 });
+  say({ op: "equalizer", guildId: "7", bands });
+  say({ op: "volume", guildId: "7", volume: 1, filler: new Array(5000).fill(0) });
+  await settle();
+  expect(players).toEqual([]);
+  say({ op: "equalizer", guildId: "7", bands: bands.slice(1) });
+  await settle();
+  expect(players[0]?.updates[0]?.filters?.equalizer).toHaveLength(256);
+});
