@@ -100,7 +100,7 @@ async function buildParts(
   const routePlanner = await buildRoutePlanner(config.routePlanner, logger);
   const codecs = new CodecLoader({ entry: CODEC_ENTRY, clock, logger });
   const workers = new WorkerPool({
-    ...{ entry: mediaEntry, count: config.workers.count, settings, codecs, clock, logger },
+    ...{ entry: mediaEntry, ...config.workers, settings, codecs, clock, logger },
     routes: routePlanner,
   });
   const lookups = new Lookups({

@@ -49,7 +49,10 @@ export function assembleNodeConfig(read: ReadSection, context: AssembleContext):
       isPlainFallbackAllowed: tonearm["voice.plainFallback"],
       gatewayScheme: tonearm["voice.gatewayScheme"],
     },
-    workers: { count: tonearm["workers.count"] || Math.max(1, context.coreCount - 1) },
+    workers: {
+      count: tonearm["workers.count"] || Math.max(1, context.coreCount - 1),
+      isLoadControlled: tonearm["workers.loadControl"],
+    },
     network: { allow: tonearm["network.allow"] },
     local: { roots: rootsOf(tonearm["local.roots"], { isSourceOn: sources.local, context }) },
     http: httpOf(read(httpConfigSection), read(timeoutsSection)),

@@ -43,6 +43,8 @@ export interface NodeConfig {
   readonly workers: {
     /** Number of audio workers, at least 1. */
     readonly count: number;
+    /** Encoders work less hard and players are refused before anybody is late. */
+    readonly isLoadControlled: boolean;
   };
   readonly network: {
     /** CIDR blocks that may be dialled although they are private. */

@@ -30,6 +30,11 @@ export const tonearmSection = defineSection("tonearm", {
     min: 0,
     max: 64,
   }),
+  "workers.loadControl": flagKey({
+    meaning:
+      "When audio threads near their limit, encoders work less hard for all players, and when that is not enough, further players are refused. False: neither.",
+    defaultValue: true,
+  }),
   "opus.bitrateKbps": integerKey({
     meaning: "Bit rate of sound that has to be encoded. Opus sources are passed through as they are.",
     unit: "kilobits per second",

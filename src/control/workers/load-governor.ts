@@ -30,6 +30,8 @@ const RAISE_AFTER_MS_MAX = 5 * 60_000;
 export interface LoadGovernorOptions {
   /** The complexity that is configured, never exceeded. */
   readonly complexityMax: number;
+  /** False: nothing is done, whatever the load. */
+  readonly isOn: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onComplexity: (complexity: number) => void;
@@ -65,6 +67,7 @@ export class LoadGovernor {
 
   /** Looks at the load of the busiest thread, with what has been promised to it. Called with each report. */
   judge(load: number): void {
+    if (!this.#options.isOn) return;
     const nowMs = this.#options.clock.now();
     if (load < LOAD_LOW) this.#calmSinceMs ??= nowMs;
     else this.#calmSinceMs = undefined;
@@ -75,6 +78,7 @@ export class LoadGovernor {
 
   /** False: one more would make others late; `load` is that of the thread it would go to. */
   hasRoom(load: number): boolean {
+    if (!this.#options.isOn) return true;
     const isCheapest = this.#step === this.#steps.length - 1;
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
   }

@@ -55,6 +55,8 @@ export interface WorkerPoolOptions {
   /** The module that runs in each worker. */
   readonly entry: URL;
   readonly count: number;
+  /** Default true. False: encoders stay as they are configured, and nobody is refused. */
+  readonly isLoadControlled?: boolean;
   readonly settings: WorkerSettings;
   /** Undefined where the settings have no routing: workers ask for no address then. */
   readonly routes?: RouteSource | undefined;
@@ -95,9 +97,9 @@ export class WorkerPool {
     this.#spare = new SpareWorker(options.clock, () => this.#threadOptions());
     this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
     this.#slotCount = options.count;
-    const { clock, logger } = options;
+    const { clock, logger, isLoadControlled = true } = options;
     this.#governor = new LoadGovernor({
-      ...{ complexityMax: options.settings.opusComplexity, clock, logger },
+      ...{ complexityMax: options.settings.opusComplexity, isOn: isLoadControlled, clock, logger },
       onComplexity: (complexity) => {
         for (const { thread } of [...this.#slots, ...this.#alone])
           thread?.channel.send({ type: "setComplexity", complexity });

@@ -5,11 +5,11 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 
 const REPORT_MS = 500;
 
-function setup(complexityMax = 10) {
+function setup(complexityMax = 10, isOn = true) {
   const clock = new FakeClock();
   const steps: number[] = [];
   const onComplexity = (complexity: number) => steps.push(complexity);
-  const governor = new LoadGovernor({ complexityMax, clock, logger: silentLogger, onComplexity });
+  const governor = new LoadGovernor({ complexityMax, isOn, clock, logger: silentLogger, onComplexity });
   const report = (load: number, seconds: number) => {
     for (let passedMs = 0; passedMs < seconds * 1000; passedMs += REPORT_MS) {
       clock.advance(REPORT_MS);
@@ -86,4 +86,11 @@ test("a step up that has to be taken back makes the next try wait twice as long"
   expect(steps).toEqual([7, 10, 7]);
   report(0.3, 6);
   expect(steps).toEqual([7, 10, 7, 10]);
+});
+
+test("switched off it does nothing and refuses nobody", () => {
+  const { governor, steps, report } = setup(10, false);
+  report(0.99, 60);
+  expect(steps).toEqual([]);
+  expect(() => governor.admit(2)).not.toThrow();
 });
