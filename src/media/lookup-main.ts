@@ -28,7 +28,7 @@ function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemo
   const mark = new WorkMark(markMemory);
   mark.threadNumber = ownThreadNumber();
   const names = new WorkNames(mark);
-  const turns = new ThreadTurns();
+  const turns = new ThreadTurns({ isLeastUsedFirst: true });
   const memory = new ByteBudget({ owner: "the look-up thread", limitBytes: THREAD_MEMORY_BYTES_MAX });
   const channel = new EventChannel<LookupCommand>(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));

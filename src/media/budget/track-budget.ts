@@ -52,7 +52,7 @@ export class TrackBudget {
   /** Gives the thread back, and resolves when it is this track's turn again. */
   async turn(): Promise<void> {
     this.pause();
-    await this.#options.turns.next();
+    await this.#options.turns.next(this.#usedMs);
     this.#pausedMs = Number.NEGATIVE_INFINITY;
     this.resume();
   }

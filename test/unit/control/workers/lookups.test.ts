@@ -8,7 +8,7 @@ import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { inputSettings } from "../../../support/input-builders.ts";
 
-const IDLE_MS = 60_000;
+const IDLE_MS = 15_000;
 const EMPTY: ProbeResult = { kind: "empty" };
 
 interface Line {
@@ -105,7 +105,7 @@ describe("looking inputs up", () => {
     expect(failed).toEqual(["192.0.2.9"]);
   });
 
-  test("the thread is ended after a minute without a look-up, and started again by the next", async () => {
+  test("the thread is ended after 15 s without a look-up, and started again by the next", async () => {
     start();
     await ask("nothing");
     expect(clock.pendingCount).toBe(1);

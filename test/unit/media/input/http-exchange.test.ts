@@ -36,9 +36,9 @@ async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promis
   let turnCount = 0;
   const turns = new ThreadTurns();
   const next = turns.next.bind(turns);
-  turns.next = () => {
+  turns.next = (usedMs) => {
     turnCount++;
-    return next();
+    return next(usedMs);
   };
   const pace = new RequestPace(createTrackBudget({ turns }));
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
