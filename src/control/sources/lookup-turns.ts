@@ -1,6 +1,6 @@
-// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once, and whoever comes is
-// served at once as long as there is room. Where there is none, places are shared out evenly among clients and, within one
-// client, among sites; and what has taken long gives way to what waits. So neither another client's links nor a hundred
+// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once; but beginning costs,
+// so only some begin at a time, and then it is first the turn of the client that has the fewest running and, within one client,
+// of the site. Where all places are taken, what has taken long gives way to what waits. So neither another client's links nor a hundred
 // servers that drip keep a good link from its answer. Main thread; used by the track loader.
 
 import { NodeError } from "../../errors.ts";
@@ -12,6 +12,9 @@ const RUNNING_MAX = 512;
 /** Of these, one client's and one site's: somebody else always finds room. */
 const CLIENT_MAX = 384;
 const SITE_MAX = 256;
+/** Look-ups that begin within one stretch of time: connecting and reading the first bytes is what takes the thread's time. */
+const FRESH_MAX = 32;
+const FRESH_MS = 100;
 /** Those that wait for a place; one more, and the one that waits in the longest line is refused. */
 const WAITING_MAX = 1000;
 /** From this age on a look-up gives its place to one that waits. Nearly all are over in less. */
@@ -35,8 +38,11 @@ export class LookupTurns {
   readonly #clock: Clock;
   readonly #running = new Crowd();
   readonly #waiting = new Crowd();
-  /** Runs while somebody waits. */
+  /** Those that have begun within the last 100 ms, in order. */
+  #fresh: Turn[] = [];
+  /** Run while somebody waits. */
   #givingWay: Timer | undefined;
+  #nextStart: Timer | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -89,14 +95,28 @@ export class LookupTurns {
 
   /** Fills the free places, then sees to it that there will be more if somebody still waits. */
   #serve(): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+    const nowMs = this.#clock.now();
+    this.#fresh = this.#fresh.filter((turn) => this.#running.has(turn) && nowMs - turn.startedMs < FRESH_MS);
+    while (this.#fresh.length < FRESH_MAX) {
+      const next = this.#next();
+      if (next === undefined) break;
       this.#waiting.delete(next);
       this.#running.add(next);
-      next.startedMs = this.#clock.now();
+      this.#fresh.push(next);
+      next.startedMs = nowMs;
       next.start();
     }
-    if (this.#waiting.size > 0) this.#makeRoom();
+    this.#nextStart?.cancel();
+    if (this.#waiting.size > 0) this.#arm(nowMs);
     else this.#stopMakingRoom();
+  }
+
+  /** Sees to it that those who wait are looked at again when there may be a place. */
+  #arm(nowMs: number): void {
+    this.#makeRoom();
+    const [oldest] = this.#fresh;
+    if (oldest === undefined || this.#fresh.length < FRESH_MAX) return;
+    this.#nextStart = this.#clock.after(oldest.startedMs + FRESH_MS - nowMs, () => this.#serve());
   }
 
   /** Has the look-up that is to give way do so as soon as it is old enough. */
@@ -157,6 +177,10 @@ class Crowd {
 
   get size(): number {
     return this.turns.size;
+  }
+
+  has(turn: Turn): boolean {
+    return this.turns.has(turn);
   }
 
   add(turn: Turn): void {

@@ -8,6 +8,10 @@ const RUNNING_MAX = 512;
 const CLIENT_MAX = 384;
 const SITE_MAX = 256;
 const WAITING_MAX = 1000;
+const FRESH_MAX = 32;
+const FRESH_MS = 100;
+/** How long it takes until all places are taken. */
+const BEGUN_MS = (RUNNING_MAX / FRESH_MAX) * FRESH_MS;
 const GIVES_WAY_AFTER_MS = 2000;
 const NEVER = new AbortController().signal;
 
@@ -44,6 +48,14 @@ function askMany(count: number, client: string, site?: string): Asked[] {
   return Array.from({ length: count }, (_, index) => ask(client, site ?? `${client}-${index}`));
 }
 
+/** Lets all begin that have room. */
+async function begun(): Promise<void> {
+  for (let step = 0; step < RUNNING_MAX / FRESH_MAX; step++) {
+    clock.advance(FRESH_MS);
+    await settle();
+  }
+}
+
 function runningOf(asked: readonly Asked[]): number {
   return asked.filter(({ isRunning }) => isRunning()).length;
 }
@@ -51,6 +63,7 @@ function runningOf(asked: readonly Asked[]): number {
 describe("turns", () => {
   test("come at once while there is room, however slow the others are", async () => {
     const slow = askMany(300, "greedy");
+    await begun();
     const honest = ask("greedy", "good");
     await settle();
     expect(runningOf(slow)).toBe(300);
@@ -60,8 +73,25 @@ describe("turns", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
+  test("only some begin at a time: in a burst of one client, another comes before those that wait", async () => {
+    const burst = askMany(200, "greedy");
+    const honest = ask("honest", "good");
+    await settle();
+    expect(runningOf(burst)).toBe(FRESH_MAX);
+    expect(honest.isRunning()).toBe(false);
+    burst[0]?.finish();
+    await settle();
+    expect(honest.isRunning()).toBe(true);
+    clock.advance(FRESH_MS - 1);
+    expect(runningOf(burst)).toBe(FRESH_MAX);
+    clock.advance(1);
+    await settle();
+    expect(runningOf(burst)).toBe(2 * FRESH_MAX);
+  });
+
   test("one client never has all places: another finds one at once", async () => {
     const greedy = askMany(RUNNING_MAX, "greedy");
+    await begun();
     const honest = ask("honest", "good");
     await settle();
     expect(runningOf(greedy)).toBe(CLIENT_MAX);
@@ -70,6 +100,7 @@ describe("turns", () => {
 
   test("one site never has all places of a client: another site finds one at once", async () => {
     const greedy = askMany(CLIENT_MAX, "one", "slow");
+    await begun();
     const honest = ask("one", "good");
     await settle();
     expect(runningOf(greedy)).toBe(SITE_MAX);
@@ -78,7 +109,9 @@ describe("turns", () => {
 
   test("a place that becomes free goes to the client with the fewest, then to the site with the fewest", async () => {
     const first = askMany(CLIENT_MAX, "greedy");
+    await begun();
     const second = askMany(RUNNING_MAX - CLIENT_MAX, "modest", "same");
+    await begun();
     const greedy = ask("greedy", "new");
     const same = ask("modest", "same");
     const other = ask("modest", "other");
@@ -98,11 +131,11 @@ describe("turns", () => {
 
   test("who has had 2 s gives way to one that waits: the oldest of the largest share", async () => {
     const early = askMany(RUNNING_MAX - CLIENT_MAX, "modest");
-    clock.advance(1);
+    await begun();
     const greedy = askMany(CLIENT_MAX, "greedy");
+    await begun();
     const honest = ask("greedy", "good");
-    await settle();
-    clock.advance(GIVES_WAY_AFTER_MS - 1);
+    clock.advance(GIVES_WAY_AFTER_MS - BEGUN_MS - 1);
     await settle();
     expect(honest.isRunning()).toBe(false);
     clock.advance(1);
@@ -115,9 +148,10 @@ describe("turns", () => {
 
   test("one site's crowd gives way to its own, not others'", async () => {
     const slow = askMany(SITE_MAX, "one", "slow");
+    await begun();
     const other = ask("one", "other");
     const waiting = ask("two", "slow");
-    clock.advance(GIVES_WAY_AFTER_MS);
+    clock.advance(GIVES_WAY_AFTER_MS - BEGUN_MS);
     await settle();
     expect(waiting.isRunning()).toBe(true);
     expect(await slow[0]?.outcome).toBe("load-busy");
@@ -126,16 +160,15 @@ describe("turns", () => {
   });
 
   test("beyond 1000 that wait, the last of the longest line is refused", async () => {
-    askMany(CLIENT_MAX, "greedy");
-    const line = askMany(WAITING_MAX, "greedy");
     askMany(RUNNING_MAX - CLIENT_MAX, "modest");
-    await settle();
+    await begun();
+    askMany(CLIENT_MAX, "greedy");
+    await begun();
+    const line = askMany(WAITING_MAX, "greedy");
     const honest = ask("modest", "good");
-    await settle();
-    const refused = await Promise.race([line.at(-1)?.outcome, line[0]?.outcome]);
-    expect(refused).toBe("load-busy");
+    expect(await Promise.race([line.at(-1)?.outcome, line[0]?.outcome])).toBe("load-busy");
     // It is in line, and the first to be served.
-    clock.advance(GIVES_WAY_AFTER_MS);
+    clock.advance(GIVES_WAY_AFTER_MS - BEGUN_MS);
     await settle();
     expect(honest.isRunning()).toBe(true);
   });
@@ -143,6 +176,7 @@ describe("turns", () => {
   test("whom nobody waits for any more leaves, waiting or running", async () => {
     const abort = new AbortController();
     const slow = askMany(SITE_MAX - 1, "one", "slow");
+    await begun();
     const running = ask("one", "slow", abort.signal);
     const waiting = ask("one", "slow", abort.signal);
     const next = ask("one", "slow");
