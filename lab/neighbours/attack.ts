@@ -12,11 +12,20 @@ import type { ListeningPost } from "./listening-post.ts";
 export interface AttackOptions {
   readonly url: string;
   readonly password: string;
-  readonly post: Pick<ListeningPost, "issueVoice">;
+  readonly post: Pick<ListeningPost, "issueVoice" | "soundPackets">;
   /** 0 (inclusive) to 1 (exclusive), the same in each run of one seed. */
   readonly random: () => number;
   /** How long hostile tracks are left to play, and answers waited for. */
   readonly seconds: number;
+}
+
+export interface PlayOptions {
+  /** Default 2. */
+  readonly players?: number;
+  /** Fields of PATCH besides the track. */
+  readonly body?: object;
+  /** Done when all have been started. */
+  readonly meanwhile?: (bot: Bot, guildIds: readonly string[]) => Promise<unknown>;
 }
 
 type Script = (request: LoggedRequest) => Answer | undefined;
@@ -58,11 +67,14 @@ export class Attack {
   readonly http: HttpClient;
   readonly random: () => number;
   readonly seconds: number;
+  /** What the case itself has found wrong; the neighbours' sound aside. */
+  readonly problems: string[] = [];
   readonly #options: AttackOptions;
   readonly #scripts = new Map<string, Script>();
   readonly #bots: Bot[] = [];
   readonly #sockets: Socket[] = [];
   readonly #servers: Server[] = [];
+  readonly #closing: (() => void)[] = [];
   readonly #media: MediaServer;
   #bot: Promise<Bot> | undefined;
   #siteCount = 0;
@@ -143,6 +155,25 @@ export class Attack {
     return guildId;
   }
 
+  /** PATCH of a player with an object, or text as it is; what was answered, in a word. */
+  patch(bot: Bot, guildId: string, body: unknown, query = ""): Promise<string> {
+    return this.answerTo("PATCH", `/v4/sessions/${bot.sessionId}/players/${guildId}${query}`, body);
+  }
+
+  /** The status of any request; what went wrong when there is none. */
+  async answerTo(method: string, path: string, body?: unknown): Promise<string> {
+    const headers = { "Content-Type": "application/json" };
+    const asked = this.http.request(method, path, body === undefined ? {} : { body, headers });
+    const reply = await within(asked, this.seconds * 1000).catch((error: Error) => error);
+    if (reply === undefined) return "no answer yet";
+    return reply instanceof Error ? reply.message : String(reply.status);
+  }
+
+  /** Has something of the case's own closed with the attack. */
+  onClose(close: () => void): void {
+    this.#closing.push(close);
+  }
+
   /** What loadtracks answers, in a few words. */
   async lookUp(identifier: string): Promise<string> {
     const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
@@ -153,7 +184,7 @@ export class Attack {
   }
 
   /** Plays what is at a URL without looking it up, for so many players, and waits for what becomes of it. */
-  async play(url: string, { players = 2, body = {} }: { players?: number; body?: object } = {}): Promise<string> {
+  async play(url: string, { players = 2, body = {}, meanwhile }: PlayOptions = {}): Promise<string> {
     const bot = await this.session();
     const endsAtMs = performance.now() + this.seconds * 1000;
     const encoded = encodeTrack(httpTrack(url, { details: [PROBE_NAMES[extensionOf(url)] ?? "mp3"] }));
@@ -164,11 +195,17 @@ export class Attack {
       guildIds.push(...joined);
       await Promise.all(joined.map((guildId) => bot.update(guildId, { track: { encoded }, ...body })));
     }
+    await meanwhile?.(bot, guildIds);
     const isOver = (guildId: string) => bot.events("TrackEndEvent", guildId).length > 0;
     await bot
       .until(() => guildIds.every(isOver), "the ends", Math.max(1, endsAtMs - performance.now()))
       .catch(() => undefined); // those that still play
     return `play: ${summary(guildIds.map((guildId) => fateOf(bot, guildId)))}`;
+  }
+
+  /** Packets of sound that came from this guild's player so far. */
+  soundPackets(guildId: string): Promise<number> {
+    return this.#options.post.soundPackets(guildId);
   }
 
   async lookUpAndPlay(url: string): Promise<string> {
@@ -179,6 +216,7 @@ export class Attack {
   async close(): Promise<void> {
     // The end of a session ends its players.
     for (const bot of this.#bots) bot.close();
+    for (const close of this.#closing) close();
     for (const socket of this.#sockets) socket.destroy();
     for (const server of this.#servers) server.close();
     await this.#media.close();
@@ -205,7 +243,7 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
 }
 
 /** `3x plays, 1x exception (…)`. */
-function summary(fates: readonly string[]): string {
+export function summary(fates: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const fate of fates) counts.set(fate, (counts.get(fate) ?? 0) + 1);
   return Array.from(counts, ([fate, count]) => (fates.length === 1 ? fate : `${count}x ${fate}`)).join(", ");

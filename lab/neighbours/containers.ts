@@ -125,7 +125,7 @@ export interface FlacStreamInfo {
 }
 
 /** STREAMINFO without its block header. */
-function flacStreamInfo(info: FlacStreamInfo): Uint8Array {
+export function flacStreamInfo(info: FlacStreamInfo): Uint8Array {
   const { rateHz, channels = 1, blockSamples = 4096, totalSamples = 0 } = info;
   const rate = digits(rateHz, 20) + digits(channels - 1, 3) + digits(15, 5) + digits(totalSamples, 36);
   return concat(be(blockSamples, 2), be(blockSamples, 2), be(0, 6), bits(rate), new Uint8Array(16));

@@ -2,6 +2,7 @@
 // notice anything. Some are passed through, some decoded and encoded.
 
 import { Bot, type NodeMessage } from "../stage/bot.ts";
+import { sleep } from "./attack.ts";
 import type { ListeningPost } from "./listening-post.ts";
 
 interface Song {
@@ -22,6 +23,8 @@ const USER_ID = "100000000000000001";
 const POSITION_MS_MAX = 40 * 60_000;
 /** What an honest client must never hear of in the middle of a song. */
 const LOSSES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent", "TrackStuckEvent", "WebSocketClosedEvent"];
+const ROOM_TRIES = 60;
+const ROOM_WAIT_MS = 500;
 let guildCount = 0;
 
 export class HonestPlayers {
@@ -42,9 +45,9 @@ export class HonestPlayers {
       const guildId = String(110_000_000_000_000_000n + BigInt(++guildCount));
       const channelId = `${guildId}7`;
       const voice = await post.issueVoice({ guildId, userId: USER_ID, channelId, daveVersion });
-      await bot.update(guildId, { voice });
+      await updatePatiently(bot, guildId, { voice });
       await post.watch(guildId, channelId);
-      await bot.update(guildId, { track: { identifier: `${post.mediaUrl}/${file}` }, ...player });
+      await updatePatiently(bot, guildId, { track: { identifier: `${post.mediaUrl}/${file}` }, ...player });
       await bot.until(({ type, guildId: id }) => type === "TrackStartEvent" && id === guildId, `the start of ${file}`);
       guildIds.push(guildId);
     }
@@ -77,6 +80,19 @@ export class HonestPlayers {
 
   close(): void {
     this.#bot.terminate();
+  }
+}
+
+/** A node that has just started, or is still recovering, may say that there is no room yet. */
+async function updatePatiently(bot: Bot, guildId: string, body: object): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await bot.update(guildId, body);
+      return;
+    } catch (error) {
+      if (tries === ROOM_TRIES || !String(error).includes(" 503 ")) throw error;
+      await sleep(ROOM_WAIT_MS);
+    }
   }
 }
 

@@ -47,6 +47,8 @@ async function answer(request: PostRequest): Promise<unknown> {
     }
     case "forget":
       return watches.clear();
+    case "soundPackets":
+      return discord.session(request.guildId).soundFrameCount;
     case "askVersion":
       versionClock?.stop();
       versionClock = new VersionClock(request.url);

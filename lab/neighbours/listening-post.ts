@@ -17,6 +17,7 @@ export type PostRequest =
   /** From now on this guild is listened to. */
   | { readonly kind: "watch"; readonly guildId: string; readonly channelId: string }
   | { readonly kind: "forget" }
+  | { readonly kind: "soundPackets"; readonly guildId: string }
   | { readonly kind: "askVersion"; readonly url: string }
   | { readonly kind: "openWindow" }
   | { readonly kind: "closeWindow" };
@@ -70,6 +71,11 @@ export class ListeningPost {
   /** Listens to nobody any more. */
   async forget(): Promise<void> {
     await this.#ask({ kind: "forget" });
+  }
+
+  /** Packets of sound from a guild's newest voice session. */
+  soundPackets(guildId: string): Promise<number> {
+    return this.#ask({ kind: "soundPackets", guildId }) as Promise<number>;
   }
 
   /** Asks this node for its version ten times a second from now on. */

@@ -7,6 +7,7 @@ import { LAYERS } from "./cases.ts";
 import { runningNode, startOwnNode } from "./node-under-test.ts";
 import { formatResult, formatSummary, HEADER } from "./report.ts";
 import { type NamedCase, runCases } from "./run-cases.ts";
+import { runGenerate } from "./trials/generate-command.ts";
 
 const HELP = `Lets hostile cases loose on a v4 node while honest players play, and says whether anybody noticed.
 
@@ -22,12 +23,18 @@ const HELP = `Lets hostile cases loose on a v4 node while honest players play, a
   --log             show what the own node logs
   --help            this text
 
+  npm run neighbours -- generate --files 10000 --container ogg,mp4 --seed 1
+
+tries generated files on the readers and decoders themselves; --out FILE writes that of the seed instead.
+
 A running node has to be on the same machine, be allowed to reach loopback, and speak ws:// to voice servers. Tonearm:
 
   TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
 `;
 
+const isGenerating = process.argv[2] === "generate";
 const { values, positionals } = parseArgs({
+  args: isGenerating ? [] : process.argv.slice(2),
   allowPositionals: true,
   options: {
     password: { type: "string", default: "youshallnotpass" },
@@ -41,7 +48,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-process.exitCode = await main();
+process.exitCode = isGenerating ? await runGenerate(process.argv.slice(3)) : await main();
 
 async function main(): Promise<number> {
   const cases = chosenCases();

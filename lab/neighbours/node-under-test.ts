@@ -1,7 +1,7 @@
 // The node that is attacked: one of this checkout, as a process of its own that is started anew when it ends, or any that
 // runs already. Tells how much memory it uses, whether it still runs and how many audio workers it has lost.
 
-import { NodeProcess, TONEARM } from "../bench/node-process.ts";
+import { type NodeCommand, NodeProcess, TONEARM } from "../bench/node-process.ts";
 import { HttpClient } from "../conformance/http-client.ts";
 
 export interface NodeUnderTest {
@@ -10,6 +10,8 @@ export interface NodeUnderTest {
   /** So far; 0 where it cannot be known. */
   readonly lostWorkers: number;
   readonly hasEnded: boolean;
+  /** It was started for this run and may be ended in it. */
+  readonly isOurs: boolean;
   memoryBytes(): Promise<number>;
   close(): Promise<void>;
 }
@@ -17,20 +19,20 @@ export interface NodeUnderTest {
 /** What Tonearm writes when an audio worker is gone. */
 const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
 
-/** This checkout's node; `onLine` gets what it logs. */
+/** A process of this checkout's node, or of another; `onLine` gets what it logs. */
 export async function startOwnNode(
   onLine: (line: string) => void,
-  environment: Readonly<Record<string, string>> = {},
+  command: NodeCommand = TONEARM,
 ): Promise<NodeUnderTest> {
   let lostWorkers = 0;
-  const settings = { LOGGING_LEVEL_ROOT: "WARN", ...environment };
-  const running = await NodeProcess.start(TONEARM, settings, (line) => {
+  const running = await NodeProcess.start(command, { LOGGING_LEVEL_ROOT: "WARN" }, (line) => {
     if (LOST_WORKER.test(line)) lostWorkers += 1;
     onLine(line);
   });
   return {
     url: running.url,
     password: running.password,
+    isOurs: true,
     get lostWorkers() {
       return lostWorkers;
     },
@@ -50,6 +52,7 @@ export function runningNode(url: string, password: string): NodeUnderTest {
     password,
     lostWorkers: 0,
     hasEnded: false,
+    isOurs: false,
     memoryBytes: async () => Number((await http.get("/v4/stats")).json?.memory?.used ?? 0),
     close: async () => undefined,
   };

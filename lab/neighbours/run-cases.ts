@@ -20,6 +20,8 @@ export interface RunOptions {
   /** Length of the first control, and how long hostile tracks play at most; default as the cases have it. */
   readonly controlSeconds?: number;
   readonly attackSecondsMax?: number;
+  /** How long is listened on behind the attack; default 1000 ms. */
+  readonly aftermathMs?: number;
   readonly onResult?: (result: CaseResult) => void;
 }
 
@@ -53,6 +55,7 @@ export async function runCases(options: RunOptions): Promise<CaseResult[]> {
   const results: CaseResult[] = [];
   try {
     for (const hostile of options.cases) {
+      await arena.restore({ wasHarmed: results.at(-1)?.outcome === "fail" });
       const result = await runCase(arena, hostile, options);
       options.onResult?.(result);
       results.push(result);
@@ -70,6 +73,7 @@ async function runCase(arena: Arena, hostile: NamedCase, options: RunOptions): P
   });
   const attempts = [first];
   if (first.problems.length > 0 && lossesIn(first).length === 0) {
+    await arena.restore({ wasHarmed: true });
     attempts.push(await attempt(arena, hostile, { ...options, controlSeconds: Math.min(first.attack.seconds, 20) }));
   }
   const { layer, name, what } = hostile;
@@ -80,9 +84,9 @@ async function runCase(arena: Arena, hostile: NamedCase, options: RunOptions): P
 async function attempt(
   arena: Arena,
   hostile: NamedCase,
-  { seed, controlSeconds, attackSecondsMax = ATTACK_SECONDS * 10 }: RunOptions & { readonly controlSeconds: number },
+  options: RunOptions & { readonly controlSeconds: number },
 ): Promise<Attempt> {
-  await arena.restore();
+  const { seed, controlSeconds, attackSecondsMax = Number.POSITIVE_INFINITY, aftermathMs = AFTERMATH_MS } = options;
   const { node, players, post } = arena;
   const control = await arena.measure(() => sleep(controlSeconds * 1000));
   const beforeBytes = await node.memoryBytes();
@@ -95,13 +99,13 @@ async function attempt(
   const window = await arena.measure(async () => {
     answer = await answerOf(strike);
     await attack.close();
-    await sleep(AFTERMATH_MS);
+    await sleep(aftermathMs);
   });
   const hasNodeEnded = node.hasEnded;
   const measured: Measured = {
     control,
     attack: window,
-    losses: hasNodeEnded ? [] : await players.lossesSince(mark),
+    losses: [...attack.problems, ...(hasNodeEnded ? [] : await players.lossesSince(mark))],
     lostWorkers: node.lostWorkers - lostBefore,
     hasNodeEnded,
     memory: await memoryCourse(node, beforeBytes),

@@ -1,0 +1,99 @@
+// A file as a tree of its fields: numbers of some bits, bytes, text, and groups that write their own length or checksum in
+// front of or behind what is in them. Generators build such trees, mutate.ts changes them, `render` makes bytes of them.
+
+import { be, bits, concat, digits, le } from "../bytes.ts";
+
+export interface NumberField {
+  readonly kind: "number";
+  readonly name: string;
+  value: bigint;
+  readonly bits: number;
+  readonly isLittleEndian: boolean;
+}
+
+export interface BytesField {
+  readonly kind: "bytes";
+  readonly name: string;
+  bytes: Uint8Array;
+}
+
+/** Lines and words of formats that are text. */
+export interface TextField {
+  readonly kind: "text";
+  readonly name: string;
+  text: string;
+}
+
+export interface GroupField {
+  readonly kind: "group";
+  readonly name: string;
+  fields: Field[];
+  /** Puts head and tail around the body; `claimedBytes` is what it is to say its length is. */
+  readonly wrap: Wrap;
+  /** A lie about the length. */
+  claimedBytes: number | undefined;
+}
+
+export type Field = NumberField | BytesField | TextField | GroupField;
+export type Wrap = (body: Uint8Array, claimedBytes: number) => Uint8Array;
+
+/** A number in whole bytes, most significant first. */
+export function num(name: string, value: number | bigint, sizeBytes: number): NumberField {
+  return { kind: "number", name, value: BigInt(value), bits: sizeBytes * 8, isLittleEndian: false };
+}
+
+/** The same, least significant byte first. */
+export function numLe(name: string, value: number | bigint, sizeBytes: number): NumberField {
+  return { ...num(name, value, sizeBytes), isLittleEndian: true };
+}
+
+/** A number of some bits; those that follow each other share bytes. */
+export function bitNum(name: string, value: number | bigint, bitCount: number): NumberField {
+  return { kind: "number", name, value: BigInt(value), bits: bitCount, isLittleEndian: false };
+}
+
+export function raw(name: string, bytes: Uint8Array | string): BytesField {
+  return {
+    kind: "bytes",
+    name,
+    bytes: typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "latin1")) : bytes,
+  };
+}
+
+export function text(name: string, value: string): TextField {
+  return { kind: "text", name, text: value };
+}
+
+export function group(name: string, fields: Field[], wrap: Wrap = (body) => body): GroupField {
+  return { kind: "group", name, fields, wrap, claimedBytes: undefined };
+}
+
+export function render(field: Field): Uint8Array {
+  switch (field.kind) {
+    case "number":
+      return field.isLittleEndian ? le(field.value, field.bits >> 3) : be(field.value, Math.ceil(field.bits / 8));
+    case "bytes":
+      return field.bytes;
+    case "text":
+      return new Uint8Array(Buffer.from(field.text));
+    case "group": {
+      const body = renderFields(field.fields);
+      return field.wrap(body, field.claimedBytes ?? body.length);
+    }
+  }
+}
+
+function renderFields(fields: readonly Field[]): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let pending = "";
+  for (const field of fields) {
+    const isUneven = field.kind === "number" && (pending !== "" || field.bits % 8 !== 0);
+    if (isUneven) pending += digits(field.value, field.bits);
+    if (isUneven && pending.length % 8 !== 0) continue;
+    if (pending !== "") parts.push(bits(pending));
+    pending = "";
+    if (!isUneven) parts.push(render(field));
+  }
+  if (pending !== "") parts.push(bits(pending));
+  return concat(...parts);
+}
