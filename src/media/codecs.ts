@@ -8,6 +8,14 @@ import type { Decoder } from "./decode/decoder.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
 import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "./encode/opus-encoder.ts";
 
+/** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
+const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([
+  ["mp3", (modules) => modules.wasm("mp3")],
+  ["flac", (modules) => modules.wasm("flac")],
+  ["mp4", (modules) => modules.aac()],
+  ["adts", (modules) => modules.aac()],
+]);
+
 export class Codecs {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
@@ -22,6 +30,17 @@ export class Codecs {
   /** Rejects with a NodeError when the codec is not available here. */
   createDecoder(stream: AudioStream, memory?: ByteBudget): Promise<Decoder> {
     return createDecoder(stream, { modules: this.#modules, memory });
+  }
+
+  /**
+   * Loads what a track will probably need, while its input is still being opened: by the container that it was found to have.
+   * What is wrong with a codec is told when the track asks for it.
+   */
+  warmUp(container: string | undefined): void {
+    const [name = ""] = container?.split("|") ?? [];
+    const load = DECODERS_OF.get(name);
+    if (load === undefined) return;
+    for (const loading of [load(this.#modules), this.#modules.libopus("encode")]) loading.catch(() => undefined);
   }
 
   /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */

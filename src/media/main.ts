@@ -56,7 +56,10 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
     bulkhead,
     logger,
     createBudget,
-    open: (input, work) => opener.open(input, work),
+    open: (input, work) => {
+      codecs.warmUp(input.container);
+      return opener.open(input, work);
+    },
     codecs,
     createVoice: async (listener, ids) => {
       const { VoiceConnection } = await import("./voice/voice-connection.ts");
