@@ -20,7 +20,7 @@ type Pick = <Item>(items: readonly Item[]) => Item;
 /** Statuses of 500 that the protocol asks for: what is at fault is elsewhere. */
 const PUBLISHED_FAILURES =
   /^(Can't access disabled route planner|Failed to connect to voice server|Something went wrong while looking up .*)$/;
-const STATUSES = [200, 204, 400, 401, 403, 404, 405, 406, 413, 415, 431];
+const STATUSES = [200, 204, 400, 401, 403, 404, 405, 406, 413, 415, 429, 431];
 
 const FIELDS = [
   ..."track encoded identifier userData encodedTrack position endTime volume paused filters voice".split(" "),

@@ -5,13 +5,14 @@ import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
 import type { ApiContext } from "./api-context.ts";
-import { createPasswordCheck } from "./authentication.ts";
+import { type Asker, PasswordGate } from "./authentication.ts";
+import { Connections } from "./connections.ts";
 import { generalRoutes } from "./general-routes.ts";
 import { loadRoutes } from "./load-routes.ts";
 import { type Metrics, metricsRoutes } from "./metrics-route.ts";
 import { openApiRoute } from "./openapi.ts";
 import { RequestLog } from "./request-log.ts";
-import { createRestServer } from "./rest-server.ts";
+import { bareAnswer, createRestServer } from "./rest-server.ts";
 import { routePlannerRoutes } from "./route-planner-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "./socket-protocol.ts";
@@ -31,12 +32,20 @@ export interface ApiOptions extends Omit<ApiContext, "turns"> {
 export class Api {
   readonly #app: FastifyInstance;
   readonly #endpoint: WebSocketEndpoint;
+  readonly #connections: Connections;
 
   constructor(options: ApiOptions) {
-    const checkPassword = createPasswordCheck(options.password);
+    const gate = new PasswordGate(options);
+    const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
+    const checkPassword = (asker: Asker) => {
+      const authorization = gate.check(asker);
+      if (authorization === "granted") connections.shownPassword(asker.socket);
+      return authorization;
+    };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
-    const endpoint = new WebSocketEndpoint({ ...options, checkPassword, protocols });
+    const endpoint = new WebSocketEndpoint({ ...options, connections, checkPassword, protocols });
     this.#endpoint = endpoint;
+    this.#connections = connections;
     const { requestLogging, logger } = options;
     const context = { ...options, turns: new WorkTurns(options.clock) };
     const v4Routes = [
@@ -47,6 +56,7 @@ export class Api {
     ];
     this.#app = createRestServer({
       context,
+      connections,
       checkPassword,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       routes: [
@@ -59,11 +69,12 @@ export class Api {
           path: WEB_SOCKET_PATH,
           // The end point checks the password itself: its statuses are not those of REST.
           isOpen: true,
-          handle: ({ method, headers }) => endpoint.answerPlainRequest(method, headers),
+          handle: ({ method, asker }) => endpoint.answerPlainRequest(method, asker),
         },
       ],
     });
-    routeUpgrades(this.#app.server, endpoint);
+    connections.watch(this.#app.server);
+    routeUpgrades(this.#app.server, endpoint, connections);
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */
@@ -76,5 +87,6 @@ export class Api {
   async close(): Promise<void> {
     await this.#endpoint.close();
     await this.#app.close();
+    this.#connections.close();
   }
 }

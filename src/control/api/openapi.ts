@@ -94,7 +94,7 @@ function queryParameter({ name, meaning, type, isRequired = false }: QueryParame
 
 function responses(route: RestRoute, { body, answers, errors = [] }: RouteDescription): object {
   const isJson = Object.values(answers).some((answer) => typeof answer === "object");
-  const empty = [...(route.isOpen === true ? [] : [401, 403]), ...(isJson ? [406] : [])];
+  const empty = [...(route.isOpen === true ? [] : [401, 403, 429]), ...(isJson ? [406] : [])];
   const refusals = [
     ...(body === undefined ? [] : [400, 413, 415]),
     ...(route.path.includes(":sessionId") ? [404] : []),

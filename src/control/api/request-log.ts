@@ -25,6 +25,8 @@ export class RequestLog {
   }
 
   after(request: FastifyRequest, query: ReadonlyMap<string, string>, reply: FastifyReply): void {
+    // Guessing must not fill the log: authentication.ts tells of it once a minute.
+    if (reply.statusCode === 429) return;
     this.#logger.info(this.#line("answered", request, query), {
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,

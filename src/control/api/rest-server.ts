@@ -10,9 +10,10 @@ import type { WorkTurns } from "../../lib/work-turns.ts";
 import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, errorObject } from "./api-error.ts";
-import type { Authorization } from "./authentication.ts";
+import type { Asker, Authorization } from "./authentication.ts";
 import { BodyReader, LIGHT_BODY_SIZE_MAX_BYTES } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
+import type { Connections } from "./connections.ts";
 import { type ListAnswer, listBody } from "./list-answer.ts";
 import type { RouteDescription } from "./openapi.ts";
 import { readBody } from "./request-bodies.ts";
@@ -49,6 +50,8 @@ export interface RestRequest {
   readonly client: string;
   /** Aborted when the client is gone before it has its answer. */
   readonly signal: AbortSignal;
+  /** Who asks, for routes that check the password themselves. */
+  readonly asker: Asker;
   /** Reads the body, or throws the published 400 or 415. */
   body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
 }
@@ -78,7 +81,8 @@ export interface RestRoute {
 
 export interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "turns">;
-  readonly checkPassword: (header: string | undefined) => Authorization;
+  readonly connections: Pick<Connections, "whenAnswered">;
+  readonly checkPassword: (asker: Asker) => Authorization;
   readonly routes: readonly RestRoute[];
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
@@ -98,8 +102,12 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     rewriteUrl: (request) => withoutPathParameters(request.url ?? "/"),
     frameworkErrors: (error, request, reply) => sendFailure(error, request, reply, options),
     clientErrorHandler: (error, socket) => {
-      if (!socket.writable) socket.destroy();
-      else socket.end(bareAnswer(CONNECTION_ERRORS[error.code] ?? "400 Bad Request"));
+      if (!socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const answer = bareAnswer(CONNECTION_ERRORS[error.code] ?? "400 Bad Request");
+      options.connections.whenAnswered(socket, () => socket.end(answer));
     },
   });
   app.removeAllContentTypeParsers();
@@ -168,17 +176,21 @@ function addRoute(
   });
 }
 
-/** Sends 401 or 403, both empty, where the password is missing or wrong. */
+/** Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often. */
 function isAuthorized(
   request: FastifyRequest,
   reply: FastifyReply,
   checkPassword: RestServerOptions["checkPassword"],
 ): boolean {
-  const authorization = checkPassword(request.headers.authorization);
+  const authorization = checkPassword(request.raw);
   if (authorization === "granted") return true;
-  reply.code(authorization === "missing" ? 401 : 403).send();
+  // Another try has to connect again.
+  if (authorization === "refused") reply.header("Connection", "close");
+  reply.code(REFUSED_STATUSES[authorization]).send();
   return false;
 }
+
+const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 
 function restRequest(request: FastifyRequest, reply: FastifyReply): RestRequest {
   return {
@@ -190,6 +202,7 @@ function restRequest(request: FastifyRequest, reply: FastifyReply): RestRequest 
     get signal() {
       return whenGone(reply);
     },
+    asker: request.raw,
     body: (schema) =>
       readBody(schema, {
         contentType: request.headers["content-type"],

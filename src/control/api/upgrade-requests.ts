@@ -1,18 +1,36 @@
 // Requests that ask to switch protocols: to WebSocket on a path that has one they go to the end point, all others are
 // answered as if they had not asked. Main thread. Java's HTTP client asks for h2c with every first request, also with a
-// body.
+// body. What was asked before on the same connection is answered first.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Connections } from "./connections.ts";
 import type { UpgradeRequest, WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
-const SWITCHING_HEADERS = new Set(["upgrade", "connection", "http2-settings"]);
+const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
 
-export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint): void {
+export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, connections: Connections): void {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    const protocol = isForWebSocket(request) ? endpoint.protocolOf(request) : undefined;
-    if (protocol === undefined) replayWithoutUpgrade(server, { request, socket, head });
-    else endpoint.upgrade(protocol, { request, socket, head });
+    // From here on nobody else listens.
+    const onError = (): void => {
+      socket.destroy();
+    };
+    socket.on("error", onError);
+    // What comes meanwhile stays where it is, whatever those do that still answer.
+    const hold = (): void => {
+      socket.pause();
+    };
+    socket.on("resume", hold);
+    connections.upgrade(socket, () => {
+      socket.off("error", onError).off("resume", hold);
+      // As the server itself has left it: the next that listens makes it flow.
+      (socket as { readableFlowing: boolean | null }).readableFlowing = null;
+      // The server has set it for the pause behind an earlier answer.
+      socket.setTimeout(0);
+      const protocol = isForWebSocket(request) ? endpoint.protocolOf(request) : undefined;
+      if (protocol === undefined) replayWithoutUpgrade(server, { request, socket, head });
+      else endpoint.upgrade(protocol, { request, socket, head });
+    });
   });
 }
 
@@ -28,9 +46,18 @@ function replayWithoutUpgrade(server: Server, { request, socket, head }: Upgrade
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
     const name = request.rawHeaders[index]!; // names and values alternate
-    if (!SWITCHING_HEADERS.has(name.toLowerCase())) lines.push(`${name}: ${request.rawHeaders[index + 1]}`);
+    const value = keptValue(name.toLowerCase(), request.rawHeaders[index + 1] ?? "");
+    if (value !== undefined) lines.push(`${name}: ${value}`);
   }
   if (head.length > 0) socket.unshift(head);
   socket.unshift(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
   server.emit("connection", socket);
+}
+
+/** Undefined for a header that asks for the switch; `close` and the like stay in `Connection`. */
+function keptValue(name: string, value: string): string | undefined {
+  if (SWITCHING_HEADERS.has(name)) return undefined;
+  if (name !== "connection") return value;
+  const kept = value.split(",").filter((option) => !SWITCHING_HEADERS.has(option.trim().toLowerCase()));
+  return kept.length === 0 ? undefined : kept.join(",");
 }

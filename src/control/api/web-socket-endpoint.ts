@@ -10,8 +10,10 @@ import { parseUrl } from "../../lib/parse-url.ts";
 import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Authorization } from "./authentication.ts";
+import type { Asker, Authorization } from "./authentication.ts";
+import type { Connections } from "./connections.ts";
 import { apiVersionLine, bareAnswer, type RestAnswer } from "./rest-server.ts";
+import { watchLiveness } from "./socket-liveness.ts";
 import type { SocketProtocol } from "./socket-protocol.ts";
 
 /** A client that says more at once is closed (1009). */
@@ -43,13 +45,14 @@ export interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly checkPassword: (header: string | undefined) => Authorization;
+  readonly connections: Pick<Connections, "upgraded">;
+  readonly checkPassword: (asker: Asker) => Authorization;
   readonly protocols: readonly SocketProtocol[];
 }
 
 /** A handshake that is answered with a status instead of 101. */
 interface Refusal {
-  readonly status: "400 Bad Request" | "401 Unauthorized" | "403 Forbidden";
+  readonly status: "400 Bad Request" | "401 Unauthorized" | "403 Forbidden" | "429 Too Many Requests";
   readonly isResumeAnswered?: boolean;
 }
 
@@ -116,16 +119,20 @@ export class WebSocketEndpoint {
   }
 
   /** What a request to the path of v4 that asks for no upgrade is told. */
-  answerPlainRequest(method: string, headers: IncomingMessage["headers"]): RestAnswer {
-    if (this.#options.checkPassword(headers.authorization) !== "granted") return { kind: "empty", status: 401 };
-    if (readUserId(headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
+  answerPlainRequest(method: string, asker: Asker): RestAnswer {
+    const authorization = this.#options.checkPassword(asker);
+    if (authorization !== "granted") return { kind: "empty", status: authorization === "refused" ? 429 : 401 };
+    if (readUserId(asker.headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
     return { kind: "text", status: 400, text, contentType: "text/plain;charset=UTF-8" };
   }
 
-  #check({ headers }: IncomingMessage): Refusal | undefined {
-    if (this.#options.checkPassword(headers.authorization) !== "granted") return { status: "401 Unauthorized" };
+  #check(request: IncomingMessage): Refusal | undefined {
+    const { headers } = request;
+    const authorization = this.#options.checkPassword(request);
+    if (authorization === "refused") return { status: "429 Too Many Requests" };
+    if (authorization !== "granted") return { status: "401 Unauthorized" };
     if (readUserId(headers["user-id"]) === undefined) return { status: "400 Bad Request" };
     if (isForeignOrigin(headers)) return { status: "403 Forbidden", isResumeAnswered: true };
     return undefined;
@@ -181,6 +188,8 @@ export class WebSocketEndpoint {
     };
     this.#server.once("headers", addHeader);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#options.connections.upgraded(socket);
+      watchLiveness(webSocket, this.#options.clock);
       const session = resumable ?? this.#open(webSocket, protocol, request.headers);
       this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
       resumable?.resume(webSocket);

@@ -1,0 +1,218 @@
+// Every TCP connection to the node's port, in one state at a time, each with a bound in time; and how many there may be, in
+// all and of those that have not shown the password. So a client that stops half way, or never closes its side, costs
+// nothing that lasts. Main thread; fed by the HTTP server and by the WebSocket end point.
+//
+//   reading --request whole--> answering --answered--> idle --first bytes--> reading
+//      |  `-upgrade--> upgrading --101--> upgraded      |
+//      `------------ our side has ended: closing <------'
+
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../../lib/clock.ts";
+
+/** How long a connection may be in one state. */
+const TIME_MAX_MS = {
+  /** From the first byte that is waited for to the last byte of the body. */
+  reading: 30_000,
+  /** Until all of the answer is taken. Looking a track up and connecting to a voice server have bounds far below. */
+  answering: 120_000,
+  /** What the server announces to its clients as `Keep-Alive: timeout=72`, and a moment. */
+  idle: 75_000,
+  /** A client that returns waits for its old connection to show a sign of life. */
+  upgrading: 10_000,
+  /** Pings find those that are dead (socket-liveness.ts). */
+  upgraded: Number.POSITIVE_INFINITY,
+  /** For the last answer to be taken, and the other side to be closed. */
+  closing: 5000,
+} as const;
+type ConnectionState = keyof typeof TIME_MAX_MS;
+
+/** Behind a reverse proxy everybody has its address; and there a connection soon shows a password. */
+const UNKNOWN_PER_ADDRESS_MAX = 256;
+const UNKNOWN_MAX = 1024;
+const CONNECTIONS_MAX = 8192;
+const SWEEP_INTERVAL_MS = 1000;
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  state: ConnectionState;
+  sinceMs: number;
+  /** Has shown the password. */
+  isKnown: boolean;
+  /** Requests without an answer yet; connection-lines.ts bounds how many. */
+  readonly unanswered: Set<IncomingMessage>;
+  lastRequest: IncomingMessage | undefined;
+  /** How much had come when it became idle. */
+  idleAtBytes: number;
+  onAnswered: (() => void) | undefined;
+}
+
+export class Connections {
+  readonly #clock: Clock;
+  readonly #timeoutAnswer: string;
+  /** In the order in which they came. */
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #unknown = new Set<Connection>();
+  #sweepTimer: Timer | undefined;
+
+  /** `timeoutAnswer` is what a client is told whose request does not arrive. */
+  constructor({ clock, timeoutAnswer }: { clock: Clock; timeoutAnswer: string }) {
+    this.#clock = clock;
+    this.#timeoutAnswer = timeoutAnswer;
+  }
+
+  watch(server: Server): void {
+    server.on("connection", (socket: Socket) => this.#opened(socket));
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => this.#asked(request, response));
+  }
+
+  close(): void {
+    this.#sweepTimer?.cancel();
+  }
+
+  /** How many there are in each state, as of the last look. */
+  counts(): Partial<Record<ConnectionState, number>> {
+    const counts: Partial<Record<ConnectionState, number>> = {};
+    for (const { state } of this.#connections.values()) counts[state] = (counts[state] ?? 0) + 1;
+    return counts;
+  }
+
+  /** Its client knows the password: it is not among those that make room for others. */
+  shownPassword(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    connection.isKnown = true;
+    this.#unknown.delete(connection);
+  }
+
+  /**
+   * Calls `run` once every request that has come whole is answered, if the connection is still open then: what is written
+   * before that would come before their answers, or into them.
+   */
+  whenAnswered(socket: Socket, run: () => void): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || !isAnswering(connection)) run();
+    else connection.onAnswered = run;
+  }
+
+  /** The connection leaves HTTP: `run` goes on with it, when all requests before are answered. */
+  upgrade(socket: Socket, run: () => void): void {
+    this.whenAnswered(socket, () => {
+      const connection = this.#connections.get(socket);
+      if (connection !== undefined) this.#enter(connection, "upgrading");
+      run();
+    });
+  }
+
+  upgraded(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) this.#enter(connection, "upgraded");
+  }
+
+  #opened(socket: Socket): void {
+    const known = this.#connections.get(socket);
+    if (known !== undefined) {
+      // An upgrade that is not taken: it begins anew (upgrade-requests.ts).
+      this.#enter(known, "reading");
+      return;
+    }
+    const address = socket.remoteAddress ?? "";
+    if (!this.#makeRoom(address)) {
+      socket.destroy();
+      return;
+    }
+    const connection: Connection = {
+      ...{ socket, address, state: "reading", sinceMs: this.#clock.now(), isKnown: false },
+      ...{ unanswered: new Set(), lastRequest: undefined, idleAtBytes: 0, onAnswered: undefined },
+    };
+    this.#connections.set(socket, connection);
+    this.#unknown.add(connection);
+    socket.on("close", () => this.#drop(connection));
+    this.#sweepTimer ??= this.#clock.after(SWEEP_INTERVAL_MS, () => this.#sweep());
+  }
+
+  #asked(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined) return;
+    connection.unanswered.add(request);
+    connection.lastRequest = request;
+    response.on("close", () => this.#answered(connection, request));
+    this.#enter(connection, stateOf(connection));
+  }
+
+  #answered(connection: Connection, request: IncomingMessage): void {
+    connection.unanswered.delete(request);
+    // Each answer has its own time.
+    connection.sinceMs = this.#clock.now();
+    if (isAnswering(connection)) return;
+    connection.idleAtBytes = connection.socket.bytesRead;
+    this.#enter(connection, stateOf(connection));
+    const { onAnswered } = connection;
+    connection.onAnswered = undefined;
+    if (connection.socket.writable) onAnswered?.();
+  }
+
+  #enter(connection: Connection, state: ConnectionState): void {
+    if (connection.state === state) return;
+    connection.state = state;
+    connection.sinceMs = this.#clock.now();
+  }
+
+  #sweep(): void {
+    const now = this.#clock.now();
+    for (const connection of this.#connections.values()) {
+      this.#enter(connection, stateOf(connection));
+      if (now - connection.sinceMs >= TIME_MAX_MS[connection.state]) this.#end(connection);
+    }
+    this.#sweepTimer =
+      this.#connections.size === 0 ? undefined : this.#clock.after(SWEEP_INTERVAL_MS, () => this.#sweep());
+  }
+
+  /** Its time is up. Where an answer can still be understood it is given, and there is time to take it. */
+  #end(connection: Connection): void {
+    const { socket, state, unanswered, lastRequest } = connection;
+    const isAnsweredEarly = lastRequest?.complete === false && !unanswered.has(lastRequest);
+    if (state === "idle") socket.end();
+    else if (state === "reading" && !isAnsweredEarly && !isAnswering(connection)) socket.end(this.#timeoutAnswer);
+    else this.#drop(connection);
+  }
+
+  /** Ends the oldest of those that may make room; false when there is none. */
+  #makeRoom(address: string): boolean {
+    const ofAddress = [...this.#unknown].filter((connection) => connection.address === address);
+    if (ofAddress.length >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(ofAddress[0]);
+    if (this.#unknown.size >= UNKNOWN_MAX) this.#drop(first(this.#unknown));
+    if (this.#connections.size < CONNECTIONS_MAX) return true;
+    const isIdle = (connection: Connection): boolean => stateOf(connection) === "idle";
+    return this.#drop(first(this.#unknown) ?? [...this.#connections.values()].find(isIdle));
+  }
+
+  /** At once for the count; the socket says later that it is closed. */
+  #drop(connection: Connection | undefined): boolean {
+    if (connection === undefined) return false;
+    this.#connections.delete(connection.socket);
+    this.#unknown.delete(connection);
+    connection.socket.destroy();
+    return true;
+  }
+}
+
+function first<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
+}
+
+function isAnswering({ unanswered }: Connection): boolean {
+  return [...unanswered].some(({ complete }) => complete);
+}
+
+/** As seen from the connection itself. */
+function stateOf({ socket, state, unanswered, lastRequest, idleAtBytes }: Connection): ConnectionState {
+  if (socket.writableEnded || socket.destroyed) return "closing";
+  if (state === "upgrading" || state === "upgraded") return state;
+  // Also of a request that was answered before all of it was there.
+  if (lastRequest === undefined || !lastRequest.complete) return "reading";
+  if (unanswered.size > 0) return "answering";
+  return socket.bytesRead > idleAtBytes ? "reading" : "idle";
+}

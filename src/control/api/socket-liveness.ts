@@ -1,0 +1,27 @@
+// Finds WebSockets whose other side does not answer any more although its connection stands. Main thread; one per client.
+
+import type { WebSocket } from "ws";
+import type { Clock } from "../../lib/clock.ts";
+
+const PING_INTERVAL_MS = 60_000;
+/** A client that is busy for so long has lost its voice connections to Discord, too. */
+const SILENCE_MAX_MS = 180_000;
+
+/** Asks once a minute, and cuts the connection off when nothing at all was heard for three. */
+export function watchLiveness(webSocket: WebSocket, clock: Clock): void {
+  let heardAtMs = clock.now();
+  const onHeard = (): void => {
+    heardAtMs = clock.now();
+  };
+  for (const event of ["pong", "ping", "message"] as const) webSocket.on(event, onHeard);
+  const look = (): void => {
+    if (clock.now() - heardAtMs >= SILENCE_MAX_MS) {
+      webSocket.terminate();
+      return;
+    }
+    webSocket.ping();
+    timer = clock.after(PING_INTERVAL_MS, look);
+  };
+  let timer = clock.after(PING_INTERVAL_MS, look);
+  webSocket.on("close", () => timer.cancel());
+}

@@ -1,0 +1,98 @@
+import type { Socket } from "node:net";
+import { beforeEach, describe, expect, test } from "vitest";
+import { PasswordGate } from "../../../../src/control/api/authentication.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const WRONG_MAX = 100;
+
+let clock: FakeClock;
+let lines: unknown[];
+let gate: PasswordGate;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lines = [];
+  const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
+  gate = new PasswordGate({ password: "right", clock, logger });
+});
+
+function check(authorization: string | undefined, remoteAddress = "192.0.2.1") {
+  // Of the socket only the address is looked at.
+  return gate.check({ headers: { authorization }, socket: { remoteAddress } as Socket });
+}
+
+function checkOften(count: number, address?: string): string[] {
+  return Array.from({ length: count }, (_, index) => check(`wrong${index}`, address));
+}
+
+describe("of many wrong passwords", () => {
+  test("the first are told so, and the others are refused, until time has passed", () => {
+    const answers = checkOften(11_000);
+    expect(answers.indexOf("refused")).toBe(WRONG_MAX);
+    expect(answers.lastIndexOf("wrong")).toBe(WRONG_MAX - 1);
+    clock.advance(999);
+    expect(check("wrong")).toBe("refused");
+    clock.advance(5000);
+    expect(checkOften(10).filter((answer) => answer === "wrong").length).toBeGreaterThan(3);
+    clock.advance(1_000_000);
+    expect(checkOften(WRONG_MAX + 1).filter((answer) => answer === "refused")).toHaveLength(1);
+  });
+
+  test("none keeps a right one from being taken, nor makes one that is missing a guess", () => {
+    checkOften(1000);
+    expect([check("right"), check(undefined), check("right")]).toEqual(["granted", "missing", "granted"]);
+  });
+
+  test("each address has its own count, and a network of IPv6 is one address", () => {
+    checkOften(1000);
+    expect(check("wrong", "192.0.2.2")).toBe("wrong");
+    expect(check("wrong", "::ffff:192.0.2.1")).toBe("refused");
+    checkOften(1000, "2001:db8::1");
+    expect(check("wrong", "2001:db8::ffff:1")).toBe("refused");
+    expect(check("wrong", "2001:db8:0:1::1")).toBe("wrong");
+  });
+
+  test("one line a minute tells", () => {
+    checkOften(1000);
+    checkOften(1000, "192.0.2.2");
+    expect(lines).toEqual([["warn", "somebody sends many wrong passwords", { address: "192.0.2.1", count: 1 }]]);
+    clock.advance(60_000);
+    checkOften(1000);
+    expect(lines).toHaveLength(2);
+  });
+
+  test("no more addresses are remembered than there is room for", () => {
+    checkOften(1000);
+    for (let count = 0; count < 10_000; count++) check("wrong", `10.1.${count >> 8}.${count & 255}`);
+    expect(check("wrong")).toBe("wrong");
+  });
+});
+
+test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])("%s is wrong", (password) => {
+  expect(check(password)).toBe("wrong");
+});
+
+test("REST and the WebSocket answer 429 to more, end the connection, and go on serving everybody else there", async () => {
+  const written: string[] = [];
+  const logger = createLogger((_level, message) => written.push(message));
+  const requestLogging = { isClientShown: false, areHeadersShown: false, isQueryShown: false, isPayloadShown: false };
+  const server = await ApiServer.start({
+    logger,
+    requestLogging: { ...requestLogging, payloadLengthMax: 0, isLoggedBefore: false },
+  });
+  const wrong = { Authorization: "wrong", "User-Id": "1" };
+  for (let count = 0; count < WRONG_MAX; count++) await server.request("GET", "/v4/info", { headers: wrong });
+  written.length = 0;
+  const refused = await server.request("GET", "/v4/info", { headers: wrong });
+  expect([refused.status, refused.headers.connection, refused.body]).toEqual([429, "close", ""]);
+  expect((await server.handshake({ headers: wrong })).answer.status).toBe(429);
+  expect((await server.request("GET", "/v4/websocket", { headers: wrong })).status).toBe(429);
+  expect(written).toEqual(["somebody sends many wrong passwords"]);
+  expect((await server.request("GET", "/version", { headers: wrong })).status).toBe(200);
+  expect((await server.request("GET", "/v4/info")).status).toBe(200);
+  const client = await server.connect({ Authorization: PASSWORD });
+  expect(client.sessionId).toHaveLength(16);
+  await server.close();
+});
