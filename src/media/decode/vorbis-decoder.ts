@@ -6,6 +6,7 @@ import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../li
 import type { AudioStream } from "../demux/demuxer.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { isVorbisSetupBounded } from "./vorbis-setup.ts";
 import { allocateBytes, allocateIntegers, type WasmArea } from "./wasm-area.ts";
 
 interface VorbisFunctions {
@@ -18,8 +19,9 @@ interface VorbisFunctions {
 
 /** Half of the longest block (Vorbis I section 4.2.2). */
 const PACKET_SAMPLES_MAX = 4096;
-/** Larger than any packet of eight channels at the highest quality. */
-const PACKET_BYTES_MAX = 128 * 1024;
+const HEADER_BYTES_MAX = 128 * 1024;
+/** Three times what the highest quality needs. Beyond, a packet is made to be slow: its time grows with its bits. */
+const CHANNEL_BYTES_MAX = 8 * 1024;
 const CHANNELS_MAX = 8;
 /** Errors with their places that the library keeps, two words each. */
 const ERROR_WORDS = 2 * 128;
@@ -34,7 +36,12 @@ export function createVorbisDecoder(codec: WasmCodec, stream: AudioStream): Deco
     const message = `set up a Vorbis decoder: ${channelCount} channels are more than ${CHANNELS_MAX}`;
     throw new NodeError("media-unsupported-codec", message);
   }
-  return new VorbisDecoder(startWasmCodec(codec), identification, setup);
+  if (!isVorbisSetupBounded(setup)) throw damagedHeaders();
+  try {
+    return new VorbisDecoder(startWasmCodec(codec), identification, setup);
+  } catch (cause) {
+    throw damagedHeaders(cause);
+  }
 }
 
 class VorbisDecoder implements Decoder {
@@ -56,7 +63,7 @@ class VorbisDecoder implements Decoder {
 
   constructor(instance: WasmCodecInstance<VorbisFunctions>, identification: Uint8Array, setup: Uint8Array) {
     this.#instance = instance;
-    this.#input = allocateBytes(instance, PACKET_BYTES_MAX);
+    this.#input = allocateBytes(instance, HEADER_BYTES_MAX);
     this.#inputLength = allocateIntegers(instance, 1);
     this.#outputPointer = allocateIntegers(instance, 1);
     this.#channelCount = allocateIntegers(instance, 1);
@@ -85,7 +92,8 @@ class VorbisDecoder implements Decoder {
 
   decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
-    if (packet.length === 0 || !this.#give(packet)) return this.#damage.damaged();
+    const sizeBytesMax = CHANNEL_BYTES_MAX * this.#channels.length;
+    if (packet.length === 0 || packet.length > sizeBytesMax || !this.#give(packet)) return this.#damage.damaged();
     this.#samplesDecoded.view[0] = 0;
     this.#errorsLength.view[0] = 0;
     this.#instance.functions._decode_packets(this.#decoder);
@@ -115,7 +123,7 @@ class VorbisDecoder implements Decoder {
   }
 
   #give(data: Uint8Array): boolean {
-    if (data.length > PACKET_BYTES_MAX) return false;
+    if (data.length > HEADER_BYTES_MAX) return false;
     this.#input.view.set(data);
     this.#inputLength.view[0] = data.length;
     return true;
@@ -139,8 +147,9 @@ class VorbisDecoder implements Decoder {
   }
 }
 
-function damagedHeaders(): NodeError {
-  return new NodeError("media-unsupported-codec", "set up a Vorbis decoder: the stream's headers are damaged");
+function damagedHeaders(cause?: unknown): NodeError {
+  const message = "set up a Vorbis decoder: the stream's headers are damaged, or ask for far too much";
+  return new NodeError("media-unsupported-codec", message, { cause });
 }
 
 /** Packets in one block: their number less one, all lengths but the last in bytes of 255 and a rest, then the data. */
