@@ -117,9 +117,7 @@ export class HttpClient {
     try {
       const answer = await this.#answerTo(url, request, localAddress);
       share.opened();
-      // A body that nobody wants any more is mostly just left.
-      request.signal.addEventListener("abort", share.release, { once: true });
-      return { ...answer, body: new SharedBody(answer.body, share) };
+      return { ...answer, body: new SharedBody(answer.body, share, request.signal) };
     } catch (error) {
       share.release();
       throw error;
@@ -217,25 +215,33 @@ function isShoutcastAnswer(error: unknown): boolean {
 class SharedBody implements HttpBody {
   readonly #body: HttpBody;
   readonly #share: ConnectionShare;
+  readonly #signal: AbortSignal;
+  readonly #release = (): void => {
+    this.#signal.removeEventListener("abort", this.#release);
+    this.#share.release();
+  };
 
-  constructor(body: HttpBody, share: ConnectionShare) {
+  constructor(body: HttpBody, share: ConnectionShare, signal: AbortSignal) {
     this.#body = body;
     this.#share = share;
+    this.#signal = signal;
+    // A body that nobody wants any more is mostly just left.
+    signal.addEventListener("abort", this.#release, { once: true });
   }
 
   async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
     try {
       const chunk = await this.#body.next(timeoutMs);
-      if (chunk === undefined) this.#share.release();
+      if (chunk === undefined) this.#release();
       return chunk;
     } catch (error) {
-      this.#share.release();
+      this.#release();
       throw error;
     }
   }
 
   cancel(): void {
-    this.#share.release();
+    this.#release();
     this.#body.cancel();
   }
 }

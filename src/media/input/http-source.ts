@@ -7,6 +7,7 @@ import type { Logger } from "../../log.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { ByteWindow } from "./byte-window.ts";
+import { DripWatch } from "./drip-watch.ts";
 import type { HttpBody, HttpClient } from "./http-client.ts";
 import { describeUrl, interruptedError, isWorthRetrying } from "./http-errors.ts";
 import { HttpResource } from "./http-resource.ts";
@@ -262,6 +263,7 @@ export class HttpSource implements ByteSource {
 
   /** Moves one body into the window, as fast as there is room. */
   async #receiveBody(body: HttpBody, signal: AbortSignal): Promise<void> {
+    const drips = new DripWatch(this.#options.clock);
     while (await this.#waitForRoom(signal)) {
       const chunk = await body.next(this.#resource.isReopenable ? undefined : LAST_CONNECTION_SILENCE_MS);
       if (chunk === undefined || signal.aborted) return;
@@ -269,6 +271,9 @@ export class HttpSource implements ByteSource {
       this.#retries.addProgress(chunk.length);
       this.#serve();
       if (signal.aborted) return;
+      if (drips.note(chunk.length, { isAwaited: this.#waiting.length > 0 })) {
+        throw interruptedError(this.#resource.url, new Error("it comes in drops, too slowly for any sound"));
+      }
     }
   }
 

@@ -2,8 +2,8 @@
 
 import { NodeError } from "../../errors.ts";
 
-/** Bound of a single read. The largest honest pieces are indexes of long videos, some ten MiB. */
-export const READ_BYTES_MAX = 64 * 1024 * 1024;
+/** Bound of a single read, which is copied in one go. The readers of containers take tables in pieces, and a packet at most. */
+export const READ_BYTES_MAX = 8 * 1024 * 1024;
 
 export function readTooLargeError(lengthBytes: number): NodeError {
   return new NodeError("input-read-too-large", `reading ${lengthBytes} bytes at once: the file is damaged or hostile`);

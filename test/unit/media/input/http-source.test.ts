@@ -3,6 +3,7 @@ import { plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.
 import { MediaServer, type MediaServerOptions } from "../../../../lab/media-server/media-server.ts";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import { type InputDeps, type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createInputDeps, hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
 
@@ -486,6 +487,32 @@ describe("a site that sends its bytes one at a time", () => {
   });
 });
 
+it("a body that drips is given up within minutes, although it is never silent", async () => {
+  async function* drops(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      yield Buffer.from("x");
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  const script = () => ({ ...plainPlan(FILE, undefined), body: drops(), acceptsRanges: false });
+  const { open, clock } = await start({ script });
+  const { source } = await open("/song");
+  const reading = source.read(0, 60_000);
+  let isOver = false;
+  reading
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  while (!isOver) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(500);
+  }
+  await expect(reading).rejects.toMatchObject({ code: "input-interrupted" });
+  expect(clock.now()).toBeLessThan(600_000);
+});
+
 it("what would pass the memory of the track is refused", async () => {
   const { open, deps } = await start({}, { readAheadBytesMax: 256 * 1024 * 1024 });
   deps.budget.memory.take(deps.budget.memory.limitBytes - 1_000_000, "the test");
@@ -539,6 +566,28 @@ describe("stations", () => {
     const sound = await hurry(clock, input.source.read(0, FILE.length * 10));
     expect(Buffer.compare(sound.subarray(FILE.length * 9), FILE)).toBe(0);
     expect(server.requests.length).toBeGreaterThanOrEqual(10);
+  });
+
+  it("leaves nothing behind on the signal of a connection that is taken up again and again", async () => {
+    const { deps, clock, server } = await start();
+    const abort = new AbortController();
+    let listening = 0;
+    const { signal } = abort;
+    const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listening++;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listening--;
+      remove(...args);
+    };
+    const pace = new RequestPace(deps.budget);
+    for (let count = 0; count < 5; count++) {
+      const answer = await hurry(clock, deps.client.get({ url: new URL(`${server.url}/song.mp3`), signal, pace }));
+      while ((await answer.body.next()) !== undefined);
+    }
+    expect(listening).toBe(0);
   });
 
   it("a station that stays away is given up", async () => {
