@@ -2,8 +2,9 @@
 // which undici would dial without asking a lookup. Used on both threads.
 
 import { isIP } from "node:net";
-import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { OutboundGuard } from "./outbound-guard.ts";
+import { SocketPortions } from "./socket-portions.ts";
 
 export interface GuardedDispatcherOptions {
   readonly guard: OutboundGuard;
@@ -15,6 +16,8 @@ export interface GuardedDispatcherOptions {
    * so every address that they have here must be allowed. Secret: may hold credentials.
    */
   readonly proxyUrl?: string | undefined;
+  /** Of all dispatchers of a thread together. Default: of this one alone. */
+  readonly portions?: SocketPortions | undefined;
   /** Address to send from, for address rotation: names are dialled at an address of its family. */
   readonly localAddress?: string | undefined;
 }
@@ -36,11 +39,12 @@ const EARLIER_TIMEOUT_MS = 1_000;
 
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
-  const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
+  const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress, portions = new SocketPortions() } = options;
   const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
   if (proxyUrl !== undefined) {
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
-    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, ...timeouts });
+    const factory = (origin: URL, poolOptions: object): Dispatcher => createPool(origin, poolOptions, portions);
+    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, ...timeouts, factory });
     return proxy.compose((dispatch) => (request, handler) => {
       guard
         .checkEveryAddress(new URL(String(request.origin)).hostname)
@@ -49,10 +53,11 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       return true;
     });
   }
-  const connect =
+  const connect = portions.portioned(
     localAddress === undefined
       ? buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup })
-      : boundConnector({ guard, connectTimeoutMs, localAddress });
+      : boundConnector({ guard, connectTimeoutMs, localAddress }),
+  );
   return new Agent({
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),
@@ -67,6 +72,12 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       connect(target, callback);
     },
   });
+}
+
+/** As ProxyAgent makes them, which always brings the connector that leads through the proxy. */
+function createPool(origin: URL, options: object, portions: SocketPortions): Dispatcher {
+  const connect = "connect" in options ? (options.connect as buildConnector.connector) : buildConnector({});
+  return new Pool(origin, { ...options, connect: portions.portioned(connect) });
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import type { Dispatcher } from "undici";
 import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../lib/guarded-dispatcher.ts";
+import { SocketPortions } from "../../lib/socket-portions.ts";
 
 /** Dispatchers kept per worker; each holds what connections its requests left idle: for 4 s, or as the server says. */
 const KEPT_MAX = 32;
@@ -15,8 +16,8 @@ export class DispatcherPool {
   readonly #bound = new Map<string, Dispatcher>();
 
   constructor(options: Omit<GuardedDispatcherOptions, "localAddress">) {
-    this.#options = options;
-    this.#unbound = createGuardedDispatcher(options);
+    this.#options = { ...options, portions: new SocketPortions() };
+    this.#unbound = createGuardedDispatcher(this.#options);
   }
 
   /** The dispatcher that sends from this address; to be used at once, not kept. */

@@ -20,8 +20,8 @@ export interface ExchangeOptions {
   readonly budget: TrackBudget;
 }
 
-/** Handed out and received in one go: what a socket brings at once. */
-const PIECES_BYTES_MAX = 64 * 1024;
+/** Handed out and received in one go: whatever is done with it is done in one stretch. */
+const PIECES_BYTES_MAX = 16 * 1024;
 /** A body of one-byte chunks brings ten thousand pieces at once; each takes a microsecond or two. */
 const PIECES_MAX = 64;
 /** Announcements (1xx) before the answer; servers send one or two. */

@@ -1,0 +1,53 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import { SocketPortions } from "../../../src/lib/socket-portions.ts";
+
+const NEXT_TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. */
+function start(receivedBytes: readonly number[]) {
+  const portions = new SocketPortions();
+  const taken = receivedBytes.map(() => [] as number[]);
+  const sockets = receivedBytes.map((sizeBytes, index) => {
+    const socket = new Duplex({ read: () => undefined, highWaterMark: 10_000_000 }) as unknown as Socket; // As far as it is used.
+    portions.portioned((_target, callback) => callback(null, socket))({} as never, () => undefined);
+    socket.push(Buffer.alloc(sizeBytes));
+    socket.on("readable", () => {
+      for (let part = socket.read(); part !== null; part = socket.read()) taken[index]!.push(part.length);
+    });
+    return socket;
+  });
+  return { sockets, taken, sum: () => taken.flat().reduce((sum, sizeBytes) => sum + sizeBytes, 0) };
+}
+
+it("no portion is larger than may be put back, and all of them together are what was received", async () => {
+  const { taken, sum } = start([300_000]);
+  while (sum() < 300_000) await NEXT_TURN();
+  expect(Math.max(...taken[0]!)).toBe(16 * 1024);
+  expect(sum()).toBe(300_000);
+});
+
+it("all sockets together get so much in one turn and no more, and none waits for ever", async () => {
+  const { taken, sum } = start(Array.from({ length: 20 }, () => 100_000));
+  let turns = 0;
+  for (let before = 0; sum() < 2_000_000; turns++) {
+    await NEXT_TURN();
+    expect(sum() - before).toBeLessThanOrEqual(2 * 64 * 1024);
+    before = sum();
+  }
+  expect(turns).toBeGreaterThanOrEqual(15);
+  expect(taken.every((parts) => parts.length > 0)).toBe(true);
+});
+
+it("a socket that ends is read to its end and tells of it", async () => {
+  const { sockets, sum } = start([200_000]);
+  let isEnded = false;
+  sockets[0]!.on("end", () => {
+    isEnded = true;
+  });
+  sockets[0]!.push(null);
+  for (let turns = 0; turns < 20; turns++) await NEXT_TURN();
+  expect(sum()).toBe(200_000);
+  expect(isEnded).toBe(true);
+});
