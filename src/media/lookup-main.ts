@@ -19,6 +19,8 @@ import { WorkNames } from "./work-names.ts";
 /** Kept outside of V8's heap by all look-ups together, and by one: as much as a track may, or it could not be loaded. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 const LOOKUP_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+/** From here on the largest gives way, so that the others never come to the limit. */
+const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
 
 /** Failures without a name after which the thread is better begun anew. */
 const STRAYS_MAX = 20;
@@ -57,6 +59,7 @@ function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemo
   process.on("unhandledRejection", onStray);
   const beat = (): void => {
     mark.beat();
+    worker.makeRoom(CROWDED_MEMORY_BYTES);
     clock.after(BEAT_MS, beat);
   };
   beat();

@@ -3,6 +3,7 @@
 
 import type { LookupCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
+import { NodeError } from "../errors.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import type { TrackOpener } from "./track-opener.ts";
@@ -19,9 +20,14 @@ export interface LookupWorkerOptions {
   readonly answer: (request: ProbeCommand, work: Promise<ProbeResult>) => void;
 }
 
+interface Running {
+  readonly abort: AbortController;
+  readonly budget: TrackBudget;
+}
+
 export class LookupWorker {
   readonly #options: LookupWorkerOptions;
-  readonly #running = new Map<number, AbortController>();
+  readonly #running = new Map<number, Running>();
 
   constructor(options: LookupWorkerOptions) {
     this.#options = options;
@@ -34,7 +40,25 @@ export class LookupWorker {
 
   /** Ends a look-up that nobody waits for, or that has thrown where nobody caught it. */
   end(requestId: number, reason: unknown): void {
-    this.#running.get(requestId)?.abort(reason);
+    this.#running.get(requestId)?.abort.abort(reason);
+  }
+
+  /**
+   * Ends the look-up that keeps the most, if all together keep more than this: the others, which need little, find room long
+   * before there is none. What it kept is given back soon after.
+   */
+  makeRoom(memoryBytesMax: number): void {
+    let usedBytes = 0;
+    let largest: Running | undefined;
+    for (const running of this.#running.values()) {
+      const { memory } = running.budget;
+      usedBytes += memory.usedBytes;
+      if (memory.usedBytes > (largest?.budget.memory.usedBytes ?? 0)) largest = running;
+    }
+    if (usedBytes <= memoryBytesMax) return;
+    const text =
+      "looking the track up needs more memory than there is while others are looked up; try again in a moment";
+    largest?.abort.abort(new NodeError("memory-exhausted", text));
   }
 
   async #probe({ requestId, input }: ProbeCommand): Promise<ProbeResult> {
@@ -46,7 +70,7 @@ export class LookupWorker {
       budget.pause();
       budget.memory.releaseAll();
     };
-    this.#running.set(requestId, abort);
+    this.#running.set(requestId, { abort, budget });
     try {
       const probing = names.run(requestId, () => opener.probe(input, { signal, budget }));
       // Not before: what is ended works on until it notices.

@@ -98,4 +98,20 @@ describe("a look-up", () => {
     await settle();
     expect(memory?.usedBytes).toBe(0);
   });
+
+  test("that keeps the most is ended when all together keep too much, and the next only if that was not enough", async () => {
+    for (const [index, sizeBytes] of [30, 60, 40].entries()) {
+      ask(index);
+      budgets[index]?.memory.take(sizeBytes, "tables");
+    }
+    worker.makeRoom(130);
+    expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, false, false]);
+    worker.makeRoom(129);
+    await settle();
+    expect(answers).toMatchObject([[1, { code: "memory-exhausted" }]]);
+    worker.makeRoom(70);
+    expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
+    worker.makeRoom(69);
+    expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, true, true]);
+  });
 });
