@@ -45,7 +45,7 @@ export interface WorkerCounters {
   readonly playingCount: number;
   /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
   readonly tickLoad: number;
-  /** Share of the last period in which the thread was busy with anything, 0 to 1. */
+  /** Share of a core that the thread used over the last period, with anything, 0 to 1. */
   readonly threadLoad: number;
   readonly framesSent: number;
   readonly framesLost: number;

@@ -7,9 +7,9 @@ import { EventChannel } from "../bridge/channel.ts";
 import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
-import { systemClock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
-import { ownThreadNumber } from "../lib/thread-cpu.ts";
+import { ownThreadNumber, readThreadCpuMs } from "../lib/thread-cpu.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
@@ -75,7 +75,7 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
         listener,
       });
     },
-    takeThreadLoad: createLoadMeter(),
+    takeThreadLoad: createLoadMeter(clock, mark.threadNumber),
     setComplexity: (complexity) => codecs.setComplexity(complexity),
     trackStuckThresholdMs: settings.trackStuckThresholdMs,
     send: (event) => channel.send(event),
@@ -91,14 +91,16 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   channel.send({ type: "ready" });
 }
 
-/** The share of time in which the thread did not wait for timers and sockets, since the call before. */
-function createLoadMeter(): () => number {
-  let last = performance.eventLoopUtilization();
+/** The share of a core that the thread has used since the call before; where the system does not tell, that of its time. */
+function createLoadMeter(clock: Clock, threadNumber: number): () => number {
+  let before = { nowMs: clock.now(), cpuMs: readThreadCpuMs(threadNumber), loop: performance.eventLoopUtilization() };
   return () => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
-    last = now;
-    return utilization;
+    const { nowMs, cpuMs, loop } = before;
+    before = { nowMs: clock.now(), cpuMs: readThreadCpuMs(threadNumber), loop: performance.eventLoopUtilization() };
+    if (cpuMs === undefined || before.cpuMs === undefined) {
+      return performance.eventLoopUtilization(before.loop, loop).utilization;
+    }
+    return Math.min(1, (before.cpuMs - cpuMs) / Math.max(1, before.nowMs - nowMs));
   };
 }
 

@@ -34,6 +34,8 @@ export interface WorkerTenant {
   /** Its worker is gone, and all that it was doing with it. */
   onWorkerLost(blame: Blame): void;
   onWorkerEvent(event: PlayerEvent): void;
+  /** It has a track that is not paused. */
+  readonly isPlaying: boolean;
   /** What it does has probably cost a worker: it is not to share one with others. */
   readonly isSuspect: boolean;
 }

@@ -132,7 +132,6 @@ export class WorkerPool {
     const target = isMoved ? freest : slot;
     this.#governor.admit(target.promisedLoad);
     if (isMoved) this.#move(tenant, freest);
-    target.addTrack();
     this.#governor.judge(this.#peakLoad);
   }
 

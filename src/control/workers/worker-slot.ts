@@ -19,6 +19,8 @@ const LOAD_PER_PLAYER_MIN = 0.001;
 const LOAD_PER_TRACK = 0.015;
 const LOAD_PER_TRACK_MIN = 0.005;
 const LOAD_PER_TRACK_MAX = 0.03;
+/** A load is believed up to so many times the processor time used: beyond that it is others who have the processor. */
+const WAITING_FACTOR_MAX = 2;
 /** Reports, half a second apart, whose mean is a worker's load: one alone may be that of loading a codec. */
 const REPORTS = 4;
 
@@ -31,10 +33,8 @@ export class WorkerSlot {
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
   newTenantCount = 0;
-  /** The last loads it told of, newest first. */
-  #loads: readonly number[] = [];
-  /** Tracks started since the last report, between that and the one before, and so on. */
-  #starts: readonly number[] = [0];
+  /** What it told of last, newest first. */
+  #reports: readonly WorkerCounters[] = [];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
@@ -67,40 +67,38 @@ export class WorkerSlot {
     return this.#failureCount === 0 || this.thread?.isReady === true;
   }
 
-  /** A track begins there. */
-  addTrack(): void {
-    const [newest = 0, ...older] = this.#starts;
-    this.#starts = [newest + 1, ...older];
-  }
-
   /** Another worker is in its place. */
   onStart(): void {
     this.newTenantCount = 0;
-    this.#loads = [];
-    this.#starts = [0];
+    this.#reports = [];
   }
 
   /** Its worker has said how it is doing. */
-  onCounters({ tickLoad }: WorkerCounters): void {
+  onCounters(counters: WorkerCounters): void {
     this.newTenantCount = 0;
-    this.#loads = [tickLoad, ...this.#loads].slice(0, REPORTS);
-    this.#starts = [0, ...this.#starts].slice(0, REPORTS);
+    this.#reports = [counters, ...this.#reports].slice(0, REPORTS);
   }
 
   /** Share of its time that it spent on frames over the last two seconds: what lasts as long as the players do. */
   get load(): number {
-    const { length } = this.#loads;
-    return length === 0 ? 0 : this.#loads.reduce((sum, load) => sum + load, 0) / length;
+    const tickLoad = this.#mean(({ tickLoad }) => tickLoad);
+    // A thread that others keep from running takes long without doing much.
+    return Math.min(tickLoad, WAITING_FACTOR_MAX * this.#mean(({ threadLoad }) => threadLoad));
   }
 
-  /** Its load, plus what the tracks that began lately will cost if they are like the others. */
+  /** Its load, plus what those will cost that play by now and did not all the time, if they are like the others. */
   get promisedLoad(): number {
-    const playingCount = this.thread?.counters?.playingCount ?? 0;
-    const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, playingCount)));
-    const perTrack = playingCount === 0 ? LOAD_PER_TRACK : measured;
-    // One that has started three reports ago is in three of them.
-    const unseen = this.#starts.reduce((sum, count, age) => sum + count * (1 - age / REPORTS), 0);
-    return this.load + unseen * perTrack;
+    const meanCount = this.#mean(({ playingCount }) => playingCount);
+    const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
+    const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
+    let playingNow = 0;
+    for (const { isPlaying } of this.tenants.values()) playingNow += isPlaying ? 1 : 0;
+    return this.load + Math.max(0, playingNow - meanCount) * perTrack;
+  }
+
+  #mean(read: (counters: WorkerCounters) => number): number {
+    const { length } = this.#reports;
+    return length === 0 ? 0 : this.#reports.reduce((sum, counters) => sum + read(counters), 0) / length;
   }
 
   /** Its load, plus what the players that came lately will cost if they are like the others: some will play. */

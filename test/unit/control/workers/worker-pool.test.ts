@@ -31,6 +31,7 @@ class Tenant implements WorkerTenant {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
   isSuspect = false;
+  isPlaying = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 
   onWorkerAssigned(handle: WorkerHandle): void {
@@ -469,6 +470,7 @@ describe("busy workers", () => {
     const admitAll = () => {
       for (const tenant of tenants) {
         pool.admit(tenant);
+        tenant.isPlaying = true;
         admitted += 1;
       }
     };
