@@ -97,7 +97,11 @@ export class TrackOpener {
       if (list?.kind === "link") return list;
       const demuxer =
         list === undefined
-          ? await this.#options.openDemuxer(opened.source, { ...hintsFor(input, opened), isLengthWanted }, budget)
+          ? await this.#options.openDemuxer(
+              opened.source,
+              { ...hintsFor(input, opened), isLengthWanted, signal },
+              budget,
+            )
           : await this.#options.openHls(list.url, { signal, budget });
       this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };

@@ -30,6 +30,8 @@ export interface ContainerHints {
   readonly container?: string | undefined;
   /** False: sound is wanted soon, so `info.lengthMs` may be left out where it stands at the end. Default true. */
   readonly isLengthWanted?: boolean | undefined;
+  /** Ends the opening at its next turn, where it does not wait for the source. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
@@ -45,13 +47,17 @@ type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) =>
  */
 export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
   const work = new DemuxWork(budget);
-  const source = new BudgetedSource(bytes, budget, () => work.close());
+  const close = () => work.close();
+  const source = new BudgetedSource(bytes, budget, close);
+  hints.signal?.addEventListener("abort", close, { once: true });
   try {
     return await openRecognised(source, hints, work);
   } catch (error) {
     work.close();
     if (error instanceof NodeError) throw error;
     throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
+  } finally {
+    hints.signal?.removeEventListener("abort", close);
   }
 }
 

@@ -21,8 +21,8 @@ const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
 const VAIN_BYTES_MAX = 4 * FRAME_BYTES_MAX;
 /** How much further each look for the end of a frame goes at least. */
 const LOOK_BYTES = 4096;
-/** Bytes looked through for headers in one step. */
-const STEP_BYTES = 32 * 1024;
+/** Bytes looked through for headers in one step: where each seems to be one, a good many checksums. */
+const STEP_BYTES = 8 * 1024;
 /** Damage in a row after which the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** A seek reads through this much instead of halving on. */

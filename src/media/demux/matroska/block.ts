@@ -9,6 +9,7 @@ export interface BlockParts {
   readonly trackNumber: number;
   /** Time against the cluster's, in timestamp units. */
   readonly relativeUnits: number;
+  /** Packets without content are left out. */
   readonly frames: readonly Uint8Array[];
 }
 
@@ -27,6 +28,8 @@ export function splitBlock(block: Uint8Array): BlockParts | undefined {
 function splitLaces(body: Uint8Array, lacing: number): Uint8Array[] | undefined {
   const first = body[0];
   if (first === undefined) return undefined;
+  // A lace count and nothing else: as many packets of nothing.
+  if (body.length === 1) return [];
   const count = first + 1;
   const laces = lacing === 1 ? xiphSizes(body, count) : lacing === 3 ? ebmlSizes(body, count) : fixedSizes(body, count);
   if (laces === undefined) return undefined;
@@ -34,10 +37,10 @@ function splitLaces(body: Uint8Array, lacing: number): Uint8Array[] | undefined 
   let at = laces.start;
   for (const size of laces.sizes) {
     if (size < 0 || at + size > body.length) return undefined;
-    frames.push(body.subarray(at, at + size));
+    if (size > 0) frames.push(body.subarray(at, at + size));
     at += size;
   }
-  frames.push(body.subarray(at));
+  if (at < body.length) frames.push(body.subarray(at));
   return frames;
 }
 

@@ -20,6 +20,8 @@ export class FragmentSamples {
   readonly #work: DemuxWork;
   #numbers = new Float64Array(0);
   #count = 0;
+  #startTicks: number | undefined;
+  #endTicks = 0;
 
   constructor(work: DemuxWork) {
     this.#work = work;
@@ -33,7 +35,21 @@ export class FragmentSamples {
     return this.#count >= SAMPLE_COUNT_MAX;
   }
 
+  /** When the first begins; undefined when there is none. */
+  get startTicks(): number | undefined {
+    return this.#startTicks;
+  }
+
+  /** When the last is over. */
+  get endTicks(): number {
+    return this.#endTicks;
+  }
+
+  /** One without content only takes its time. */
   add({ offsetBytes, sizeBytes, ticks, durationTicks }: FragmentSample): void {
+    this.#startTicks ??= ticks;
+    this.#endTicks = ticks + durationTicks;
+    if (sizeBytes === 0) return;
     const at = this.#count * SAMPLE_NUMBERS;
     if (at === this.#numbers.length) this.#grow();
     this.#numbers[at] = offsetBytes;
@@ -50,15 +66,12 @@ export class FragmentSamples {
     return { offsetBytes: number(0), sizeBytes: number(1), ticks: number(2), durationTicks: number(3) };
   }
 
-  get last(): FragmentSample | undefined {
-    return this.at(this.#count - 1);
-  }
-
   /** Gives its memory back: the next fragment is here. */
   close(): void {
     this.#work.release(this.#numbers.byteLength);
     this.#numbers = new Float64Array(0);
     this.#count = 0;
+    this.#startTicks = undefined;
   }
 
   #grow(): void {

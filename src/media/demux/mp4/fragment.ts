@@ -118,6 +118,12 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
     if (flags & 0x04) at += 4;
     const held = entryBytes === 0 ? SAMPLE_COUNT_MAX : Math.floor(Math.max(0, body.length - at) / entryBytes);
     const count = Math.min(fields.u32(4), held);
+    if (entryBytes === 0 && run.header.sizeBytes === 0) {
+      const durationTicks = count * run.header.durationTicks;
+      samples.add({ offsetBytes: offset, sizeBytes: 0, ticks, durationTicks });
+      ticks += durationTicks;
+      continue;
+    }
     for (let index = 0; index < count && !samples.isFull; index++, at += entryBytes) {
       if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
       const durationTicks = has.duration ? fields.u32(at) : run.header.durationTicks;

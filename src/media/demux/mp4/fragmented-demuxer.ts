@@ -68,9 +68,9 @@ async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">
     nextTicks: last.time,
   };
   const samples = await readWholeFragment(cursor, { header, context, work: parts.work });
-  const sample = samples.last;
+  const { startTicks, endTicks } = samples;
   samples.close();
-  return sample && toMs(sample.ticks + sample.durationTicks - start);
+  return startTicks === undefined ? undefined : toMs(endTicks - start);
 }
 
 interface FragmentPlace {
@@ -239,21 +239,21 @@ class FragmentedDemuxer implements Demuxer {
     this.#samples = await readWholeFragment(cursor, { header, context, work: this.#work });
     this.#sampleIndex = 0;
     this.#damageBytes = 0;
-    const [first, last] = [this.#samples.at(0), this.#samples.last];
-    if (first === undefined || last === undefined) return AGAIN;
-    this.#nextTicks = last.ticks + last.durationTicks;
+    const { startTicks, endTicks } = this.#samples;
+    if (startTicks === undefined) return AGAIN;
+    this.#nextTicks = endTicks;
     if (!this.#hasBase) {
       this.#hasBase = true;
-      this.#packets.setBase(first.ticks);
+      this.#packets.setBase(startTicks);
     }
-    this.#note({ time: first.ticks, positionBytes });
+    this.#note({ time: startTicks, positionBytes });
     return AGAIN;
   }
 
   #sample(sample: FragmentSample): Step {
     const { offsetBytes, sizeBytes, ticks, durationTicks } = sample;
     const isGone = !this.#source.isRandomAccess && offsetBytes < this.#cursor.position;
-    if (sizeBytes === 0 || sizeBytes > SAMPLE_BYTES_MAX || isGone) {
+    if (sizeBytes > SAMPLE_BYTES_MAX || isGone) {
       this.#sampleIndex += 1;
       return AGAIN;
     }

@@ -17,7 +17,11 @@ import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 /** Opens the container of one segment; `media/demux/open-demuxer.ts` in the node. */
 export type OpenSegment = (
   source: ByteSource,
-  hints: { readonly mimeType: string | undefined; readonly fileName: string | undefined },
+  hints: {
+    readonly mimeType: string | undefined;
+    readonly fileName: string | undefined;
+    readonly signal: AbortSignal;
+  },
   budget: TrackBudget,
 ) => Promise<Demuxer>;
 
@@ -235,7 +239,7 @@ export class HlsDemuxer implements Demuxer {
     const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
-      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName }, budget);
+      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
       const isNeighbour = before === undefined || segment.sequence === before.sequence + 1;

@@ -1,0 +1,55 @@
+// Files made to cost more than they weigh: reading them takes steps and bytes in proportion to their size, gives the thread
+// back in between, stays within its memory and leaves none taken.
+
+import { describe, expect, it } from "vitest";
+import { NodeError } from "../../../../src/errors.ts";
+import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { CountedTurns } from "../../../support/counted-turns.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { HOSTILE_FILES, type HostileFile } from "../../../support/hostile-files.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const SIZE_BYTES = 200_000;
+/** What one packet may cost who takes it; here each that is handed out counts as so many steps. */
+const PACKETS_MAX = 20_000;
+
+interface Cost {
+  readonly turns: number;
+  readonly bytes: number;
+  readonly packets: number;
+}
+
+/** Opens, plays to the end, jumps and plays on. A clear error is an end as well. */
+async function costOf(file: HostileFile, sizeBytes: number, isRandomAccess: boolean): Promise<Cost> {
+  const turns = new CountedTurns();
+  const budget = createTrackBudget({ clock: new FakeClock(), turns, memoryBytes: 64 * 1024 * 1024 });
+  const source = new MemoryByteSource(file.build(sizeBytes), { isRandomAccess, isSizeKnown: isRandomAccess });
+  let packets = 0;
+  let demuxer: Demuxer | undefined;
+  try {
+    demuxer = await openDemuxer(source, file.hints ?? {}, budget);
+    for (const targetMs of [undefined, 60_000, 5]) {
+      if (targetMs !== undefined) await demuxer.seek(targetMs);
+      for (let count = 0; count < PACKETS_MAX && (await demuxer.next()) !== undefined; count++) packets += 1;
+    }
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.cause !== undefined) throw error;
+  }
+  demuxer?.close();
+  expect(budget.memory.usedBytes).toBe(0);
+  return { turns: turns.count, bytes: source.bytesRead, packets };
+}
+
+describe.each(HOSTILE_FILES)("$name", (file) => {
+  it.each([true, false])("twice the file costs twice the work (random access: %s)", async (isRandomAccess) => {
+    const once = await costOf(file, SIZE_BYTES, isRandomAccess);
+    const twice = await costOf(file, 2 * SIZE_BYTES, isRandomAccess);
+    expect(twice.turns).toBeLessThanOrEqual(2.4 * once.turns + 40);
+    expect(twice.bytes).toBeLessThanOrEqual(2.4 * once.bytes + 2_000_000);
+    // Opened, played and sought through twice; where bytes only trickle in, a header's worth is asked for at each step of two.
+    expect(twice.bytes).toBeLessThanOrEqual(20 * 2 * SIZE_BYTES);
+    expect(twice.turns).toBeLessThanOrEqual((6 * 2 * SIZE_BYTES) / 512);
+  });
+});

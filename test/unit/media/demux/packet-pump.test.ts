@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
+import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
+import type { Packet } from "../../../../src/media/demux/demuxer.ts";
+import { AGAIN, PacketPump, type PumpOptions } from "../../../../src/media/demux/packet-pump.ts";
+import { CountedTurns } from "../../../support/counted-turns.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+function packet(index: number, sizeBytes = 1): Packet {
+  return { data: new Uint8Array(sizeBytes), timestampMs: index * 20, durationMs: 20, trimEndSamples: 0 };
+}
+
+function pumpOver(step: PumpOptions["step"], source = new MemoryByteSource(new Uint8Array(0))) {
+  const turns = new CountedTurns();
+  const work = new DemuxWork(createTrackBudget({ clock: new FakeClock(), turns }));
+  const cursor = new ByteCursor(source);
+  return { pump: new PacketPump({ cursor, work, step }), turns, cursor, work };
+}
+
+describe("a packet pump", () => {
+  it("gives the thread back while packets are dropped on the way to a place", async () => {
+    let count = 0;
+    const { pump, turns } = pumpOver(() => packet(count++));
+    pump.dropUntil(20 * 100_000);
+    expect((await pump.next())?.timestampMs).toBe(20 * 100_000);
+    expect(turns.count).toBeGreaterThanOrEqual(Math.floor(100_000 / 512));
+  });
+
+  it("leaves out packets without content", async () => {
+    let count = 0;
+    const { pump } = pumpOver(() => (count++ < 1000 ? packet(count, 0) : packet(count)));
+    expect((await pump.next())?.data).toHaveLength(1);
+  });
+
+  it("gives up when step after step brings no packet", async () => {
+    const { pump } = pumpOver(() => AGAIN);
+    await expect(pump.next()).rejects.toMatchObject({ code: "media-damaged" });
+  });
+
+  it("gives up when it has read half a gigabyte without a packet", async () => {
+    const megabyte = 1024 * 1024;
+    const source = new MemoryByteSource(new Uint8Array(megabyte));
+    const { pump, cursor } = pumpOver(() => {
+      cursor.moveTo(0);
+      cursor.has(megabyte);
+      cursor.moveTo(2 * megabyte);
+      return AGAIN;
+    }, source);
+    await cursor.need(megabyte);
+    await expect(pump.next()).rejects.toMatchObject({ code: "media-damaged" });
+    expect(source.bytesRead / megabyte).toBeGreaterThan(511);
+    expect(source.bytesRead / megabyte).toBeLessThan(520);
+  });
+
+  it("ends at its next turn when the reader is closed", async () => {
+    const { pump, work } = pumpOver(() => AGAIN);
+    const next = pump.next();
+    work.close();
+    await expect(next).rejects.toMatchObject({ code: "input-closed" });
+  });
+});
