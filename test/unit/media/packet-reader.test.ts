@@ -28,18 +28,18 @@ function packetsOf(count: number, durationMs: number, sizeBytes = 10): Packet[] 
   }));
 }
 
-function setup(open: PacketReaderOptions["open"], startMs = 0) {
+function setup(open: PacketReaderOptions["open"], onProgress: () => void = () => undefined) {
   const turns = new CountedTurns();
   const mark = new WorkMark(WorkMark.allocate());
   const budget = createTrackBudget({ clock: new FakeClock(), turns, mark });
   const failures: unknown[] = [];
   const reader = new PacketReader({
     input: { kind: "local", path: "/song", container: undefined },
-    startMs,
+    startMs: 0,
     lengthMs: undefined,
     open,
     budget,
-    onProgress: () => undefined,
+    onProgress,
     onFailure: (error) => failures.push(error),
   });
   return { reader, budget, turns, mark, failures };
@@ -96,14 +96,22 @@ describe("a reader of packets", () => {
 
   it("seeks to the same place twice within one burst", async () => {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(100, 20) });
-    const { reader, mark } = setup(async () => demuxer);
+    // The first packet of the new place is here, and the burst goes on.
+    const onProgress = (): void => {
+      if (reader.runNumber === 1 && reader.seekTargetMs === undefined) reader.seek(1000);
+    };
+    const { reader, mark } = setup(async () => demuxer, onProgress);
     await until(() => reader.queue.isFull && mark.work === undefined);
-    reader.seek(1000);
-    await until(() => reader.runNumber === 1);
     reader.seek(1000);
     await until(() => reader.runNumber === 2 && reader.queue.length > 1);
     expect([demuxer.seeks, reader.queue.peek()?.packet.timestampMs]).toEqual([[1000, 1000], 920]);
     reader.close();
+  });
+
+  it("ends a track of one stream after another, none of which has sound", async () => {
+    const { reader, failures } = setup(hostile("ogg: one stream after another", 100_000));
+    expect(await drain(reader, failures)).toBeLessThan(70);
+    expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("one stream after") }]);
   });
 
   it("drops Opus packets that no encoder makes", async () => {

@@ -53,3 +53,14 @@ describe.each(HOSTILE_FILES)("$name", (file) => {
     expect(twice.turns).toBeLessThanOrEqual((6 * 2 * SIZE_BYTES) / 512);
   });
 });
+
+it("FLAC headers of frames that never end are followed for so many bytes as are passed, and a few frames", async () => {
+  const file = HOSTILE_FILES.find(({ name }) => name === "flac: headers of frames that never end");
+  const turns = new CountedTurns();
+  const source = new MemoryByteSource(file?.build(6_000_000) ?? new Uint8Array(0));
+  const demuxer = await openDemuxer(source, {}, createTrackBudget({ clock: new FakeClock(), turns }));
+  expect(await demuxer.next()).toBeUndefined();
+  // A step passes a header of six bytes, or looks through 8 KiB.
+  expect(turns.count).toBeLessThan((6_000_000 / 6 + 20_000_000 / 8192) / 512);
+  expect(turns.count).toBeGreaterThan(1000);
+});

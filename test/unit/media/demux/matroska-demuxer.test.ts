@@ -97,6 +97,17 @@ describe("the Matroska reader", () => {
     expect(packet?.data.subarray(0, 3)).toEqual(Uint8Array.of(0xfc, 0xfc, 0));
   });
 
+  it("looks for a block among the first fields of its group, not among thousands", async () => {
+    const block = ebml(0xa1, concat(Uint8Array.of(0x81), be(0, 2), Uint8Array.of(0), opusPacket(7)));
+    const voids = (count: number) => Array<Uint8Array>(count).fill(ebml(0xec, new Uint8Array(1)));
+    const file = (count: number) =>
+      concat(webm({ clusterCount: 0 }), ebml(0x1f43b675, ebml(0xa0, concat(...voids(count), block))));
+    const counts = await Promise.all(
+      [10, 5000].map(async (count) => (await readPackets((await open(file(count))).demuxer)).length),
+    );
+    expect(counts).toEqual([1, 0]);
+  });
+
   it("refuses an encrypted track", async () => {
     const encryption = ebml(0x6d80, ebml(0x6240, ebml(0x5035, new Uint8Array(0))));
     await expect(open(webm({ clusterCount: 1, extraTrackFields: encryption }))).rejects.toMatchObject({
