@@ -10,6 +10,16 @@ export interface ByteBudgetOptions {
   readonly limitBytes: number;
   /** What all its children share; taking here takes there too. */
   readonly parent?: ByteBudget | undefined;
+  /** Default: all that the parent has. */
+  readonly reserve?: MemoryReserve | undefined;
+}
+
+/** What of the parent's memory is left to those that have little, however many want much. */
+export interface MemoryReserve {
+  /** Up to here an owner has little … */
+  readonly ownBytes: number;
+  /** … and beyond it takes nothing that would leave the parent with less than this. */
+  readonly leftBytes: number;
 }
 
 export class ByteBudget {
@@ -31,7 +41,10 @@ export class ByteBudget {
   /** Whether `take` would take so many. */
   hasRoom(sizeBytes: number): boolean {
     const { limitBytes, parent } = this.#options;
-    return this.#usedBytes + sizeBytes <= limitBytes && (parent === undefined || parent.hasRoom(sizeBytes));
+    return (
+      this.#usedBytes + sizeBytes <= limitBytes &&
+      (parent === undefined || (parent.hasRoom(sizeBytes) && this.#isReserveLeft(sizeBytes)))
+    );
   }
 
   /**
@@ -47,8 +60,20 @@ export class ByteBudget {
           `${toMegabytes(limitBytes)} MB`,
       );
     }
+    if (!this.#isReserveLeft(sizeBytes)) {
+      throw new NodeError(
+        "memory-exhausted",
+        `${owner} needs ${toMegabytes(sizeBytes)} MB more of memory for ${purpose}: what is left is for those with little`,
+      );
+    }
     parent?.take(sizeBytes, purpose);
     this.#usedBytes += sizeBytes;
+  }
+
+  #isReserveLeft(sizeBytes: number): boolean {
+    const { parent, reserve } = this.#options;
+    if (parent === undefined || reserve === undefined || this.#usedBytes + sizeBytes <= reserve.ownBytes) return true;
+    return parent.hasRoom(sizeBytes + reserve.leftBytes);
   }
 
   /** Gives back what `take` has counted; more than that is a mistake and is cut off. */

@@ -19,6 +19,8 @@ import { WorkNames } from "./work-names.ts";
 /** Kept outside of V8's heap by all look-ups together, and by one: as much as a track may, or it could not be loaded. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 const LOOKUP_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+/** Most look-ups need less than a MB: a few that want very much do not end them. */
+const MEMORY_RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
 /** From here on the largest gives way, so that the others never come to the limit. */
 const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
 
@@ -40,7 +42,7 @@ function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemo
     names,
     createBudget: (owner) => {
       const limitBytes = LOOKUP_MEMORY_BYTES_MAX;
-      const ofLookup = new ByteBudget({ owner: "the look-up", limitBytes, parent: memory });
+      const ofLookup = new ByteBudget({ owner: "the look-up", limitBytes, parent: memory, reserve: MEMORY_RESERVE });
       // The names are kept by themselves here, and more exactly.
       const ownMark = new WorkMark(WorkMark.allocate());
       return new TrackBudget({ clock, turns, memory: ofLookup, mark: ownMark, owner, activity: "lookup" });

@@ -24,6 +24,8 @@ import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 /** Kept outside of V8's heap by all tracks of a worker together, and by one. */
 const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const TRACK_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+/** Ordinary songs need a MB or two: a few that want very much do not end them. */
+const MEMORY_RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
 
 /** Failures without an owner after which the worker is replaced. */
 const STRAYS_MAX = 20;
@@ -40,7 +42,8 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
   const turns = new ThreadTurns();
   const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
   const createBudget = (owner: number): TrackBudget => {
-    const ofTrack = new ByteBudget({ owner: "the track", limitBytes: TRACK_MEMORY_BYTES_MAX, parent: memory });
+    const limitBytes = TRACK_MEMORY_BYTES_MAX;
+    const ofTrack = new ByteBudget({ owner: "the track", limitBytes, parent: memory, reserve: MEMORY_RESERVE });
     const ownClock = bulkhead.clockOf(owner, clock);
     return new TrackBudget({ clock: ownClock, turns, memory: ofTrack, mark, owner, activity: "read" });
   };

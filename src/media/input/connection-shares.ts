@@ -5,12 +5,12 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 
 /** Of one site: requests without an answer yet … */
-const SITE_OPENING_MAX = 32;
+const SITE_OPENING_MAX = 128;
 /** … and connections in all. Many players may well hear the same station. */
-const SITE_CONNECTIONS_MAX = 512;
+const SITE_CONNECTIONS_MAX = 2_048;
 /** Of all sites together, each a socket and some memory. */
-const CONNECTIONS_MAX = 2_048;
-const WAITING_MAX = 1_024;
+const CONNECTIONS_MAX = 4_096;
+const WAITING_MAX = 4_096;
 
 interface Site {
   openingCount: number;

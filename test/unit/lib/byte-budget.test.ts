@@ -38,3 +38,18 @@ test("sizes that are no numbers are refused", () => {
   expect(() => budget.take(Number.NaN, "a")).toThrow();
   expect(() => budget.take(Number.POSITIVE_INFINITY, "a")).toThrow();
 });
+
+test("those that want much leave room for those that have little, however many they are", () => {
+  const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
+  const reserve = { ownBytes: 5, leftBytes: 30 };
+  const track = () => new ByteBudget({ owner: "the track", limitBytes: 50, parent, reserve });
+  track().take(40, "a");
+  const greedy = track();
+  greedy.take(30, "b");
+  expect(greedy.hasRoom(1)).toBe(false);
+  expect(() => greedy.take(1, "b")).toThrow("what is left is for those with little");
+  expect(() => track().take(6, "c")).toThrow("what is left is for those with little");
+  for (let count = 0; count < 6; count++) track().take(5, "d");
+  expect(parent.usedBytes).toBe(100);
+  expect(() => track().take(1, "e")).toThrow("the worker");
+});

@@ -20,7 +20,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 
 it("a site that gives no answers holds up those who want something of it, and nobody else", async () => {
   const { clock, take, takeMany } = start();
-  await takeMany("slow.example", 32);
+  await takeMany("slow.example", 128);
   const waiting = take("slow.example");
   expect(await isSettled(waiting)).toBe(false);
   await expect(take("other.example")).resolves.toBeDefined();
@@ -31,7 +31,7 @@ it("a site that gives no answers holds up those who want something of it, and no
 
 it("an answer makes room for the next, a connection that is over for one more", async () => {
   const { take, takeMany } = start();
-  const shares = await takeMany("site.example", 32);
+  const shares = await takeMany("site.example", 128);
   const [first, second] = [take("site.example"), take("site.example")];
   shares[0]?.opened();
   await first;
@@ -45,7 +45,7 @@ it("an answer makes room for the next, a connection that is over for one more", 
 
 it("many may hear one station, and still there is an end", async () => {
   const { take } = start();
-  for (let count = 0; count < 512; count++) (await take("radio.example")).opened();
+  for (let count = 0; count < 2_048; count++) (await take("radio.example")).opened();
   expect(await isSettled(take("radio.example"))).toBe(false);
   await expect(take("other.example")).resolves.toBeDefined();
 });
@@ -53,7 +53,7 @@ it("many may hear one station, and still there is an end", async () => {
 it("all sites together have an end too, and who comes first is served first", async () => {
   const { take } = start();
   const shares: ConnectionShare[] = [];
-  for (let count = 0; count < 2_048; count++) shares.push(await take(`${count % 100}.example`));
+  for (let count = 0; count < 4_096; count++) shares.push(await take(`${count % 100}.example`));
   const [first, second] = [take("a.example"), take("b.example")];
   shares[0]?.release();
   await first;
@@ -64,7 +64,7 @@ it("all sites together have an end too, and who comes first is served first", as
 
 it("who is called off waits no longer and takes nothing", async () => {
   const { clock, take, takeMany } = start();
-  const shares = await takeMany("site.example", 32);
+  const shares = await takeMany("site.example", 128);
   const abort = new AbortController();
   const called = take("site.example", abort.signal);
   abort.abort(new Error("not wanted"));
