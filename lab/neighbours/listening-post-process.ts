@@ -42,7 +42,7 @@ async function answer(request: PostRequest): Promise<unknown> {
       return discord.issueVoice(request);
     case "watch": {
       const { listener } = discord.channel(request.channelId);
-      watches.set(request.guildId, await SoundWatch.start(request.guildId, listener));
+      watches.set(request.guildId, await SoundWatch.start(request.guildId, listener, request.isDecoded));
       return undefined;
     }
     case "forget":

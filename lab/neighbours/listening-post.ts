@@ -15,7 +15,7 @@ export type PostRequest =
       readonly daveVersion: number;
     }
   /** From now on this guild is listened to. */
-  | { readonly kind: "watch"; readonly guildId: string; readonly channelId: string }
+  | { readonly kind: "watch"; readonly guildId: string; readonly channelId: string; readonly isDecoded: boolean }
   | { readonly kind: "forget" }
   | { readonly kind: "soundPackets"; readonly guildId: string }
   | { readonly kind: "askVersion"; readonly url: string }
@@ -64,8 +64,8 @@ export class ListeningPost {
     return this.#ask({ kind: "issueVoice", ...options }) as Promise<IssuedVoice>;
   }
 
-  async watch(guildId: string, channelId: string): Promise<void> {
-    await this.#ask({ kind: "watch", guildId, channelId });
+  async watch(guildId: string, channelId: string, { isDecoded = true } = {}): Promise<void> {
+    await this.#ask({ kind: "watch", guildId, channelId, isDecoded });
   }
 
   /** Listens to nobody any more. */

@@ -4,6 +4,7 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { LAYERS } from "./cases.ts";
+import { runLostWorkers } from "./lost-workers/lost-workers.ts";
 import { runningNode, startOwnNode } from "./node-under-test.ts";
 import { formatResult, formatSummary, HEADER } from "./report.ts";
 import { type NamedCase, runCases } from "./run-cases.ts";
@@ -27,14 +28,22 @@ const HELP = `Lets hostile cases loose on a v4 node while honest players play, a
 
 tries generated files on the readers and decoders themselves; --out FILE writes that of the seed instead.
 
+  npm run neighbours -- lost-workers --players 100 --json FILE
+
+loses an audio worker in the middle of a player's work, in three ways, and says what is heard and who is blamed.
+
 A running node has to be on the same machine, be allowed to reach loopback, and speak ws:// to voice servers. Tonearm:
 
   TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
 `;
 
-const isGenerating = process.argv[2] === "generate";
+const COMMANDS: ReadonlyMap<string, (args: string[]) => Promise<number>> = new Map([
+  ["generate", runGenerate],
+  ["lost-workers", runLostWorkers],
+]);
+const command = COMMANDS.get(process.argv[2] ?? "");
 const { values, positionals } = parseArgs({
-  args: isGenerating ? [] : process.argv.slice(2),
+  args: command === undefined ? process.argv.slice(2) : [],
   allowPositionals: true,
   options: {
     password: { type: "string", default: "youshallnotpass" },
@@ -48,7 +57,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-process.exitCode = isGenerating ? await runGenerate(process.argv.slice(3)) : await main();
+process.exitCode = command === undefined ? await main() : await command(process.argv.slice(3));
 
 async function main(): Promise<number> {
   const cases = chosenCases();

@@ -36,9 +36,11 @@ export class SoundWatch {
     this.#decode = decode;
   }
 
-  static async start(guildId: string, listener: Listener): Promise<SoundWatch> {
-    const watch = new SoundWatch(guildId, await createLevelMeter());
-    listener.onFrame = ({ opus, arrivalMs }) => watch.#onPacket(opus, arrivalMs);
+  /** Not decoded, whatever is no silence frame counts as sound: for hundreds of players at once. */
+  static async start(guildId: string, listener: Listener, isDecoded: boolean): Promise<SoundWatch> {
+    const levelOf = isDecoded ? await createLevelMeter() : () => 1;
+    const watch = new SoundWatch(guildId, levelOf);
+    listener.onFrame = ({ opus, arrivalMs, isSilence }) => watch.#onPacket(opus, arrivalMs, isSilence);
     return watch;
   }
 
@@ -63,9 +65,9 @@ export class SoundWatch {
     };
   }
 
-  #onPacket(opus: Uint8Array, arrivalMs: number): void {
+  #onPacket(opus: Uint8Array, arrivalMs: number, isSilence: boolean): void {
     this.#packets += 1;
-    if (this.#decode(opus) < AUDIBLE_LEVEL) {
+    if (isSilence || this.#decode(opus) < AUDIBLE_LEVEL) {
       this.#silentPackets += 1;
       return;
     }

@@ -3,7 +3,7 @@
 import type { WindowResult } from "./listening-post.ts";
 
 /** How much longer the longest gap may be than without attack. */
-const GAP_ALLOWANCE_MS = 40;
+export const GAP_ALLOWANCE_MS = 40;
 /** How many of the packets of sound that a control would have had may be missing, as a share. */
 const MISSING_SHARE_MAX = 0.03;
 /** How long GET /version may take. */

@@ -68,31 +68,45 @@ export function group(name: string, fields: Field[], wrap: Wrap = (body) => body
   return { kind: "group", name, fields, wrap, claimedBytes: undefined };
 }
 
-export function render(field: Field): Uint8Array {
-  switch (field.kind) {
-    case "number":
-      return field.isLittleEndian ? le(field.value, field.bits >> 3) : be(field.value, Math.ceil(field.bits / 8));
-    case "bytes":
-      return field.bytes;
-    case "text":
-      return new Uint8Array(Buffer.from(field.text));
-    case "group": {
-      const body = renderFields(field.fields);
-      return field.wrap(body, field.claimedBytes ?? body.length);
-    }
-  }
+/** How many bytes may still be made. */
+interface Room {
+  bytes: number;
 }
 
-function renderFields(fields: readonly Field[]): Uint8Array {
+/** What is behind `sizeBytesMax` is left out: parts repeated within parts that are repeated have no end. */
+export function render(field: Field, sizeBytesMax = 1_000_000): Uint8Array {
+  return renderInto(field, { bytes: sizeBytesMax });
+}
+
+function renderInto(field: Field, room: Room): Uint8Array {
+  const bytes = field.kind === "group" ? field.wrap(...bodyOf(field, room)) : renderLeaf(field);
+  // Heads and tails cost something as well, so that empty groups come to an end.
+  room.bytes -= field.kind === "group" ? 1 : bytes.length;
+  return bytes;
+}
+
+function bodyOf(field: GroupField, room: Room): [body: Uint8Array, claimedBytes: number] {
+  const body = renderFields(field.fields, room);
+  return [body, field.claimedBytes ?? body.length];
+}
+
+function renderLeaf(field: Exclude<Field, GroupField>): Uint8Array {
+  if (field.kind === "bytes") return field.bytes;
+  if (field.kind === "text") return new Uint8Array(Buffer.from(field.text));
+  return field.isLittleEndian ? le(field.value, field.bits >> 3) : be(field.value, Math.ceil(field.bits / 8));
+}
+
+function renderFields(fields: readonly Field[], room: Room): Uint8Array {
   const parts: Uint8Array[] = [];
   let pending = "";
   for (const field of fields) {
+    if (room.bytes <= 0) break;
     const isUneven = field.kind === "number" && (pending !== "" || field.bits % 8 !== 0);
     if (isUneven) pending += digits(field.value, field.bits);
     if (isUneven && pending.length % 8 !== 0) continue;
     if (pending !== "") parts.push(bits(pending));
     pending = "";
-    if (!isUneven) parts.push(render(field));
+    if (!isUneven) parts.push(renderInto(field, room));
   }
   if (pending !== "") parts.push(bits(pending));
   return concat(...parts);

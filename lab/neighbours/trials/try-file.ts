@@ -46,7 +46,8 @@ const PACKETS_PER_BYTE_MAX = 40;
 const DECODED_PACKETS_MAX = 300;
 const SEEKS = 2;
 const PACKETS_AFTER_SEEK = 20;
-const RATE_HZ_MAX = 1_000_000;
+/** As many as the 20 bits of FLAC hold. */
+const RATE_HZ_MAX = 2 ** 20;
 const SEGMENTS_READ_MAX = 200;
 const MEMORY_BYTES_MAX = 64 * 2 ** 20;
 const FRAME_SAMPLES = 960;
