@@ -20,6 +20,8 @@ export interface WireError {
 
 /** Longest text of an error. What a stranger wrote may stand in it, and each client gets a copy. */
 const TEXT_LENGTH_MAX = 2000;
+/** Of a longer one only so much is looked through: it takes time, also where music plays. */
+const LOOK_LENGTH_MAX = 4096;
 
 /** An error that came over the bridge, with its code again and its wire form kept. */
 export class RemoteError extends NodeError {
@@ -41,7 +43,7 @@ export function toWireError(error: unknown): WireError {
     message: isKnown ? shown(error.message) : "an unexpected error inside the node",
     severity: isKnown ? severityOf(error) : "fault",
     cause: describe(root),
-    causeStackTrace: redactText(describeChain(error)),
+    causeStackTrace: redactText(describeChain(error), LOOK_LENGTH_MAX),
   };
 }
 
@@ -60,7 +62,7 @@ function describe(error: unknown): string {
 
 /** In this order: half of a secret would not be known as one. */
 function shown(text: string): string {
-  const redacted = redactText(text);
+  const redacted = redactText(text, LOOK_LENGTH_MAX);
   return redacted.length <= TEXT_LENGTH_MAX ? redacted : `${redacted.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 

@@ -7,7 +7,7 @@ import { isSecretName, unescapeAscii } from "./secret-names.ts";
 export const REDACTED = "<redacted>";
 
 /** What is longer is cut first: nobody reads it, and looking through it takes time. */
-const REDACTED_LENGTH_MAX = 64 * 1024;
+const LENGTH_MAX = 16 * 1024;
 /** Base64 within base64 is looked into so often. */
 const BASE64_DEPTH_MAX = 2;
 /** Escapes of escapes are undone so often. */
@@ -15,10 +15,13 @@ const ESCAPE_LEVELS_MAX = 4;
 /** No address has more before its host. */
 const USER_INFO_LENGTH_MAX = 1024;
 
-/** The text without secrets, the same text when none was found. */
-export function redactText(text: string): string {
-  if (text.length <= REDACTED_LENGTH_MAX) return withoutSecrets(text, 0);
-  return `${withoutSecrets(text.slice(0, REDACTED_LENGTH_MAX), 0)}… (${text.length - REDACTED_LENGTH_MAX} more)`;
+/**
+ * The text without secrets, the same text when none was found. Of what is longer than `lengthMax` characters the end is cut
+ * off, and a little more: half of a secret would not be known as one.
+ */
+export function redactText(text: string, lengthMax = LENGTH_MAX): string {
+  if (text.length <= lengthMax) return withoutSecrets(text, 0);
+  return `${withoutSecrets(text.slice(0, lengthMax), 0).slice(0, -USER_INFO_LENGTH_MAX)}… (of ${text.length} characters)`;
 }
 
 function withoutSecrets(text: string, base64Depth: number): string {
