@@ -77,7 +77,7 @@ export const loggingSection = defineSection("logging", {
     defaultValue: true,
   }),
   "request.maxPayloadLength": integerKey({
-    meaning: "How much of the body; never more than 65,536.",
+    meaning: "How much of the body; never more than 15,360.",
     unit: "characters",
     defaultValue: 10_000,
     min: 0,
