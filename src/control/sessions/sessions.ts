@@ -157,14 +157,15 @@ export class Sessions {
   #endOldestWaiting(): void {
     const waiting = [...this.#sessions.values()].filter(({ isWaiting }) => isWaiting);
     if (waiting.length <= WAITING_MAX) return;
-    const byUser = new Map<string, Session[]>();
-    for (const session of waiting) byUser.set(session.userId, [...(byUser.get(session.userId) ?? []), session]);
-    const [most] = [...byUser.values()].sort((first, second) => second.length - first.length);
+    const counts = new Map<string, number>();
+    for (const { userId } of waiting) counts.set(userId, (counts.get(userId) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    const oldest = waiting.find(({ userId }) => counts.get(userId) === most);
     this.#options.logger.warn("too many sessions wait for their clients, and one of them is ended", {
-      userId: most?.[0]?.userId,
+      userId: oldest?.userId,
       waiting: waiting.length,
     });
-    most?.[0]?.destroy();
+    oldest?.destroy();
   }
 
   #newId(): string {
