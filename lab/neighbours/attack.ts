@@ -175,9 +175,9 @@ export class Attack {
   }
 
   /** What loadtracks answers, in a few words. */
-  async lookUp(identifier: string): Promise<string> {
+  async lookUp(identifier: string, timeoutMs = this.seconds * 1000): Promise<string> {
     const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
-    const reply = await within(asked, this.seconds * 1000);
+    const reply = await within(asked, timeoutMs);
     if (reply === undefined) return "look-up: no answer yet";
     const data = reply.json?.data;
     return `look-up: ${reply.json?.loadType ?? reply.status}${data?.message === undefined ? "" : ` (${data.message})`}`;
