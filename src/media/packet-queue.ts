@@ -27,7 +27,7 @@ export class PacketQueue {
   #head = 0;
   #durationMs = 0;
   #sizeBytes = 0;
-  /** Of the buffers behind the packets, as if each packet that does not share the one before had its own. */
+  /** Of what lies behind the packets, as if each that does not share it with the one before had its own. */
   #bufferBytes = 0;
 
   get length(): number {
@@ -101,8 +101,9 @@ function copyOf({ packet, stream }: QueuedPacket): QueuedPacket {
   return { packet: { ...packet, data: packet.data.slice() }, stream };
 }
 
-/** Bytes of the packet's buffer; none where its neighbour has the same. */
-function bufferBytes({ packet }: QueuedPacket, neighbour: QueuedPacket | undefined): number {
+/** Bytes that are held by the packet and not by its neighbour: its buffer, and what sets its decoder up. */
+function bufferBytes({ packet, stream }: QueuedPacket, neighbour: QueuedPacket | undefined): number {
   const { buffer } = packet.data;
-  return buffer === neighbour?.packet.data.buffer ? 0 : buffer.byteLength;
+  const ownBytes = buffer === neighbour?.packet.data.buffer ? 0 : buffer.byteLength;
+  return ownBytes + (stream === neighbour?.stream ? 0 : (stream.description?.length ?? 0));
 }

@@ -15,10 +15,10 @@ export const AGAIN = "again";
 /** What one parsing step came to; undefined is the end of the stream. */
 export type Step = Packet | undefined | typeof WAIT | typeof AGAIN;
 
-/** Steps from one packet to the next: 700 MB of video in MPEG-TS, in which no sound is heard. */
-const STEPS_MAX = 4 * 1024 * 1024;
-/** Bytes looked at from one packet to the next; what is stepped over unread does not count. */
-const BYTES_MAX = 512 * 1024 * 1024;
+/** Steps from one packet that is handed out to the next: a jump over 46 hours of sound that has to be read through. */
+const STEPS_MAX = 8 * 1024 * 1024;
+/** Bytes looked at meanwhile; what is stepped over unread does not count. */
+const BYTES_MAX = 1024 * 1024 * 1024;
 
 export interface PumpOptions {
   readonly cursor: ByteCursor;

@@ -46,6 +46,12 @@ describe("a queue of packets", () => {
     expect(fill(new PacketQueue(), () => entry(shared.subarray(0, 10)))).toBe(512);
   });
 
+  it("is full when each of its packets brings a large description of its own", () => {
+    const data = new Uint8Array(1);
+    const perStream = () => ({ ...entry(data), stream: { ...STREAM, description: new Uint8Array(1024 * 1024) } });
+    expect(fill(new PacketQueue(), perStream)).toBe(4);
+  });
+
   it("counts buffers right however packets come and go", () => {
     const queue = new PacketQueue();
     const buffers = Array.from({ length: 4 }, () => new Uint8Array(65_536));

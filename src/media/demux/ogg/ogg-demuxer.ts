@@ -118,6 +118,7 @@ class OggDemuxer implements Demuxer {
   #endMs = 0;
   #hasData = false;
   #shortLinks = 0;
+  #linkBytes = 0;
   /** The packets of the current page. */
   #packets: Packet[] = [];
   #packetIndex = 0;
@@ -129,6 +130,7 @@ class OggDemuxer implements Demuxer {
     const { headers, serial, endGranule } = opened;
     this.#firstLink = createLink(headers, serial, 0);
     this.#link = this.#firstLink;
+    parts.work.take(headers.stream.description?.length ?? 0, "the set-up of its decoder");
     const { title, author, isrc } = headers.tags;
     const rate = headers.stream.sampleRateHz;
     const lengthMs = endGranule === undefined ? undefined : Math.floor((1000 * endGranule) / rate);
@@ -223,11 +225,20 @@ class OggDemuxer implements Demuxer {
       this.#nextHeaders = undefined;
       if (result === "broken") return;
       this.#countLink();
+      this.#takeMemory(result);
       this.#link = createLink(result, next.serial, this.#endMs);
       this.#granule = undefined;
       this.#hasData = false;
       return;
     }
+  }
+
+  /** What sets the decoder of the current link up is kept; that of the first link too, for the way back. */
+  #takeMemory({ stream }: OggHeaders): void {
+    const sizeBytes = stream.description?.length ?? 0;
+    this.#parts.work.take(sizeBytes, "the set-up of its decoder");
+    this.#parts.work.release(this.#linkBytes);
+    this.#linkBytes = sizeBytes;
   }
 
   /** Each link costs a new decoder: those that bring next to nothing to decode are damage. */
