@@ -205,7 +205,8 @@ function isAt(bytes: Uint8Array, at: number, pattern: readonly number[]): boolea
 }
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(first.length + second.length);
+  // Not cleared before it is filled: up to some megabytes.
+  const joined = new Uint8Array(Buffer.allocUnsafeSlow(first.length + second.length).buffer);
   joined.set(first);
   joined.set(second, first.length);
   return joined;

@@ -20,7 +20,8 @@ export interface OwnedPart {
  */
 export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
   const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;
-  const bytes = new Uint8Array(Math.max(0, Math.min(sizeBytes, leftBytes)));
+  // Not cleared, which for a large one would take milliseconds: what is handed out has been filled.
+  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(Math.max(0, Math.min(sizeBytes, leftBytes))).buffer);
   let filledBytes = 0;
   while (filledBytes < bytes.length) {
     const wantedBytes = Math.min(PIECE_BYTES, bytes.length - filledBytes);
