@@ -1,21 +1,45 @@
-// Makes HTTP parsing stoppable, and short: undici's parser takes all that a socket has buffered at once, as often as more has
-// come, and when it is paused in the middle it puts the rest back, upon which the socket fetches as much again. Here sockets
-// hand out portions, and all together only so much in one turn of the event loop. Used on all threads; a leaf.
+// Bounds what undici's HTTP parser does in one go, and lets the reader of a body hold it up. The parser takes all that a socket
+// has buffered, as often as more has come; and it must not be paused by undici's own means: whoever ends the connection then
+// throws an assertion out of the socket's events, and what is put back is fetched and copied again for every few bytes. Here
+// sockets hand out portions, all together only so much in one turn of the event loop, and nothing while they are held.
+// Used on all threads; a leaf without domain knowledge.
 
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 
-/** What the parser is given, and may put back, at once. */
-const PORTION_BYTES = 16 * 1024;
+/** What the parser is given at once: up to seven hundred pieces of one byte each. */
+const PORTION_BYTES = 4 * 1024;
 /** For all sockets in one turn: parsed in less than a millisecond, whatever it is. */
 const TURN_BYTES = 64 * 1024;
+/** What a piece of a body costs beside its bytes. */
+const PIECE_BYTES = 96;
+
+/** Hold on the socket that an answer comes from. */
+export interface SocketFlow {
+  readonly isHeld: boolean;
+  /** A piece of a body was taken out. */
+  notePiece(): void;
+  /** Nothing more is handed out until `pump`. */
+  hold(): void;
+  /** No longer held; for use while the parser is at work, which then goes on. */
+  letGo(): void;
+  /** No longer held, and what the socket has is parsed now. Not to be called while the parser is at work. */
+  pump(): void;
+}
 
 export class SocketPortions {
   #bytesLeft = TURN_BYTES;
+  #isTurnBegun = false;
+  #current: SocketFlow | undefined;
   /** Those that had more in this turn. */
   readonly #waiting = new Set<Socket>();
 
-  /** The same connector; what reads its sockets without saying how much gets a portion, or nothing until the next turn. */
+  /** The flow of the socket whose portion is being parsed; for what the parser calls. */
+  get current(): SocketFlow | undefined {
+    return this.#current;
+  }
+
+  /** The same connector; what reads its sockets without saying how much gets a portion, or nothing for now. */
   portioned(connect: buildConnector.connector): buildConnector.connector {
     return (target, callback) => {
       connect(target, (...outcome) => {
@@ -26,28 +50,59 @@ export class SocketPortions {
   }
 
   #readInPortions(socket: Socket): void {
+    const flow = this.#flowOf(socket);
     const read = socket.read.bind(socket);
     socket.read = (sizeBytes) => {
+      if (sizeBytes !== undefined) return read(sizeBytes);
+      if (flow.isHeld) return null;
       // Of an empty socket nothing is asked for by size: only so it tells of its end.
-      if (sizeBytes !== undefined || socket.readableLength === 0) return read(sizeBytes);
+      if (socket.readableLength === 0) return read();
       if (this.#bytesLeft <= 0) {
         this.#waiting.add(socket);
         return null;
       }
       const portionBytes = Math.min(socket.readableLength, PORTION_BYTES);
-      if (this.#bytesLeft === TURN_BYTES) setImmediate(() => this.#beginTurn());
-      this.#bytesLeft -= portionBytes;
+      this.#spend(portionBytes);
+      this.#current = flow;
       return read(portionBytes);
     };
     socket.once("close", () => this.#waiting.delete(socket));
   }
 
-  #beginTurn(): void {
+  #flowOf(socket: Socket): SocketFlow {
+    let isHeld = false;
+    return {
+      get isHeld() {
+        return isHeld;
+      },
+      notePiece: () => this.#spend(PIECE_BYTES),
+      hold: () => {
+        isHeld = true;
+      },
+      letGo: () => {
+        isHeld = false;
+      },
+      pump: () => {
+        isHeld = false;
+        // Who waits for it reads on.
+        socket.emit("readable");
+      },
+    };
+  }
+
+  #spend(sizeBytes: number): void {
+    this.#bytesLeft -= sizeBytes;
+    if (this.#isTurnBegun) return;
+    this.#isTurnBegun = true;
+    setImmediate(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#isTurnBegun = false;
     this.#bytesLeft = TURN_BYTES;
     for (const socket of [...this.#waiting]) {
       if (this.#bytesLeft <= 0) return;
       this.#waiting.delete(socket);
-      // Who waits for it reads on.
       socket.emit("readable");
     }
   }

@@ -9,6 +9,8 @@ import { SocketPortions } from "../../lib/socket-portions.ts";
 const KEPT_MAX = 32;
 
 export class DispatcherPool {
+  /** Of all sockets. */
+  readonly portions = new SocketPortions();
   readonly #options: Omit<GuardedDispatcherOptions, "localAddress">;
   /** For requests from no address in particular. */
   readonly #unbound: Dispatcher;
@@ -16,7 +18,7 @@ export class DispatcherPool {
   readonly #bound = new Map<string, Dispatcher>();
 
   constructor(options: Omit<GuardedDispatcherOptions, "localAddress">) {
-    this.#options = { ...options, portions: new SocketPortions() };
+    this.#options = { ...options, portions: this.portions };
     this.#unbound = createGuardedDispatcher(this.#options);
   }
 

@@ -134,7 +134,16 @@ export class HttpClient {
     const { budget } = request.pace;
     const dispatch = (): Promise<HttpAnswer> => {
       const dispatcher = this.#dispatchers.get(localAddress);
-      return exchange(dispatcher, { url, headers, signal, clock, timeoutMs: settings.socketTimeoutMs, budget });
+      const { portions } = this.#dispatchers;
+      return exchange(dispatcher, {
+        url,
+        headers,
+        signal,
+        clock,
+        portions,
+        timeoutMs: settings.socketTimeoutMs,
+        budget,
+      });
     };
     try {
       return await dispatch().catch((error) => {

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
+import type { SocketFlow, SocketPortions } from "../../lib/socket-portions.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { HttpAnswer, HttpBody } from "./http-client.ts";
 import { interruptedError } from "./http-errors.ts";
@@ -14,6 +15,8 @@ export interface ExchangeOptions {
   /** Ends the request, and the body when it fires later. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Of the dispatcher's sockets. */
+  readonly portions: SocketPortions;
   /** How long the body may be silent. */
   readonly timeoutMs: number;
   /** Whose turns are taken. */
@@ -22,7 +25,7 @@ export interface ExchangeOptions {
 
 /** Handed out and received in one go: whatever is done with it is done in one stretch. */
 const PIECES_BYTES_MAX = 16 * 1024;
-/** A body of one-byte chunks brings ten thousand pieces at once; each takes a microsecond or two. */
+/** Beyond so many pieces nothing more is taken from the socket: a body may come in chunks of one byte. */
 const PIECES_MAX = 64;
 /** Announcements (1xx) before the answer; servers send one or two. */
 const INFORMATIONAL_MAX = 16;
@@ -57,6 +60,8 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   /** Whoever waits for the head. */
   readonly #waiting: Waiting;
   #controller: Dispatcher.DispatchController | undefined;
+  /** Of the socket that the answer comes from, once it does. */
+  #flow: SocketFlow | undefined;
   #informationalCount = 0;
   /** Received and not asked for yet. */
   #pieces: Uint8Array[] = [];
@@ -81,6 +86,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#flow = this.#options.portions.current;
     if (status >= 200) {
       this.#waiting.resolve({ url: this.#options.url, status, headers, body: this });
     } else if (++this.#informationalCount > INFORMATIONAL_MAX) {
@@ -88,10 +94,11 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#pieces.push(chunk);
     this.#piecesBytes += chunk.length;
-    if (this.#pieces.length >= PIECES_MAX || this.#piecesBytes >= PIECES_BYTES_MAX) controller.pause();
+    this.#flow?.notePiece();
+    if (this.#pieces.length >= PIECES_MAX || this.#piecesBytes >= PIECES_BYTES_MAX) this.#flow?.hold();
     this.#wake();
   }
 
@@ -108,10 +115,11 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
 
   async next(timeoutMs: number = this.#options.timeoutMs): Promise<Uint8Array | undefined> {
     const { budget } = this.#options;
-    if (this.#pieces.length === 0 && this.#controller?.paused === true) {
-      // What the socket holds already is taken apart now: a stretch of work, for the track.
+    if (this.#pieces.length === 0 && this.#flow?.isHeld === true) {
+      // What the socket has already is taken apart now: a stretch of work, for the track.
       await budget.turn();
-      this.#controller.resume();
+      // It may have ended meanwhile, and answer another request.
+      if (!this.#isEnded) this.#flow?.pump();
     }
     if (this.#pieces.length === 0 && !this.#isEnded && this.#failure === undefined) {
       budget.pause();
@@ -159,6 +167,9 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   #finish(): void {
+    // The next answer of the connection is not ours to hold.
+    this.#flow?.letGo();
+    this.#flow = undefined;
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#wake();
   }

@@ -18,13 +18,13 @@ function start(receivedBytes: readonly number[]) {
     });
     return socket;
   });
-  return { sockets, taken, sum: () => taken.flat().reduce((sum, sizeBytes) => sum + sizeBytes, 0) };
+  return { sockets, portions, taken, sum: () => taken.flat().reduce((sum, sizeBytes) => sum + sizeBytes, 0) };
 }
 
 it("no portion is larger than may be put back, and all of them together are what was received", async () => {
   const { taken, sum } = start([300_000]);
   while (sum() < 300_000) await NEXT_TURN();
-  expect(Math.max(...taken[0]!)).toBe(16 * 1024);
+  expect(Math.max(...taken[0]!)).toBe(4 * 1024);
   expect(sum()).toBe(300_000);
 });
 
@@ -33,11 +33,46 @@ it("all sockets together get so much in one turn and no more, and none waits for
   let turns = 0;
   for (let before = 0; sum() < 2_000_000; turns++) {
     await NEXT_TURN();
-    expect(sum() - before).toBeLessThanOrEqual(2 * 64 * 1024);
+    expect(sum() - before).toBeLessThanOrEqual(2 * 68 * 1024);
     before = sum();
   }
   expect(turns).toBeGreaterThanOrEqual(15);
   expect(taken.every((parts) => parts.length > 0)).toBe(true);
+});
+
+it("a socket that is held gives nothing until it is pumped, and its end comes last", async () => {
+  const { sockets, portions, sum } = start([0]);
+  const [socket] = sockets;
+  let isEnded = false;
+  socket!.on("end", () => {
+    isEnded = true;
+  });
+  socket!.push(Buffer.alloc(10_000));
+  await NEXT_TURN();
+  const flow = portions.current;
+  flow?.hold();
+  socket!.push(Buffer.alloc(10_000));
+  socket!.push(null);
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(10_000);
+  expect(isEnded).toBe(false);
+  flow?.pump();
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(20_000);
+  expect(isEnded).toBe(true);
+});
+
+it("many pieces count as much as many bytes", async () => {
+  const { sockets, portions, sum } = start([4_096, 0]);
+  await NEXT_TURN();
+  expect(sum()).toBe(4_096);
+  for (let piece = 0; piece < 700; piece++) portions.current?.notePiece();
+  sockets[1]!.push(Buffer.alloc(4_096));
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect(sum()).toBe(4_096);
+  await NEXT_TURN();
+  await NEXT_TURN();
+  expect(sum()).toBe(8_192);
 });
 
 it("a socket that ends is read to its end and tells of it", async () => {
