@@ -50,6 +50,7 @@ export class HttpResource {
   readonly #metadataIntervalBytes: number | undefined;
   #url: URL;
   #station: IcyStation | undefined;
+  readonly #announcedSizeBytes: number | undefined;
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
 
@@ -85,7 +86,8 @@ export class HttpResource {
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
     this.isLive = this.#station !== undefined && lengthBytes === undefined;
     // With titles in between, neither the length nor any position is that of the sound.
-    this.#sizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
+    this.#announcedSizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
+    this.#sizeBytes = this.#announcedSizeBytes;
     this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.isLive && offersRanges(status, headers);
   }
 
@@ -94,6 +96,7 @@ export class HttpResource {
     return this.#url;
   }
 
+  /** As far as it is known by now: by the first answer, or because the end was reached. */
   get sizeBytes(): number | undefined {
     return this.#sizeBytes;
   }
@@ -107,8 +110,9 @@ export class HttpResource {
     return this.#acceptsRanges;
   }
 
+  /** By the first answer: what a file is taken for must not hang on whether its end came before somebody asked. */
   get isRandomAccess(): boolean {
-    return this.#acceptsRanges || (this.#sizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
+    return this.#acceptsRanges || (this.#announcedSizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
   }
 
   /** True when a closed connection can be taken up again at the same byte. */
