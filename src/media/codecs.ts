@@ -1,7 +1,7 @@
 // Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded before a
 // track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
 
-import type { ByteBudget } from "../lib/byte-budget.ts";
+import type { TrackBudget } from "./budget/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "./decode/codec-modules.ts";
 import { createDecoder } from "./decode/create-decoder.ts";
 import type { Decoder } from "./decode/decoder.ts";
@@ -28,8 +28,8 @@ export class Codecs {
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
-  createDecoder(stream: AudioStream, memory?: ByteBudget): Promise<Decoder> {
-    return createDecoder(stream, { modules: this.#modules, memory });
+  createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
+    return createDecoder(stream, { modules: this.#modules, budget });
   }
 
   /**

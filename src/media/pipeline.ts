@@ -3,7 +3,6 @@
 // inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
 
 import type { PlayableInput } from "../bridge/playable-input.ts";
-import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import type { Decoder } from "./decode/decoder.ts";
 import type { AudioStream } from "./demux/demuxer.ts";
@@ -28,8 +27,8 @@ const SKIP_MS_MIN = 5;
 
 /** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
 export interface CodecSupply {
-  /** What the decoder keeps is taken from `memory` until it is closed. */
-  createDecoder(stream: AudioStream, memory: ByteBudget): Promise<Decoder>;
+  /** What the decoder keeps is taken from the budget's memory until it is closed. */
+  createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
   acquireEncoder(): Promise<OpusFrameEncoder>;
   releaseEncoder(encoder: OpusFrameEncoder): void;
 }
@@ -306,7 +305,7 @@ export class Pipeline {
     if (this.#isStartingTranscoder) return;
     this.#isStartingTranscoder = true;
     const { codecs, budget } = this.#options;
-    const whenDecoder = codecs.createDecoder(stream, budget.memory);
+    const whenDecoder = codecs.createDecoder(stream, budget);
     const whenEncoder = codecs.acquireEncoder();
     let areTaken = false;
     Promise.all([whenDecoder, whenEncoder])
@@ -340,7 +339,7 @@ export class Pipeline {
       ...parts,
       chain,
       budget,
-      createDecoder: (next) => codecs.createDecoder(next, budget.memory),
+      createDecoder: (next) => codecs.createDecoder(next, budget),
       onProgress,
       onFailure: (error) => this.#break(error),
       onRender: (songMs) => this.#placeFades(songMs),

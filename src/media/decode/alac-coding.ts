@@ -18,17 +18,28 @@ const MEAN_CLAMP = 0xffff;
 /** Below this mean (a quarter) a run of zeros is coded next. */
 const ZERO_RUN_MEAN = 1 << (MEAN_FRACTION_BITS - 2);
 
-/** Reads `count` signed values of at most `valueBits` bits into `residue`. */
+/** How far the reading of one channel has come. */
+export interface ResidueProgress {
+  index: number;
+  mean: number;
+  /** 1 after a run of zeros: the next value cannot be zero, so all are one less. */
+  offset: number;
+}
+
+/** Reads signed values of at most `valueBits` bits into `residue`, on to number `end` of all `count` (or some more zeros). */
 export function readResidue(
   bits: BitReader,
   residue: Int32Array,
-  options: GolombSettings & { readonly count: number; readonly valueBits: number },
+  options: GolombSettings & {
+    readonly count: number;
+    readonly valueBits: number;
+    readonly progress: ResidueProgress;
+    readonly end: number;
+  },
 ): void {
-  const { count, valueBits, pace, suffixBitsMax } = options;
-  let mean = options.meanStart;
-  /** 1 after a run of zeros: the next value cannot be zero, so all are one less. */
-  let offset = 0;
-  for (let index = 0; index < count && !bits.isPastEnd; ) {
+  const { count, valueBits, pace, suffixBitsMax, progress, end: until } = options;
+  let { index, mean, offset } = progress;
+  while (index < until && !bits.isPastEnd) {
     const suffixBits = Math.min(31 - Math.clz32((mean >>> MEAN_FRACTION_BITS) + 3), suffixBitsMax);
     const code = readCode(bits, { suffixBits, multiplier: (1 << suffixBits) - 1, escapeBits: valueBits }) + offset;
     // The lowest bit is the sign.
@@ -46,6 +57,9 @@ export function readResidue(
     offset = run >= 65_535 ? 0 : 1;
     mean = 0;
   }
+  progress.index = index;
+  progress.mean = mean;
+  progress.offset = offset;
 }
 
 /** A run of ones, each worth `multiplier`, a zero, and a suffix that takes one bit less for its two smallest values. */
@@ -78,20 +92,20 @@ export function undoDifferences(samples: Int32Array, count: number, sampleBits: 
 }
 
 /**
- * Turns the residue in `samples` into samples, in place. `coefficients` (16 bit, nearest sample first) are changed after
+ * Turns the residue in `samples` into samples, in place, from number `start` to `end`. `coefficients` (16 bit, nearest sample first) are changed after
  * every sample by one step towards the sign of the error. `scaleBits`: they are fractions of 2^scaleBits.
  */
 export function undoPrediction(
   samples: Int32Array,
   coefficients: Int16Array,
-  { count, sampleBits, scaleBits }: { readonly count: number; readonly sampleBits: number; readonly scaleBits: number },
+  { start, end, sampleBits, scaleBits }: PredictionRange,
 ): void {
   const order = coefficients.length;
   if (order === 0) return;
   const shift = 32 - sampleBits;
   const half = scaleBits === 0 ? 0 : 1 << (scaleBits - 1);
-  undoDifferences(samples, Math.min(order + 1, count), sampleBits);
-  for (let index = order + 1; index < count; index++) {
+  if (start === 0) undoDifferences(samples, Math.min(order + 1, end), sampleBits);
+  for (let index = Math.max(start, order + 1); index < end; index++) {
     const base = samples[index - order - 1]!;
     let sum = half;
     // Sums wrap at 32 bits, as in the encoder.
@@ -112,4 +126,12 @@ export function undoPrediction(
       error -= (order - tap) * sign * step;
     }
   }
+}
+
+interface PredictionRange {
+  readonly start: number;
+  /** At least 33 behind `start` unless it is the last, so that the first samples are in one range. */
+  readonly end: number;
+  readonly sampleBits: number;
+  readonly scaleBits: number;
 }

@@ -2,8 +2,9 @@
 // channels (in the order of the format: centre first) and 32 bits. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
-import { readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
+import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { BitReader } from "./bit-reader.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
@@ -31,34 +32,67 @@ const ELEMENT_DATA = 4;
 const ELEMENT_FILL = 6;
 const ELEMENT_END = 7;
 
-/** Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. */
-export function createAlacDecoder(stream: AudioStream): Decoder {
+/** Samples of one channel between two looks at the clock: a fraction of a millisecond, also before the code is compiled. */
+const STEP_SAMPLES = 512;
+/** What takes longer goes on in turns of the thread: the first packets, and frames of many channels. */
+const STRETCH_MS_MAX = 1;
+
+/**
+ * Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. With a budget, packets that take long are
+ * decoded in turns of the thread.
+ */
+export function createAlacDecoder(stream: AudioStream, budget?: TrackBudget): Decoder {
   const settings = stream.description && parseCookie(stream.description);
   if (settings === undefined) {
     throw new NodeError("media-unsupported-codec", "set up an ALAC decoder: the stream's magic cookie is damaged");
   }
   requirePlayableRate(settings.sampleRateHz);
-  return new AlacDecoder(settings);
+  return new AlacDecoder(settings, budget);
 }
 
 class AlacDecoder implements Decoder {
   readonly #settings: AlacSettings;
+  readonly #budget: TrackBudget | undefined;
   readonly #damage = new DamageLimit("alac");
   readonly #channels: readonly Float32Array[];
   /** Work space: a pair's samples. */
   readonly #pair: readonly [Int32Array, Int32Array];
   #isClosed = false;
 
-  constructor(settings: AlacSettings) {
+  constructor(settings: AlacSettings, budget: TrackBudget | undefined) {
     this.#settings = settings;
+    this.#budget = budget;
     const { frameSamples, channelCount } = settings;
     this.#channels = Array.from({ length: channelCount }, () => new Float32Array(frameSamples));
     this.#pair = [new Int32Array(frameSamples), new Int32Array(frameSamples)];
   }
 
-  decode(packet: Uint8Array): PcmBlock {
+  decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
-    const lengthSamples = this.#decodePacket(new BitReader(packet));
+    const steps = this.#decodePacket(new BitReader(packet));
+    const budget = this.#budget;
+    const startedMs = budget?.clock.now() ?? 0;
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return this.#toBlock(step.value);
+      if (budget !== undefined && budget.clock.now() - startedMs >= STRETCH_MS_MAX) return this.#goOn(steps, budget);
+    }
+  }
+
+  async #goOn(steps: Steps, budget: TrackBudget): Promise<PcmBlock> {
+    try {
+      await budget.turn();
+      for (let step = steps.next(); ; step = steps.next()) {
+        if (this.#isClosed) return EMPTY_BLOCK;
+        if (step.done === true) return this.#toBlock(step.value);
+        if (budget.isSpent) await budget.turn();
+      }
+    } finally {
+      budget.pause();
+    }
+  }
+
+  #toBlock(lengthSamples: number): PcmBlock {
     if (lengthSamples === 0) return this.#damage.damaged();
     this.#damage.clear();
     return { channels: this.#channels, lengthSamples, sampleRateHz: this.#settings.sampleRateHz };
@@ -77,7 +111,7 @@ class AlacDecoder implements Decoder {
   }
 
   /** Returns the samples decoded, 0 when the packet is damaged or has not all channels. */
-  #decodePacket(bits: BitReader): number {
+  *#decodePacket(bits: BitReader): Steps {
     let channel = 0;
     let lengthSamples = 0;
     while (!bits.isPastEnd) {
@@ -90,7 +124,7 @@ class AlacDecoder implements Decoder {
       if (tag !== ELEMENT_MONO && tag !== ELEMENT_PAIR && tag !== ELEMENT_LOW_FREQUENCY) return 0;
       const count = tag === ELEMENT_PAIR ? 2 : 1;
       if (channel + count > this.#channels.length) return 0;
-      const samples = this.#decodeElement(bits, channel, count);
+      const samples = yield* this.#decodeElement(bits, channel, count);
       if (samples === 0 || (channel > 0 && samples !== lengthSamples)) return 0;
       lengthSamples = samples;
       channel += count;
@@ -103,7 +137,7 @@ class AlacDecoder implements Decoder {
    *
    * then plain samples, or mixing, a predictor per channel, the low bytes, and the residue of each channel.
    */
-  #decodeElement(bits: BitReader, firstChannel: number, count: 1 | 2): number {
+  *#decodeElement(bits: BitReader, firstChannel: number, count: 1 | 2): Steps {
     const { frameSamples, bitsPerSample } = this.#settings;
     bits.skip(16);
     const hasLength = bits.read(1) === 1;
@@ -111,26 +145,28 @@ class AlacDecoder implements Decoder {
     const isPlain = bits.read(1) === 1;
     const length = hasLength ? bits.read(32) : frameSamples;
     if (length === 0 || length > frameSamples || lowBits >= bitsPerSample) return 0;
-    if (isPlain) this.#readPlain(bits, count, length);
-    else this.#decodeCompressed(bits, { count, length, lowBits });
+    if (isPlain) yield* this.#readPlain(bits, count, length);
+    else yield* this.#decodeCompressed(bits, { count, length, lowBits });
     if (bits.isPastEnd) return 0;
     for (let index = 0; index < count; index++) {
       toFloats(this.#pair[index]!, this.#channels[firstChannel + index]!, { length, scale: 2 ** (1 - bitsPerSample) });
+      yield;
     }
     return length;
   }
 
-  #readPlain(bits: BitReader, count: number, length: number): void {
+  *#readPlain(bits: BitReader, count: number, length: number): Generator<void, void> {
     const { bitsPerSample } = this.#settings;
     for (let sample = 0; sample < length && !bits.isPastEnd; sample++) {
+      if (sample % STEP_SAMPLES === 0) yield;
       for (let index = 0; index < count; index++) this.#pair[index]![sample] = bits.readSigned(bitsPerSample);
     }
   }
 
-  #decodeCompressed(
+  *#decodeCompressed(
     bits: BitReader,
     { count, length, lowBits }: { readonly count: 1 | 2; readonly length: number; readonly lowBits: number },
-  ): void {
+  ): Generator<void, void> {
     const mixBits = bits.read(8);
     const mixWeight = bits.readSigned(8);
     const predictors = Array.from({ length: count }, () => readPredictor(bits));
@@ -138,24 +174,41 @@ class AlacDecoder implements Decoder {
     bits.skip(lowBits * count * length);
     const sampleBits = this.#settings.bitsPerSample - lowBits + count - 1;
     for (const [index, predictor] of predictors.entries()) {
-      const samples = this.#pair[index]!;
-      const { meanStart, suffixBitsMax } = this.#settings;
-      const pace = Math.floor((this.#settings.pace * predictor.paceFactor) / 4);
-      readResidue(bits, samples, {
-        count: length,
-        valueBits: Math.min(sampleBits, 32),
-        pace,
-        meanStart,
-        suffixBitsMax,
-      });
-      if (predictor.mode !== 0) undoDifferences(samples, length, Math.min(sampleBits, 32));
-      const { coefficients, scaleBits } = predictor;
-      undoPrediction(samples, coefficients, { count: length, sampleBits: Math.min(sampleBits, 32), scaleBits });
+      yield* this.#decodeChannel(bits, this.#pair[index]!, { predictor, length, sampleBits: Math.min(sampleBits, 32) });
     }
     if (count === 2 && mixWeight !== 0) unmix(this.#pair, { length, mixBits, mixWeight });
     if (lowBits > 0) appendLowBits(low, this.#pair, { count, length, lowBits });
   }
+
+  *#decodeChannel(
+    bits: BitReader,
+    samples: Int32Array,
+    {
+      predictor,
+      length,
+      sampleBits,
+    }: { readonly predictor: Predictor; readonly length: number; readonly sampleBits: number },
+  ): Generator<void, void> {
+    const { meanStart, suffixBitsMax } = this.#settings;
+    const pace = Math.floor((this.#settings.pace * predictor.paceFactor) / 4);
+    const coding = { count: length, valueBits: sampleBits, pace, meanStart, suffixBitsMax };
+    const progress: ResidueProgress = { index: 0, mean: meanStart, offset: 0 };
+    while (progress.index < length && !bits.isPastEnd) {
+      readResidue(bits, samples, { ...coding, progress, end: Math.min(length, progress.index + STEP_SAMPLES) });
+      yield;
+    }
+    if (predictor.mode !== 0) undoDifferences(samples, length, sampleBits);
+    const { coefficients, scaleBits } = predictor;
+    for (let start = 0; start < length; start += STEP_SAMPLES) {
+      const end = Math.min(length, start + STEP_SAMPLES);
+      undoPrediction(samples, coefficients, { start, end, sampleBits, scaleBits });
+      yield;
+    }
+  }
 }
+
+/** Decoding in steps; the value is that of samples decoded. */
+type Steps = Generator<void, number>;
 
 interface Predictor {
   readonly mode: number;

@@ -1,6 +1,6 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
-import type { ByteBudget } from "../../lib/byte-budget.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
 import type { Decoder } from "./decoder.ts";
@@ -8,20 +8,21 @@ import { decoderBytes } from "./decoder-bytes.ts";
 
 export interface DecoderParts {
   readonly modules?: CodecModules;
-  /** What the decoder keeps is taken from here until it is closed. */
-  readonly memory?: ByteBudget | undefined;
+  /** What the decoder keeps is taken from its memory until it is closed. */
+  readonly budget?: TrackBudget | undefined;
 }
 
 /** A decoder for the stream. Rejects with NodeError `media-unsupported-codec`, `codec-unavailable` or `memory-exhausted`. */
 export async function createDecoder(
   stream: AudioStream,
-  { modules = ownCodecModules, memory }: DecoderParts = {},
+  { modules = ownCodecModules, budget }: DecoderParts = {},
 ): Promise<Decoder> {
-  if (memory === undefined) return create(stream, modules);
+  if (budget === undefined) return create(stream, modules, undefined);
+  const { memory } = budget;
   const sizeBytes = decoderBytes(stream);
   memory.take(sizeBytes, `decoding ${stream.codec}`);
   try {
-    const decoder = await create(stream, modules);
+    const decoder = await create(stream, modules, budget);
     return new CountedDecoder(decoder, () => memory.release(sizeBytes));
   } catch (error) {
     memory.release(sizeBytes);
@@ -29,7 +30,7 @@ export async function createDecoder(
   }
 }
 
-async function create(stream: AudioStream, modules: CodecModules): Promise<Decoder> {
+async function create(stream: AudioStream, modules: CodecModules, budget: TrackBudget | undefined): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
       return (await import("./opus-decoder.ts")).createOpusDecoder(await modules.libopus("decode"), stream);
@@ -44,7 +45,7 @@ async function create(stream: AudioStream, modules: CodecModules): Promise<Decod
     case "aac":
       return (await import("./aac-decoder.ts")).createAacDecoder(stream, { load: () => modules.aac() });
     case "alac":
-      return (await import("./alac-decoder.ts")).createAlacDecoder(stream);
+      return (await import("./alac-decoder.ts")).createAlacDecoder(stream, budget);
   }
 }
 

@@ -1,12 +1,14 @@
 // Packets and headers that ask for more time or memory than the sound in them is worth.
 
 import { describe, expect, it, test } from "vitest";
+import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { parseFlacFrameSize } from "../../../../src/media/decode/flac-frame.ts";
 import { isVorbisSetupBounded } from "../../../../src/media/decode/vorbis-setup.ts";
 import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { SCRIPTED_STREAM } from "../../../support/scripted-decoder.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
@@ -180,8 +182,9 @@ test.each(["mp3", "flac", "vorbis", "alac", "aac"])(
   "the memory of a decoder (%s) is counted until it is closed",
   async (name) => {
     const { stream } = readCodecFixture(name);
-    const { memory } = createTrackBudget();
-    const decoder = await createDecoder(stream, { memory });
+    const budget = createTrackBudget();
+    const { memory } = budget;
+    const decoder = await createDecoder(stream, { budget });
     expect(memory.usedBytes).toBeGreaterThan(100_000);
     decoder.close();
     decoder.close();
@@ -191,10 +194,32 @@ test.each(["mp3", "flac", "vorbis", "alac", "aac"])(
 
 test("a decoder that there is no memory for is not made, and one that fails to be made keeps none", async () => {
   const { stream } = readCodecFixture("vorbis");
-  const { memory } = createTrackBudget({ memoryBytes: 1000 });
-  await expect(createDecoder(stream, { memory })).rejects.toMatchObject({ code: "memory-exhausted" });
+  const poor = createTrackBudget({ memoryBytes: 1000 });
+  await expect(createDecoder(stream, { budget: poor })).rejects.toMatchObject({ code: "memory-exhausted" });
   const budget = createTrackBudget();
-  const attempt = createDecoder({ ...stream, description: Uint8Array.of(1) }, { memory: budget.memory });
+  const attempt = createDecoder({ ...stream, description: Uint8Array.of(1) }, { budget });
   await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
   expect(budget.memory.usedBytes).toBe(0);
+});
+
+test("ALAC that takes long is decoded in turns of the thread, to the same sound", async () => {
+  const { stream, packets } = readCodecFixture("alac6");
+  // Every look at it takes a millisecond.
+  const clock = new FakeClock();
+  const now = clock.now.bind(clock);
+  clock.now = () => {
+    clock.stall(1);
+    return now();
+  };
+  const turns = new ThreadTurns();
+  let turnCount = 0;
+  const next = turns.next.bind(turns);
+  turns.next = () => {
+    turnCount += 1;
+    return next();
+  };
+  const here = await createDecoder(stream);
+  const slow = await createDecoder(stream, { budget: createTrackBudget({ clock, turns }) });
+  for (const packet of packets) expect(await slow.decode(packet)).toEqual(await here.decode(packet));
+  expect(turnCount).toBeGreaterThan(10 * packets.length);
 });
