@@ -37,7 +37,7 @@ async function create(stream: AudioStream, modules: CodecModules, budget: TrackB
     case "mp3":
       return (await import("./mp3-decoder.ts")).createMp3Decoder(await modules.wasm("mp3"));
     case "vorbis":
-      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(await modules.wasm("vorbis"), stream);
+      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(await modules.wasm("vorbis"), stream, budget);
     case "flac":
       return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac"), stream);
     case "pcm":

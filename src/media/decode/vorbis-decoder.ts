@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
@@ -26,8 +27,15 @@ const CHANNELS_MAX = 8;
 /** Errors with their places that the library keeps, two words each. */
 const ERROR_WORDS = 2 * 128;
 
-/** Throws NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. */
-export function createVorbisDecoder(codec: WasmCodec, stream: AudioStream): Decoder {
+/**
+ * Rejects with NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. To look through
+ * them and to set up their tables takes a millisecond or more each: they have a turn of the thread each.
+ */
+export async function createVorbisDecoder(
+  codec: WasmCodec,
+  stream: AudioStream,
+  budget: TrackBudget | undefined,
+): Promise<Decoder> {
   const headers = stream.description && splitXiphLacing(stream.description);
   const [identification, , setup] = headers ?? [];
   if (identification === undefined || setup === undefined) throw damagedHeaders();
@@ -37,10 +45,15 @@ export function createVorbisDecoder(codec: WasmCodec, stream: AudioStream): Deco
     throw new NodeError("media-unsupported-codec", message);
   }
   if (!isVorbisSetupBounded(setup)) throw damagedHeaders();
+  await budget?.turn();
+  const instance = startWasmCodec<VorbisFunctions>(codec);
+  await budget?.turn();
   try {
-    return new VorbisDecoder(startWasmCodec(codec), identification, setup);
+    return new VorbisDecoder(instance, identification, setup);
   } catch (cause) {
     throw damagedHeaders(cause);
+  } finally {
+    budget?.pause();
   }
 }
 
