@@ -5,22 +5,19 @@ import type { ByteSource } from "../input/byte-source.ts";
 import type { TrackBudget } from "./track-budget.ts";
 
 export class BudgetedSource implements ByteSource {
+  readonly sizeBytes: number | undefined;
+  readonly isRandomAccess: boolean;
   readonly #source: ByteSource;
   readonly #budget: TrackBudget;
   readonly #onClose: () => void;
 
   constructor(source: ByteSource, budget: TrackBudget, onClose: () => void) {
+    const { sizeBytes, isRandomAccess } = source.told ?? source;
+    this.sizeBytes = sizeBytes;
+    this.isRandomAccess = isRandomAccess;
     this.#source = source;
     this.#budget = budget;
     this.#onClose = onClose;
-  }
-
-  get sizeBytes(): number | undefined {
-    return this.#source.sizeBytes;
-  }
-
-  get isRandomAccess(): boolean {
-    return this.#source.isRandomAccess;
   }
 
   get mimeType(): string | undefined {

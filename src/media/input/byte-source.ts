@@ -9,6 +9,11 @@ export interface ByteSource {
    * lies in the buffered window (at least the last 64 KiB, and the first 64 KiB of the body) may be read again.
    */
   readonly isRandomAccess: boolean;
+  /**
+   * The two above as they were when it was opened, where they may change: what a file is taken for must not depend on how soon
+   * its end has arrived.
+   */
+  readonly told?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
   /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
   readonly mimeType: string | undefined;
   /**

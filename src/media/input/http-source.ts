@@ -61,6 +61,7 @@ interface WaitingRead {
 }
 
 export class HttpSource implements ByteSource {
+  readonly told: Pick<ByteSource, "sizeBytes" | "isRandomAccess">;
   readonly #options: HttpSourceOptions;
   readonly #resource: HttpResource;
   readonly #window: ByteWindow;
@@ -100,6 +101,7 @@ export class HttpSource implements ByteSource {
   private constructor(resource: HttpResource, options: HttpSourceOptions) {
     this.#options = options;
     this.#resource = resource;
+    this.told = { sizeBytes: resource.sizeBytes, isRandomAccess: resource.isRandomAccess };
     this.#retries = new RetryBudget(options.clock);
     this.#window = new ByteWindow(options.budget.memory);
     const headBytes = Math.min(HEAD_BYTES, resource.sizeBytes ?? HEAD_BYTES);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { WorkMark } from "../../../../src/bridge/work-mark.ts";
+import { BudgetedSource } from "../../../../src/media/budget/budgeted-source.ts";
 import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -85,4 +86,16 @@ describe("turns", () => {
     await Promise.all([all, others]);
     expect(order).toEqual(["a", "others", "b", "others", "c", "others"]);
   });
+});
+
+test("a source whose end has arrived by the time it is read stays for its reader what it was when it was opened", () => {
+  const bytes = {
+    ...{ sizeBytes: 1000, isRandomAccess: true, mimeType: undefined },
+    told: { sizeBytes: undefined, isRandomAccess: false },
+    read: async () => new Uint8Array(0),
+    readBuffered: () => undefined,
+    close: () => undefined,
+  };
+  const source = new BudgetedSource(bytes, createTrackBudget({ clock: new FakeClock() }), () => undefined);
+  expect([source.sizeBytes, source.isRandomAccess]).toEqual([undefined, false]);
 });
