@@ -29,6 +29,8 @@ function float(value: number): Uint8Array {
 interface Codec {
   readonly id: string;
   readonly rate: number;
+  /** Default 16. */
+  readonly bits?: number;
   readonly codecPrivate?: Uint8Array;
   readonly packet: (random: Random) => Uint8Array;
 }
@@ -37,6 +39,9 @@ function xiphHeaders(): Uint8Array {
   const [first, second, third] = vorbisHeaders(44_100, 2).map(render);
   return concat(Uint8Array.of(2, first!.length, second!.length), first!, second!, third!);
 }
+
+/** Frames of 4096 samples, 16 bit, stereo, at 44.1 kHz. */
+const ALAC_COOKIE = concat(be(4096, 4), Uint8Array.of(0, 16, 40, 10, 14, 2), be(255, 2), be(0, 8), be(44_100, 4));
 
 const CODECS: readonly Codec[] = [
   {
@@ -64,8 +69,8 @@ const CODECS: readonly Codec[] = [
     packet: (random) => concat(Uint8Array.of(0xff, 0xf8), noise(60, random)),
   },
   { id: "A_PCM/INT/LIT", rate: 48_000, packet: (random) => noise(1920, random) },
-  { id: "A_PCM/FLOAT/IEEE", rate: 8000, packet: (random) => noise(640, random) },
-  { id: "A_ALAC", rate: 44_100, codecPrivate: new Uint8Array(24), packet: (random) => noise(90, random) },
+  { id: "A_PCM/FLOAT/IEEE", rate: 8000, bits: 32, packet: (random) => noise(640, random) },
+  { id: "A_ALAC", rate: 44_100, codecPrivate: ALAC_COOKIE, packet: (random) => noise(90, random) },
 ];
 
 function block(codec: Codec, offsetMs: number, random: Random): GroupField {
@@ -104,7 +109,7 @@ export function buildMatroska(random: Random): GroupField {
   const audio = element("audio", 0xe1, [
     element("rate", 0xb5, [raw("float", float(codec.rate))]),
     element("channels", 0x9f, [num("count", 2, 1)]),
-    element("bits", 0x6264, [num("count", 16, 1)]),
+    element("bits", 0x6264, [num("count", codec.bits ?? 16, 1)]),
   ]);
   const entry = element("track", 0xae, [
     ...[
