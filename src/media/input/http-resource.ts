@@ -50,7 +50,6 @@ export class HttpResource {
   readonly #metadataIntervalBytes: number | undefined;
   #url: URL;
   #station: IcyStation | undefined;
-  readonly #announcedSizeBytes: number | undefined;
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
 
@@ -86,8 +85,7 @@ export class HttpResource {
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
     this.isLive = this.#station !== undefined && lengthBytes === undefined;
     // With titles in between, neither the length nor any position is that of the sound.
-    this.#announcedSizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
-    this.#sizeBytes = this.#announcedSizeBytes;
+    this.#sizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
     this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.isLive && offersRanges(status, headers);
   }
 
@@ -96,7 +94,6 @@ export class HttpResource {
     return this.#url;
   }
 
-  /** As far as it is known by now: by the first answer, or because the end was reached. */
   get sizeBytes(): number | undefined {
     return this.#sizeBytes;
   }
@@ -110,9 +107,8 @@ export class HttpResource {
     return this.#acceptsRanges;
   }
 
-  /** By the first answer: what a file is taken for must not hang on whether its end came before somebody asked. */
   get isRandomAccess(): boolean {
-    return this.#acceptsRanges || (this.#announcedSizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
+    return this.#acceptsRanges || (this.#sizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
   }
 
   /** True when a closed connection can be taken up again at the same byte. */
