@@ -166,6 +166,8 @@ it.concurrent("a song goes on bit for bit while its addresses are banned one aft
   const banned: string[] = [];
   for (const frames of [25, 25, 25]) {
     await call.hearMore(frames);
+    // The connection may be lost still: the next one is opened while the buffer plays.
+    while (banned.includes(`/${senders(stage).at(-1)}`)) await call.hearMore(1);
     const from = senders(stage).at(-1) ?? "";
     stage.media.ban(from);
     banned.push(`/${from}`);
