@@ -372,7 +372,9 @@ export class AudioPlayer implements LoopMember {
     track.hasFailed = true;
     if (this.#leaving?.canFade) this.#leaving.fall();
     else this.#dropLeaving();
-    this.#tellFailure(track, error);
+    const message = "decoding the track failed: its decoder can make no sense of it";
+    const isKnown = error instanceof NodeError;
+    this.#tellFailure(track, isKnown ? error : new NodeError("media-decode-failed", message, { cause: error }));
   }
 
   #tellFailure(track: PlayingTrack, error: unknown): void {

@@ -149,7 +149,7 @@ export class ByteCursor {
     this.moveTo(this.position + count);
   }
 
-  /** A position behind the end (of a box that says so) is the end. */
+  /** A position behind the end (of a box that says so) is the end, one before the beginning the beginning. */
   moveTo(positionBytes: number): void {
     const offset = positionBytes - this.#windowStart;
     if (offset >= 0 && offset <= this.#window.length) {
@@ -157,7 +157,7 @@ export class ByteCursor {
       return;
     }
     this.#window = NOTHING;
-    this.#windowStart = Math.min(positionBytes, POSITION_MAX);
+    this.#windowStart = Math.min(Math.max(0, positionBytes), POSITION_MAX);
     this.#offset = 0;
   }
 

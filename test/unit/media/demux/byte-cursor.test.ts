@@ -32,6 +32,10 @@ describe("ByteCursor", () => {
     expect(await cursor.peek(1)).toHaveLength(0);
     cursor.moveTo(Number.POSITIVE_INFINITY);
     expect([await cursor.need(1), cursor.isShort]).toEqual([false, true]);
+    cursor.moveTo(-1);
+    expect(cursor.position).toBe(0);
+    cursor.moveTo(-(2 ** 31));
+    expect(await cursor.read(1)).toEqual(BYTES.subarray(0, 1));
   });
 
   it("moves to a pattern, or past what cannot be its start", async () => {
