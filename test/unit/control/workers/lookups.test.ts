@@ -55,9 +55,13 @@ function logged(start: string): readonly Line[] {
 
 /** Resolves when as many lines that begin so have been logged. */
 function seen(start: string, count = 1): Promise<void> {
+  return untilLogged(() => logged(start).length >= count);
+}
+
+function untilLogged(isEnough: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     onLine = () => {
-      if (logged(start).length >= count) resolve();
+      if (isEnough()) resolve();
     };
     onLine();
   });
@@ -138,10 +142,11 @@ describe("a look-up thread that is lost", () => {
       await seen("asked probe", 2);
       const guilty = ask(`${how} named`);
       await expect(guilty).rejects.toMatchObject({ code: "lookup-crashed", cause: { code: "worker-lost" } });
-      await seen("asked probe", 6);
-      // Asked again on the thread that replaced the lost one, and still waiting there.
-      const ids = logged("asked probe").map(({ fields }) => fields.requestId);
-      expect(ids.sort()).toEqual([1, 1, 2, 2, 3, 3]);
+      // Asked again on the thread that replaced the lost one, and still waiting there. The last words of a thread that is
+      // lost may be lost with it, so those of the guilty one are not counted.
+      const askedOf = (id: number) => logged("asked probe").filter(({ fields }) => fields.requestId === id).length;
+      await untilLogged(() => askedOf(1) === 2 && askedOf(2) === 2);
+      expect(askedOf(3)).toBeLessThanOrEqual(2);
       abort.abort(reason);
       for (const lookup of innocent) await expect(lookup).rejects.toBe(reason);
     },
