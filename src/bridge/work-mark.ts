@@ -17,10 +17,9 @@ export const BEAT_MS = 50;
 const BEATS = 0;
 const OWNER = 1;
 const ACTIVITY = 2;
-const LOADS = 3;
-const STEPS = 4;
-const THREAD = 5;
-const FIELDS = 6;
+const STEPS = 3;
+const THREAD = 4;
+const FIELDS = 5;
 
 const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
 
@@ -60,15 +59,6 @@ export class WorkMark {
     Atomics.store(this.#fields, THREAD, threadNumber);
   }
 
-  /** Something large is read from disk and compiled: silence is no sign of a hang. Each call is followed by `loaded`. */
-  loads(): void {
-    Atomics.add(this.#fields, LOADS, 1);
-  }
-
-  loaded(): void {
-    Atomics.sub(this.#fields, LOADS, 1);
-  }
-
   // The other side
 
   /** Grows (and wraps) as long as the thread lives. */
@@ -83,10 +73,6 @@ export class WorkMark {
   /** Grows (and wraps) with each piece of work that is begun, also while timers have to wait. */
   get steps(): number {
     return Atomics.load(this.#fields, STEPS);
-  }
-
-  get isLoading(): boolean {
-    return Atomics.load(this.#fields, LOADS) > 0;
   }
 
   /** Whose work is, or was last, being done; undefined: nobody's. */

@@ -27,8 +27,9 @@ const TRACK_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 /** Ordinary songs need a MB or two: a few that want very much do not end them. */
 const MEMORY_RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
 
-/** Failures without an owner after which the worker is replaced. */
+/** Failures without an owner, each within a minute of the one before, after which the worker is replaced. */
 const STRAYS_MAX = 20;
+const STRAY_MEMORY_MS = 60_000;
 
 function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemory, codecPort }: WorkerStart): void {
   const clock = systemClock;
@@ -89,7 +90,7 @@ function startWorker(port: NonNullable<typeof parentPort>, { settings, markMemor
       setImmediate(() => process.exit(0));
     },
   });
-  catchStrays(bulkhead, logger);
+  catchStrays(bulkhead, logger, clock);
   beat();
   channel.send({ type: "ready" });
 }
@@ -108,12 +109,14 @@ function createLoadMeter(clock: Clock, threadNumber: number): () => number {
 }
 
 /** What a callback or a promise threw that nobody waited for: it is the player's whose turn it was, and the worker goes on. */
-function catchStrays(bulkhead: Bulkhead, logger: Logger): void {
+function catchStrays(bulkhead: Bulkhead, logger: Logger, clock: Clock): void {
   let strayCount = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
   const onStray = (error: unknown): void => {
     if (bulkhead.attribute(error)) return;
     logger.error("something failed on an audio worker that is nobody's", { error });
-    strayCount += 1;
+    strayCount = clock.now() - lastMs < STRAY_MEMORY_MS ? strayCount + 1 : 1;
+    lastMs = clock.now();
     // What fails again and again is better begun anew: players move to another worker.
     if (strayCount >= STRAYS_MAX) process.exit(1);
   };

@@ -12,8 +12,6 @@ const HANGING_CPU_MS = 350;
 /** Looks in a row after which it hangs where processor time is not known, and in any case: it may wait for something. */
 const LOOKS_WITHOUT_CPU = 18;
 const LOOKS_MAX = 60;
-/** While the thread loads a codec: reading a library of many megabytes from a slow disk takes its time. */
-const LOADING_PATIENCE = 10;
 /**
  * While it begins one piece of work after the other without coming round to its timers: many connections at once, or a loop of
  * promises that never ends.
@@ -89,12 +87,10 @@ export class ThreadWatch {
 
   #look(): void {
     const { mark, readCpuMs, onSilent } = this.#options;
-    const { beats, steps, isLoading } = mark;
+    const { beats, steps } = mark;
     this.#beats.look(beats, readCpuMs);
     this.#signs.look(beats + steps, readCpuMs);
-    const patience = isLoading ? LOADING_PATIENCE : 1;
-    const isSilent =
-      this.#signs.isTooLong(patience, readCpuMs) || this.#beats.isTooLong(patience * WORKING_PATIENCE, readCpuMs);
+    const isSilent = this.#signs.isTooLong(1, readCpuMs) || this.#beats.isTooLong(WORKING_PATIENCE, readCpuMs);
     if (isSilent) onSilent();
     else this.#arm();
   }

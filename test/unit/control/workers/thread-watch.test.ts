@@ -72,16 +72,6 @@ test("a main thread that stalls itself looks once, which is one miss", () => {
   mark.beat();
 });
 
-test("a thread that loads something large is given ten times as long, and no longer", () => {
-  const bench = setup(undefined);
-  bench.mark.loads();
-  bench.clock.advance(179 * LOOK_MS);
-  expect(bench.silences()).toBe(0);
-  bench.mark.loaded();
-  bench.clock.advance(LOOK_MS);
-  expect(bench.silences()).toBe(1);
-});
-
 test("one that begins one work after the other has five times as long to come round to its timers", () => {
   const bench = setup(undefined);
   let work = 0;
