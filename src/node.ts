@@ -43,6 +43,8 @@ export interface NodeOptions {
   readonly mediaEntry?: URL;
   /** Another module to run where inputs are looked up: for tests. */
   readonly lookupEntry?: URL;
+  /** Of the thread that loads codecs. */
+  readonly codecEntry?: URL;
 }
 
 export interface Node {
@@ -88,17 +90,15 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   }
 }
 
-async function buildParts(
-  config: NodeConfig,
-  { mediaEntry = MEDIA_ENTRY, lookupEntry = LOOKUP_ENTRY, logs }: NodeOptions & { readonly logs: LogCounter },
-): Promise<Parts> {
+async function buildParts(config: NodeConfig, options: NodeOptions & { readonly logs: LogCounter }): Promise<Parts> {
+  const { mediaEntry = MEDIA_ENTRY, lookupEntry = LOOKUP_ENTRY, codecEntry = CODEC_ENTRY, logs } = options;
   const clock = systemClock;
   const { logger } = logs;
   const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, logger);
-  const codecs = new CodecLoader({ entry: CODEC_ENTRY, clock, logger });
+  const codecs = new CodecLoader({ entry: codecEntry, clock, logger });
   const workers = new WorkerPool({
     ...{ entry: mediaEntry, ...config.workers, settings, codecs, clock, logger },
     routes: routePlanner,

@@ -14,9 +14,10 @@ export interface StageOptions {
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
-  /** The modules of the audio workers and of the look-up thread, when the caller does not run from `dist`. */
+  /** The modules of the audio workers, of the look-up thread and of the one that loads codecs, when the caller does not run from `dist`. */
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
+  readonly codecEntry?: URL;
 }
 
 export const STAGE_PASSWORD = "stage password";
@@ -51,6 +52,7 @@ export class Stage {
       logger: options.logger ?? silentLogger,
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
+      ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
     });
     return new Stage({ node, discord, media });
   }

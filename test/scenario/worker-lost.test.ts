@@ -43,7 +43,7 @@ function ended(guildId: string): Promise<unknown> {
 
 it.each([
   ["dies", DEADLY_END_TIME, 1000],
-  // A hanging worker is given up after half a second.
+  // A hanging worker is given up after 0.65 s.
   ["hangs", PARALYSING_END_TIME, 3000],
 ])(
   "the player of a worker that %s goes on elsewhere, and the others notice nothing",

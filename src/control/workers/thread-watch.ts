@@ -7,8 +7,11 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 
 /** Looks without a beat after which it is worth asking the system: a miss or two are nothing. */
 const ASK_AFTER = 3;
-/** A thread that has run so long since then, and came round to nothing, hangs. With the looks before, half a second. */
-const HANGING_CPU_MS = 350;
+/**
+ * A thread that has run so long since then, and came round to nothing, hangs. With the looks before that is 0.65 s: a slow machine
+ * may take half a second for what is meant to be short.
+ */
+const HANGING_CPU_MS = 500;
 /** Looks in a row after which it hangs where processor time is not known, and in any case: it may wait for something. */
 const LOOKS_WITHOUT_CPU = 18;
 const LOOKS_MAX = 60;
