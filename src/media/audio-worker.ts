@@ -176,9 +176,10 @@ export class AudioWorker {
     let playingCount = 0;
     let framesSent = this.#sentTotalOfGone;
     let framesLost = this.#lostTotalOfGone;
+    const threadLoad = this.#options.takeThreadLoad();
     const hasOthers = [...this.#players.values()].filter(({ isPlaying }) => isPlaying).length > 1;
     for (const player of this.#players.values()) {
-      this.#options.bulkhead.run(player.playerId, "timer", () => player.checkHealth({ hasOthers }));
+      this.#options.bulkhead.run(player.playerId, "timer", () => player.checkHealth({ hasOthers, threadLoad }));
       if (player.isPlaying) {
         playingCount += 1;
         const position = player.position;
@@ -194,7 +195,7 @@ export class AudioWorker {
       playerCount: this.#players.size,
       playingCount,
       tickLoad: tick.load,
-      threadLoad: this.#options.takeThreadLoad(),
+      threadLoad,
       framesSent,
       framesLost,
       latenessMsP99: tick.latenessMsP99,

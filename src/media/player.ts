@@ -17,6 +17,7 @@ import { NodeError } from "../errors.ts";
 import { type Fade, fadeOf } from "./fade-curve.ts";
 import { tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
+import type { GreedCheck } from "./greed-watch.ts";
 import { LeavingSong } from "./leaving-song.ts";
 import { type PlayingTrack, startTrack, type TrackSurroundings } from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
@@ -238,11 +239,11 @@ export class AudioPlayer implements LoopMember {
     track?.pipeline.close();
   }
 
-  /** Called twice a second: stuck, abandoned and greedy tracks. `hasOthers`: there are players that would be late. */
-  checkHealth({ hasOthers }: { readonly hasOthers: boolean }): void {
+  /** Called twice a second: stuck, abandoned and greedy tracks. */
+  checkHealth(worker: GreedCheck): void {
     const track = this.#track;
     if (this.#isClosed) return;
-    const share = track?.greed.check({ hasOthers });
+    const share = track?.greed.check(worker);
     if (track !== undefined && share !== undefined) {
       this.#surroundings.send({ type: "trackGreedy", playerId: this.playerId, trackId: track.trackId, share });
     }

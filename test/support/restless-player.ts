@@ -325,7 +325,7 @@ export class RestlessPlayer {
       const isSoundDue = this.#player.isPlaying;
       this.#clock.advance(FRAME_MS);
       await this.#settle();
-      this.#player.checkHealth({ hasOthers: false });
+      this.#player.checkHealth({ hasOthers: false, threadLoad: 0 });
       const frames = this.#voice.frames - before;
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
       this.#silentTicks = frames === 0 && isSoundDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;

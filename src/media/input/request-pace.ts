@@ -4,9 +4,12 @@
 import type { TrackBudget } from "../budget/track-budget.ts";
 import { pause } from "./retry-budget.ts";
 
-/** Opening an HLS stream takes ten requests; one that plays asks twice a second at most. */
-const BURST_REQUESTS = 60;
-const REQUESTS_PER_SECOND = 4;
+/**
+ * Opening an HLS stream takes ten requests; one that plays asks twice a second at most. A jump in a file without an index, found
+ * by halving, takes some twenty, and people jump several times in a row.
+ */
+const BURST_REQUESTS = 120;
+const REQUESTS_PER_SECOND = 20;
 
 /** One per track, from its first request to its last. */
 export class RequestPace {

@@ -476,7 +476,7 @@ it("the rest of a song that nobody can hear is given up after a minute", async (
   own.voice.gate = "down";
   for (let passedMs = 0; passedMs < 61_000; passedMs += 500) {
     own.clock.advance(500);
-    own.player.checkHealth({ hasOthers: false });
+    own.player.checkHealth({ hasOthers: false, threadLoad: 0 });
   }
   expect(own.demuxers[0]?.isClosed).toBe(true);
   expect(own.ends).toEqual(["1 finished"]);

@@ -4,14 +4,14 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { createTrackBudget } from "../../support/track-budgets.ts";
 
 /** What the watch says over `seconds` in each of which the track takes `usedMs`. */
-function sharesOf(seconds: number, usedMs: number, hasOthers: boolean): (number | undefined)[] {
+function sharesOf(seconds: number, usedMs: number, hasOthers: boolean, threadLoad = 1): (number | undefined)[] {
   const clock = new FakeClock();
   const budget = createTrackBudget({ clock });
   const watch = new GreedWatch(clock, budget);
   return Array.from({ length: seconds * 2 }, () => {
     clock.advance(500);
     budget.addUsedMs(usedMs / 2);
-    return watch.check({ hasOthers });
+    return watch.check({ hasOthers, threadLoad });
   });
 }
 
@@ -33,5 +33,10 @@ test("much work once, as at the start of a large file, is no greed", () => {
   const watch = new GreedWatch(clock, budget);
   budget.addUsedMs(1300);
   clock.advance(4000);
-  expect(watch.check({ hasOthers: true })).toBeUndefined();
+  expect(watch.check({ hasOthers: true, threadLoad: 1 })).toBeUndefined();
+});
+
+test("where the whole thread has used little, no track can have used much, however long its work took", () => {
+  expect(sharesOf(60, 800, true, 0.1)).not.toContainEqual(expect.any(Number));
+  expect(sharesOf(8, 800, true, 0.5)).toContainEqual(0.5);
 });

@@ -123,7 +123,7 @@ function eventsOf(type: WorkerEvent["type"]): WorkerEvent[] {
 async function checkHealthFor(ms: number): Promise<void> {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     clock.advance(500);
-    player.checkHealth({ hasOthers: false });
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
   }
   await settle();
 }
@@ -267,7 +267,7 @@ describe("a replaced track", () => {
     play({ trackId: 2 });
     for (let passedMs = 0; passedMs < STUCK_MS; passedMs += 500) {
       await tick(25);
-      player.checkHealth({ hasOthers: false });
+      player.checkHealth({ hasOthers: false, threadLoad: 0 });
     }
     expect(voice.log).not.toContain("silence");
     expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 2, thresholdMs: STUCK_MS }]);

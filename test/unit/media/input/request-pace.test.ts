@@ -4,14 +4,14 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { hurry } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-it("many requests at once are served, a steady flood waits for four a second", async () => {
+it("many requests at once are served, a steady flood waits for twenty a second", async () => {
   const clock = new FakeClock();
   const pace = new RequestPace(createTrackBudget({ clock }));
   const { signal } = new AbortController();
-  for (let count = 0; count < 60; count++) await pace.next(signal);
+  for (let count = 0; count < 120; count++) await pace.next(signal);
   expect(clock.now()).toBe(0);
   const flood = async (): Promise<void> => {
-    for (let count = 0; count < 400; count++) await pace.next(signal);
+    for (let count = 0; count < 2000; count++) await pace.next(signal);
   };
   await hurry(clock, flood());
   expect(clock.now()).toBeGreaterThanOrEqual(100_000);
@@ -23,7 +23,7 @@ it("what is not used is had later, up to a bound", async () => {
   const pace = new RequestPace(createTrackBudget({ clock }));
   const { signal } = new AbortController();
   clock.advance(3_600_000);
-  for (let count = 0; count < 60; count++) await pace.next(signal);
+  for (let count = 0; count < 120; count++) await pace.next(signal);
   expect(clock.pendingCount).toBe(0);
   const waiting = pace.next(signal);
   expect(clock.pendingCount).toBe(1);

@@ -219,7 +219,7 @@ c
   });
 
   it("a key and a section for every segment are asked for no faster than a track may ask", async () => {
-    const names = Array.from({ length: 60 }, (_, index) => `s${index}`);
+    const names = Array.from({ length: 160 }, (_, index) => `s${index}`);
     const lines = names.map((name) => `#EXT-X-MAP:URI="init?${name}"\n#EXTINF:0,\n${name}\n`);
     const { open, clock, server } = await start({
       files: {
@@ -229,9 +229,9 @@ c
       },
     });
     const { texts } = await hurry(clock, hear(await open()));
-    expect(texts).toHaveLength(600);
-    expect(server.requests).toHaveLength(121);
-    expect(clock.now()).toBeGreaterThanOrEqual(((121 - 60) / 4) * 1000);
+    expect(texts).toHaveLength(1600);
+    expect(server.requests).toHaveLength(321);
+    expect(clock.now()).toBeGreaterThanOrEqual(((321 - 120) / 20) * 1000);
   });
 
   it("segments without sound are given up, not asked for until the end of time", async () => {
