@@ -3,7 +3,8 @@
 
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { MediaServer } from "../media-server/media-server.ts";
-import type { WorldReply, WorldRequest } from "./world.ts";
+import { answering } from "../stage/side-process.ts";
+import type { WorldRequest } from "./world.ts";
 
 /** Every packet is counted and timed; this share of them is decrypted and checked in full, to keep the load low. */
 const DECRYPT_EVERY = 25;
@@ -12,7 +13,7 @@ const [, , mediaRoot = "."] = process.argv;
 const discord = await FakeDiscord.start({ keepFrames: false, decryptEvery: DECRYPT_EVERY, udpSocketCount: 4 });
 const media = await MediaServer.start({ root: mediaRoot });
 
-function answer(request: WorldRequest): WorldReply["value"] {
+function answer(request: WorldRequest): unknown {
   switch (request.kind) {
     case "address":
       return { mediaUrl: media.url };
@@ -30,10 +31,4 @@ function answer(request: WorldRequest): WorldReply["value"] {
   }
 }
 
-process.on("message", (message) => {
-  // Sent by world.ts, compiled with the same types.
-  const { id, request } = message as { id: number; request: WorldRequest };
-  process.send?.({ id, value: answer(request) });
-});
-process.on("disconnect", () => process.exit(0));
-process.send?.({ id: 0, value: undefined });
+answering(answer);

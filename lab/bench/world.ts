@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { FakeDiscordStats } from "../discord/fake-discord.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
+import { asking } from "../stage/side-process.ts";
 
 export type WorldRequest =
   | { readonly kind: "address" }
@@ -17,11 +18,6 @@ export type WorldRequest =
   | { readonly kind: "clearArrivals" }
   | { readonly kind: "soundFrames"; readonly guildId: string };
 
-export interface WorldReply {
-  readonly id: number;
-  readonly value: unknown;
-}
-
 export type WorldStats = FakeDiscordStats["total"] & {
   readonly violations: readonly { kind: string; detail: string }[];
 };
@@ -30,22 +26,17 @@ const ENTRY = new URL("./world-process.js", import.meta.url);
 
 export class World {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, (value: unknown) => void>();
-  #count = 0;
+  readonly #ask: (request: WorldRequest) => Promise<unknown>;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    child.on("message", (message) => {
-      const { id, value } = message as WorldReply; // sent by world-process.ts
-      this.#waiting.get(id)?.(value);
-      this.#waiting.delete(id);
-    });
+    this.#ask = asking(child);
   }
 
   /** Serves the files below `mediaRoot`. */
   static async start(mediaRoot: string): Promise<World> {
     const world = new World(fork(ENTRY, [mediaRoot]));
-    await new Promise((resolve) => world.#waiting.set(0, resolve));
+    await world.mediaUrl(); // answered once it is ready
     return world;
   }
 
@@ -72,13 +63,5 @@ export class World {
 
   close(): void {
     this.#child.disconnect();
-  }
-
-  #ask(request: WorldRequest): Promise<unknown> {
-    const id = ++this.#count;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#child.send({ id, request });
-    });
   }
 }

@@ -1,7 +1,7 @@
 // The gateway's part in an MLS group: an external sender that alone proposes who joins and leaves. Written by hand over
 // node:crypto (discord-voice.md section 4.4), so that it shares no code with the MLS library of the clients.
 
-import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createECDH, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { encodeVector, refHash } from "./mls-codec.ts";
 
 const PROPOSAL_ADD = 1;
@@ -20,10 +20,12 @@ export class ExternalSender {
   readonly #groupId: Buffer;
 
   constructor(groupId: Buffer) {
-    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    this.#privateKey = privateKey;
-    const { x = "", y = "" } = publicKey.export({ format: "jwk" });
-    const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
+    // generateKeyPairSync can wait for itself for ever, when memory is collected while it writes the keys (seen on Node.js 20).
+    const keys = createECDH("prime256v1");
+    const point = keys.generateKeys();
+    const [x, y, d] = [point.subarray(1, 33), point.subarray(33), keys.getPrivateKey()];
+    const jwk = { kty: "EC", crv: "P-256", x: text(x), y: text(y), d: text(d) };
+    this.#privateKey = createPrivateKey({ format: "jwk", key: jwk });
     // signature_key<V>, credential type 1 (basic), identity<V>: one zero byte, as in production.
     this.packageBytes = Buffer.concat([encodeVector(point), Buffer.from([0, 1]), encodeVector(Buffer.from([0]))]);
     this.#groupId = groupId;
@@ -73,4 +75,9 @@ export function encodeAppend(proposals: readonly Proposal[]): Buffer {
 /** Payload of op 27 that takes proposals back, by their refs in hex. */
 export function encodeRevoke(refs: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([1]), encodeVector(...refs.map((ref) => encodeVector(Buffer.from(ref, "hex"))))]);
+}
+
+function text(number: Buffer): string {
+  // As JWK has it: 32 bytes, whatever the number begins with.
+  return Buffer.concat([Buffer.alloc(32 - number.length), number]).toString("base64url");
 }

@@ -9,8 +9,8 @@ export type BodyFault =
   | { readonly kind: "cut"; readonly afterBytes: number }
   /** Nothing is sent for `forMs`, then it goes on; without `forMs` until `MediaServer.release`. */
   | { readonly kind: "stall"; readonly afterBytes: number; readonly forMs: number | undefined }
-  /** Sent evenly at this rate. */
-  | { readonly kind: "slow"; readonly bytesPerSecond: number };
+  /** Sent evenly at this rate, the first bytes at once. */
+  | { readonly kind: "slow"; readonly bytesPerSecond: number; readonly afterBytes?: number };
 
 export interface AnswerPlan {
   readonly status: number;
@@ -112,7 +112,8 @@ async function* withFault(
       if (fault?.kind === "stall") await (fault.forMs === undefined ? released() : sleep(fault.forMs));
       yield block.subarray(untilFaultBytes);
     } else {
-      if (fault?.kind === "slow") await sleep((block.length / fault.bytesPerSecond) * 1000);
+      if (fault?.kind === "slow" && sentBytes >= (fault.afterBytes ?? 0))
+        await sleep((block.length / fault.bytesPerSecond) * 1000);
       yield block;
     }
     sentBytes += block.length;

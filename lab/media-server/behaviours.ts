@@ -18,6 +18,7 @@ type Behaviour = (request: BehaviourRequest) => Answer;
 
 const ICY_INTERVAL_BYTES = 16_000;
 const SLOW_BYTES_PER_SECOND = 64 * 1024;
+const BURST_BYTES = 256 * 1024;
 
 const STATION_HEADERS = {
   "icy-name": "Test Station",
@@ -63,6 +64,11 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     fault: { kind: "stall", afterBytes: half(request), forMs: undefined },
   }),
   slow: (request) => ({ ...good(request), fault: { kind: "slow", bytesPerSecond: SLOW_BYTES_PER_SECOND } }),
+  /** Some seconds at once and the rest as it is played, as large sites do. */
+  paced: (request) => ({
+    ...good(request),
+    fault: { kind: "slow", bytesPerSecond: SLOW_BYTES_PER_SECOND, afterBytes: BURST_BYTES },
+  }),
   hang: () => HANG,
   /** Another version of the file each time. */
   changing: (request) => ({

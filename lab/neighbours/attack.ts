@@ -243,10 +243,10 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
 }
 
 /** `3x plays, 1x exception (…)`. */
-export function summary(fates: readonly string[]): string {
-  const counts = new Map<string, number>();
+export function summary(fates: readonly (string | number)[]): string {
+  const counts = new Map<string | number, number>();
   for (const fate of fates) counts.set(fate, (counts.get(fate) ?? 0) + 1);
-  return Array.from(counts, ([fate, count]) => (fates.length === 1 ? fate : `${count}x ${fate}`)).join(", ");
+  return Array.from(counts, ([fate, count]) => (fates.length === 1 ? `${fate}` : `${count}x ${fate}`)).join(", ");
 }
 
 function extensionOf(path: string): string {

@@ -5,6 +5,11 @@ export function ascii(text: string): Uint8Array {
 }
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return join(parts);
+}
+
+/** The same for more parts than a call can have arguments. */
+export function join(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 

@@ -63,12 +63,17 @@ export interface OggPageFields {
   /** 2 begins a stream, 4 ends it, 1 goes on with a packet. */
   readonly flags: number;
   readonly packets: readonly Uint8Array[];
+  /** The start of a packet that goes on in the next page; a multiple of 255 bytes long. */
+  readonly unfinished?: Uint8Array;
 }
 
-export function oggPage({ serial, sequence, granule, flags, packets }: OggPageFields): Uint8Array {
+/** An Ogg page with a right checksum. */
+export function oggPage(fields: OggPageFields): Uint8Array {
+  const { serial, sequence, granule, flags, packets, unfinished = new Uint8Array(0) } = fields;
   const sizes = packets.flatMap(({ length }) => [...Array<number>(Math.floor(length / 255)).fill(255), length % 255]);
+  sizes.push(...Array<number>(unfinished.length / 255).fill(255));
   const head = concat(ascii("OggS"), Uint8Array.of(0, flags), le(granule, 8), le(serial, 4), le(sequence, 4));
-  const page = concat(head, le(0, 4), Uint8Array.of(sizes.length, ...sizes), ...packets);
+  const page = concat(head, le(0, 4), Uint8Array.of(sizes.length, ...sizes), ...packets, unfinished);
   page.set(le(oggCrc(page), 4), 22);
   return page;
 }

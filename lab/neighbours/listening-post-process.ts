@@ -4,7 +4,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { MediaServer } from "../media-server/media-server.ts";
-import type { PostReply, PostRequest, WindowResult } from "./listening-post.ts";
+import { answering } from "../stage/side-process.ts";
+import type { PostRequest, WindowResult } from "./listening-post.ts";
 import { honestSongs } from "./songs.ts";
 import { SoundWatch } from "./sound-watch.ts";
 import { VersionClock } from "./version-clock.ts";
@@ -62,13 +63,4 @@ async function answer(request: PostRequest): Promise<unknown> {
   }
 }
 
-process.on("message", (message) => {
-  // Sent by listening-post.ts, compiled with the same types.
-  const { id, request } = message as { id: number; request: PostRequest };
-  const reply = (result: Omit<PostReply, "id">) => process.send?.({ id, ...result });
-  answer(request).then(
-    (value) => reply({ value }),
-    (error: unknown) => reply({ error: String(error) }),
-  );
-});
-process.on("disconnect", () => process.exit(0));
+answering(answer);

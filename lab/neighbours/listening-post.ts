@@ -3,6 +3,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import type { IssuedVoice } from "../discord/voice-session.ts";
+import { asking } from "../stage/side-process.ts";
 import type { Heard } from "./sound-watch.ts";
 
 export type PostRequest =
@@ -22,12 +23,6 @@ export type PostRequest =
   | { readonly kind: "openWindow" }
   | { readonly kind: "closeWindow" };
 
-export interface PostReply {
-  readonly id: number;
-  readonly value?: unknown;
-  readonly error?: string;
-}
-
 /** What was measured from `openWindow` to `closeWindow`; plain data. */
 export interface WindowResult {
   readonly seconds: number;
@@ -38,6 +33,8 @@ export interface WindowResult {
   /** How long the listening process itself had no time: what it measured may be too long by that. */
   readonly ownDelayMsMax: number;
 }
+
+type Ask = (request: PostRequest) => Promise<unknown>;
 
 const ENTRY = new URL("./listening-post-process.js", import.meta.url);
 /** In tests this file runs from its source, its process from what was built. */
@@ -56,7 +53,7 @@ export class ListeningPost {
 
   static async start(): Promise<ListeningPost> {
     const child = fork(import.meta.url.endsWith(".ts") ? BUILT_ENTRY : ENTRY);
-    const ask = asking(child);
+    const ask = asking<PostRequest>(child);
     return new ListeningPost(child, ask, (await ask({ kind: "mediaUrl" })) as string);
   }
 
@@ -94,26 +91,4 @@ export class ListeningPost {
   close(): void {
     if (this.#child.connected) this.#child.disconnect();
   }
-}
-
-type Ask = (request: PostRequest) => Promise<unknown>;
-
-function asking(child: ChildProcess): Ask {
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
-  let count = 0;
-  child.on("message", (message) => {
-    const { id, value, error } = message as PostReply; // sent by listening-post-process.ts
-    if (error === undefined) waiting.get(id)?.resolve(value);
-    else waiting.get(id)?.reject(new Error(error));
-    waiting.delete(id);
-  });
-  child.once("exit", () => {
-    for (const { reject } of waiting.values()) reject(new Error("the listening process has ended"));
-  });
-  return (request) =>
-    new Promise((resolve, reject) => {
-      const id = ++count;
-      waiting.set(id, { resolve, reject });
-      child.send({ id, request });
-    });
 }

@@ -94,7 +94,7 @@ async function attempt(
   const seconds = Math.min(hostile.seconds ?? ATTACK_SECONDS, attackSecondsMax);
   const { url, password } = node;
   const attack = await Attack.start({ url, password, post, random: seededRandom(seed), seconds });
-  const strike = await hostile.arm(attack);
+  const strike = await armed(hostile, attack);
   let answer = "";
   const window = await arena.measure(async () => {
     answer = await answerOf(strike);
@@ -111,6 +111,16 @@ async function attempt(
     memory: await memoryCourse(node, beforeBytes),
   };
   return { ...measured, answer, problems: judge(measured) };
+}
+
+/** A case that cannot be made ready has failed; the others go on. */
+async function armed(hostile: NamedCase, attack: Attack): Promise<Strike> {
+  try {
+    return await hostile.arm(attack);
+  } catch (error) {
+    attack.problems.push(`the case cannot be made ready: ${error instanceof Error ? error.message : error}`);
+    return () => Promise.resolve("nothing was tried");
+  }
 }
 
 async function answerOf(strike: Strike): Promise<string> {

@@ -17,7 +17,6 @@ export interface Heard {
 }
 
 const FRAME_MS = 20;
-const DECODE_SAMPLES_MAX = 5760;
 /** Of full scale; the quietest song of an honest player is at 0.06. */
 const AUDIBLE_LEVEL = 0.003;
 
@@ -83,7 +82,7 @@ async function createLevelMeter(): Promise<Decode> {
   const decoder = opus.createDecoder(2, 0);
   return (packet) => {
     module.HEAPU8.set(packet, packetPointer);
-    const samples = module._oc_decode_float(decoder, packetPointer, packet.length, pcmPointer, DECODE_SAMPLES_MAX, 0);
+    const samples = opus.decode(decoder, packet.length);
     let peak = 0;
     for (let at = pcmPointer >> 2, end = at + 2 * samples; at < end; at++) {
       peak = Math.max(peak, Math.abs(module.HEAPF32[at]!));

@@ -2,6 +2,7 @@
 // CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need only an
 // Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a network later.
 
+import type { MessagePort } from "node:worker_threads";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { RouteCommand, WorkerCommand } from "./commands.ts";
@@ -17,7 +18,8 @@ const WANTED_ROUTES_MAX = 4096;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order. */
 export interface Endpoint {
-  postMessage(message: unknown): void;
+  /** The ports in `transferList` go with it. */
+  postMessage(message: unknown, transferList?: readonly MessagePort[]): void;
   on(event: "message", listener: (message: unknown) => void): unknown;
 }
 
@@ -66,7 +68,8 @@ export class CommandChannel {
 
   /** Posts a command. Without effect once closed. */
   send(command: WorkerNotice): void {
-    if (this.#closedBy === undefined) this.#endpoint.postMessage(command);
+    if (this.#closedBy !== undefined) return;
+    this.#endpoint.postMessage(command, "port" in command ? [command.port] : []);
   }
 
   /**

@@ -1,6 +1,8 @@
 // Everything the main thread can ask of an audio worker, and of the thread that looks inputs up. Plain data: it must survive
-// a structured clone, and later a network. Commands for one player are carried out in the order sent.
+// a structured clone, and later a network, but for the ports of two workers that share a player. Commands for one player are
+// carried out in the order sent.
 
+import type { MessagePort } from "node:worker_threads";
 import type { PlayableInput } from "./playable-input.ts";
 import type { WireError } from "./wire-error.ts";
 
@@ -103,6 +105,14 @@ export type WorkerCommand =
       readonly voiceId: VoiceId;
       readonly credentials: VoiceCredentials;
     }
+  /**
+   * The sound of a player that plays is to be made on another worker, which has the other end of `port`: it plays on here until
+   * sound comes from there, and that is passed on then. Voice stays, and commands come here as before. Answered by
+   * `handedOver` or `handOverFailed`; given up when a command about its sound comes first.
+   */
+  | { readonly type: "handOver"; readonly playerId: PlayerId; readonly port: MessagePort }
+  /** Makes the sound of a player whose home is at the other end of `port`, until `destroyPlayer`. Its events are its own. */
+  | { readonly type: "hostSound"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }
   /** Closes every player and exits. */

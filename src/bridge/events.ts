@@ -1,26 +1,10 @@
 // Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log.ts";
-import type { PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
+import type { PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { PositionBatch } from "./position-batch.ts";
+import type { PositionReport } from "./position-report.ts";
 import type { WireError } from "./wire-error.ts";
-
-/**
- * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at every
- * change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far off.
- */
-export interface PositionReport {
-  readonly playerId: PlayerId;
-  readonly trackId: TrackId;
-  /** The last seek that was carried out, 0 for none: the main thread drops reports from before its own last seek. */
-  readonly seekId: SeekId;
-  /** Song time that has been sent, in milliseconds. */
-  readonly positionMs: number;
-  /** When that was so, Unix epoch milliseconds. */
-  readonly epochMs: number;
-  /** Song time per real time: 0 while nothing is sent, 1 normally, the timescale factor with that filter. */
-  readonly rate: number;
-}
 
 /** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
 export interface FrameMinute {
@@ -52,6 +36,8 @@ export interface WorkerCounters {
   /** Lateness of sent packets over the last period, milliseconds. */
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
+  /** Who takes most of the thread of those whose sound could be made elsewhere (`handOver`). */
+  readonly heaviestPlayer: PlayerId | undefined;
 }
 
 /** Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. */
@@ -81,7 +67,7 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly thresholdMs: number;
     }
-  /** It takes this share of the thread, 0 to 1, while others play there too or for longer than they would have to wait. */
+  /** For some seconds its track has taken this share of the thread, 0 to 1: too much beside others, or even for one alone. */
   | {
       readonly type: "trackGreedy";
       readonly playerId: PlayerId;
@@ -108,6 +94,10 @@ export type WorkerEvent =
       readonly reason: string;
       readonly isByRemote: boolean;
     }
+  /** Its sound comes from the host now: that one's events count. */
+  | { readonly type: "handedOver"; readonly playerId: PlayerId }
+  /** Its sound is made here as before: the host is to let go of it. */
+  | { readonly type: "handOverFailed"; readonly playerId: PlayerId }
   | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: PositionBatch }
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   /** An address to send one request from is needed; answered by a RouteCommand. Never sent without WorkerSettings.routing. */

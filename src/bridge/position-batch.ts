@@ -1,7 +1,7 @@
 // Many position reports in one flat list of numbers: twice a second a worker reports all its playing players, and objects
 // would cost more to copy between threads than to make.
 
-import type { PositionReport } from "./events.ts";
+import type { PositionReport } from "./position-report.ts";
 
 /** playerId, trackId, seekId, positionMs, rate. The time is one for all. */
 const FIELDS = 5;

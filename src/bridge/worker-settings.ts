@@ -9,6 +9,8 @@ export interface WorkerStart {
   readonly markMemory: SharedArrayBuffer;
   /** Where an audio thread asks for codecs (codec-wish.ts); undefined: it loads them by itself. */
   readonly codecPort?: MessagePort | undefined;
+  /** It will be given many players at once: what they need is loaded before, not when the first of them comes. */
+  readonly isSpare?: boolean | undefined;
 }
 
 export interface WorkerSettings {

@@ -50,7 +50,7 @@ export function assembleNodeConfig(read: ReadSection, context: AssembleContext):
       gatewayScheme: tonearm["voice.gatewayScheme"],
     },
     workers: {
-      count: tonearm["workers.count"] || Math.max(1, context.coreCount - 1),
+      count: tonearm["workers.count"] || context.coreCount,
       isLoadControlled: tonearm["workers.loadControl"],
     },
     network: { allow: tonearm["network.allow"] },

@@ -14,6 +14,15 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
 }
 
+/** The same clock, whose timers call what `wrap` makes of their callbacks. */
+export function wrapTimers(clock: Clock, wrap: (callback: () => void) => () => void): Clock {
+  return {
+    now: () => clock.now(),
+    epochMs: () => clock.epochMs(),
+    after: (delayMs, callback) => clock.after(delayMs, wrap(callback)),
+  };
+}
+
 /** The real clock of this process. */
 export const systemClock: Clock = {
   now: () => performance.now(),

@@ -1,6 +1,7 @@
 // The undici dispatcher for outbound HTTP: every connection goes through the outbound guard, also literal addresses,
 // which undici would dial without asking a lookup. Used on both threads.
 
+import { constants } from "node:crypto";
 import { isIP } from "node:net";
 import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { OutboundGuard } from "./outbound-guard.ts";
@@ -37,6 +38,12 @@ const ADDRESSES_DIALLED_MAX = 3;
 /** For those that are not the last hope. */
 const EARLIER_TIMEOUT_MS = 1_000;
 
+/**
+ * What is offered in TLS: all that Node.js does, but for Diffie-Hellman over numbers of the server's choice, of any size (8,192
+ * bits hold the thread for 300 ms, before any certificate is looked at), and slow curves.
+ */
+const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: "X25519:P-256:P-384" };
+
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
   const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress, portions = new SocketPortions() } = options;
@@ -44,7 +51,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   if (proxyUrl !== undefined) {
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
     const factory = (origin: URL, poolOptions: object): Dispatcher => createPool(origin, poolOptions, portions);
-    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, ...timeouts, factory });
+    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, requestTls: TLS_OFFER, ...timeouts, factory });
     return proxy.compose((dispatch) => (request, handler) => {
       guard
         .checkEveryAddress(new URL(String(request.origin)).hostname)
@@ -55,7 +62,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   }
   const connect = portions.portioned(
     localAddress === undefined
-      ? buildConnector({ timeout: connectTimeoutMs, lookup: guard.lookup })
+      ? buildConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookup })
       : boundConnector({ guard, connectTimeoutMs, localAddress }),
   );
   return new Agent({
@@ -88,8 +95,8 @@ function boundConnector(
   options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & { readonly localAddress: string },
 ): buildConnector.connector {
   const { guard, connectTimeoutMs, localAddress } = options;
-  const connectLast = buildConnector({ timeout: connectTimeoutMs });
-  const connectEarlier = buildConnector({ timeout: Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS) });
+  const connectLast = buildConnector({ ...TLS_OFFER, timeout: connectTimeoutMs });
+  const connectEarlier = buildConnector({ ...TLS_OFFER, timeout: Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS) });
   return (target, callback) => {
     const dial = ([address, ...others]: readonly string[]): void => {
       const connect = others.length === 0 ? connectLast : connectEarlier;

@@ -1,5 +1,5 @@
 // Reads a codec out of its package and compiles it: 30 to 100 ms of work, meant for a thread that plays nothing
-// (media/codec-thread.ts). The packages carry their WebAssembly inside of JavaScript text, next to the list of names that the
+// (media/codec-main.ts). The packages carry their WebAssembly inside of JavaScript text, next to the list of names that the
 // compiler has shortened; both are taken from the text, which is never run. Versions are pinned in package.json.
 
 import { readFile } from "node:fs/promises";

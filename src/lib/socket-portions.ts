@@ -13,15 +13,20 @@ const PORTION_BYTES = 4 * 1024;
 const TURN_BYTES = 64 * 1024;
 /** What a piece of a body costs beside its bytes. */
 const PIECE_BYTES = 96;
+/** Of a head, which may be one field for every five bytes: the portion, and what each byte costs. */
+const HEAD_PORTION_BYTES = 1024;
+const HEAD_BYTE_COST = 32;
 
 /** Hold on the socket that an answer comes from. */
 export interface SocketFlow {
   readonly isHeld: boolean;
+  /** What comes is taken to be of a head. */
+  readonly isHead: boolean;
   /** A piece of a body was taken out. */
   notePiece(): void;
   /** Nothing more is handed out until `pump`. */
   hold(): void;
-  /** No longer held; for use while the parser is at work, which then goes on. */
+  /** No longer held, the next head may come; for use while the parser is at work, which then goes on. */
   letGo(): void;
   /** No longer held, and what the socket has is parsed now. Not to be called while the parser is at work. */
   pump(): void;
@@ -54,15 +59,17 @@ export class SocketPortions {
     const read = socket.read.bind(socket);
     socket.read = (sizeBytes) => {
       if (sizeBytes !== undefined) return read(sizeBytes);
-      if (flow.isHeld) return null;
+      // One that the parser has given up would be parsed to the end of what has arrived.
+      if (flow.isHeld || socket.destroyed) return null;
       // Of an empty socket nothing is asked for by size: only so it tells of its end.
       if (socket.readableLength === 0) return read();
       if (this.#bytesLeft <= 0) {
         this.#waiting.add(socket);
         return null;
       }
-      const portionBytes = Math.min(socket.readableLength, PORTION_BYTES);
-      this.#spend(portionBytes);
+      const { isHead } = flow;
+      const portionBytes = Math.min(socket.readableLength, isHead ? HEAD_PORTION_BYTES : PORTION_BYTES);
+      this.#spend(isHead ? portionBytes * HEAD_BYTE_COST : portionBytes);
       this.#current = flow;
       return read(portionBytes);
     };
@@ -71,16 +78,24 @@ export class SocketPortions {
 
   #flowOf(socket: Socket): SocketFlow {
     let isHeld = false;
+    let isHead = true;
     return {
       get isHeld() {
         return isHeld;
       },
-      notePiece: () => this.#spend(PIECE_BYTES),
+      get isHead() {
+        return isHead;
+      },
+      notePiece: () => {
+        isHead = false;
+        this.#spend(PIECE_BYTES);
+      },
       hold: () => {
         isHeld = true;
       },
       letGo: () => {
         isHeld = false;
+        isHead = true;
       },
       pump: () => {
         isHeld = false;

@@ -1,19 +1,27 @@
 // One audio worker: carries out the main thread's commands, owns its players, and twice a second says how it is doing.
 // Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
 
+import type { MessagePort } from "node:worker_threads";
 import type { PlainCommand, PlainEvent, WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId } from "../bridge/commands.ts";
-import type { FrameMinute, PositionReport } from "../bridge/events.ts";
+import type { FrameMinute } from "../bridge/events.ts";
 import { packPositions } from "../bridge/position-batch.ts";
+import type { PositionReport } from "../bridge/position-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
 import type { Bulkhead } from "./bulkhead.ts";
 import { AudioPlayer, type PlayerSurroundings } from "./player.ts";
+import type { SoundCommand } from "./relay/relay-messages.ts";
+import { RelayPort } from "./relay/relay-port.ts";
+import { RelayedVoice } from "./relay/relayed-voice.ts";
 import { TickLoop } from "./tick-loop.ts";
 import type { Voice } from "./voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
+
+/** Commands for a player that is there. */
+type PlayerCommand = Exclude<PlainCommand, { readonly type: "createPlayer" | "hostSound" | "setComplexity" | "close" }>;
 
 export interface AudioWorkerOptions {
   readonly clock: Clock;
@@ -59,6 +67,9 @@ export class AudioWorker {
       case "createPlayer":
         this.#options.bulkhead.run(command.playerId, "command", () => this.#createPlayer(command));
         return;
+      case "hostSound":
+        this.#options.bulkhead.run(command.playerId, "command", () => this.#hostSound(command));
+        return;
       case "setComplexity":
         this.#options.setComplexity(command.complexity);
         return;
@@ -101,9 +112,28 @@ export class AudioWorker {
     this.#players.set(command.playerId, player);
   }
 
-  #executeForPlayer(
-    command: Exclude<PlainCommand, { readonly type: "createPlayer" | "setComplexity" | "close" }>,
-  ): void {
+  #hostSound({ playerId, port }: Extract<PlainCommand, { readonly type: "hostSound" }>): void {
+    const { clock } = this.#options;
+    const voice = new RelayedVoice(this.#relayPort(playerId, port), clock);
+    const player = new AudioPlayer(playerId, this.#surroundings, () => Promise.resolve(voice));
+    player.adoptVoice(voice);
+    voice.attach({
+      begin: ({ volume, filters, play, seekId }) => {
+        player.setVolume(volume);
+        player.setFilters(filters);
+        player.play({ ...play, playerId }, seekId);
+      },
+      onGateChanged: () => player.onGateChanged(),
+      execute: (command) => changeSound(player, { ...command, playerId }),
+    });
+    this.#players.set(playerId, player);
+  }
+
+  #relayPort<Out, In>(playerId: PlayerId, port: MessagePort): RelayPort<Out, In> {
+    return new RelayPort(port, (work) => this.#options.bulkhead.run(playerId, "command", work));
+  }
+
+  #executeForPlayer(command: PlayerCommand): void {
     const player = this.#players.get(command.playerId);
     if (player === undefined) {
       if ("requestId" in command) this.#options.answer(command, this.#answerForGone(command));
@@ -113,27 +143,6 @@ export class AudioWorker {
       case "destroyPlayer":
         this.#options.answer(command, this.#destroy(player));
         return;
-      case "play":
-        player.play(command);
-        return;
-      case "stop":
-        player.stop();
-        return;
-      case "pause":
-        player.pause(command.isPaused);
-        return;
-      case "seek":
-        player.seek(command);
-        return;
-      case "setEndTime":
-        player.setEnd(command.trackId, command.endMs);
-        return;
-      case "setVolume":
-        player.setVolume(command.volume);
-        return;
-      case "setFilters":
-        player.setFilters(command.filters);
-        return;
       case "connectVoice": {
         const work = player.connectVoice(command.voiceId, command.credentials);
         this.#options.answer(
@@ -142,8 +151,14 @@ export class AudioWorker {
         );
         return;
       }
+      case "handOver": {
+        const { bulkhead, clock } = this.#options;
+        const { playerId, port } = command;
+        player.handOver({ port: this.#relayPort(playerId, port), clock: bulkhead.clockOf(playerId, clock) });
+        return;
+      }
       default:
-        command satisfies never;
+        if (!player.passOn(command)) changeSound(player, command);
     }
   }
 
@@ -178,8 +193,14 @@ export class AudioWorker {
     let framesLost = this.#lostTotalOfGone;
     const threadLoad = this.#options.takeThreadLoad();
     const hasOthers = [...this.#players.values()].filter(({ isPlaying }) => isPlaying).length > 1;
+    let heaviestPlayer: PlayerId | undefined;
+    let heaviestMs = -1;
     for (const player of this.#players.values()) {
-      this.#options.bulkhead.run(player.playerId, "timer", () => player.checkHealth({ hasOthers, threadLoad }));
+      this.#options.bulkhead.run(player.playerId, "timer", () => {
+        const usedMs = player.takeUsedMs();
+        if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
+        player.checkHealth({ hasOthers, threadLoad });
+      });
       if (player.isPlaying) {
         playingCount += 1;
         const position = player.position;
@@ -200,8 +221,38 @@ export class AudioWorker {
       framesLost,
       latenessMsP99: tick.latenessMsP99,
       latenessMsMax: tick.latenessMsMax,
+      heaviestPlayer,
     };
     this.#options.send({ type: "counters", worker, positions: packPositions(positions, epochMs) });
     if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
+  }
+}
+
+/** Carries out what is about the sound of a player that makes it here. */
+function changeSound(player: AudioPlayer, command: SoundCommand): void {
+  switch (command.type) {
+    case "play":
+      player.play(command);
+      return;
+    case "stop":
+      player.stop();
+      return;
+    case "pause":
+      player.pause(command.isPaused);
+      return;
+    case "seek":
+      player.seek(command);
+      return;
+    case "setEndTime":
+      player.setEnd(command.trackId, command.endMs);
+      return;
+    case "setVolume":
+      player.setVolume(command.volume);
+      return;
+    case "setFilters":
+      player.setFilters(command.filters);
+      return;
+    default:
+      command satisfies never;
   }
 }

@@ -4,7 +4,7 @@
 
 import type { PlayerId } from "../bridge/commands.ts";
 import type { Activity, WorkMark } from "../bridge/work-mark.ts";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, wrapTimers } from "../lib/clock.ts";
 
 /** What the tick drives: one player. */
 export interface Tickable {
@@ -68,11 +68,7 @@ export class Bulkhead {
 
   /** A clock whose timers are the player's. */
   clockOf(playerId: PlayerId, clock: Clock): Clock {
-    return {
-      now: () => clock.now(),
-      epochMs: () => clock.epochMs(),
-      after: (delayMs, callback) => clock.after(delayMs, () => this.run(playerId, "timer", callback)),
-    };
+    return wrapTimers(clock, (callback) => () => this.run(playerId, "timer", callback));
   }
 
   /**

@@ -1,6 +1,8 @@
 // Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded before a
 // track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
 
+import { Allowance } from "../lib/allowance.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "./decode/codec-modules.ts";
 import { createDecoder } from "./decode/create-decoder.ts";
@@ -16,20 +18,25 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
   ["adts", (modules) => modules.aac()],
 ]);
 
+/** Native decoders in place of failed ones, of all tracks together. Damage in a stream is a handful of packets. */
+const REPLACEMENTS = { burst: 24, perSecond: 12 };
+
 export class Codecs {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
   readonly #modules: CodecModules;
+  readonly #replacements: Allowance;
   #pool: Promise<OpusEncoderPool> | undefined;
 
-  constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules) {
+  constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
     this.#settings = { ...options };
     this.#modules = modules;
+    this.#replacements = new Allowance({ clock, ...REPLACEMENTS });
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
   createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
-    return createDecoder(stream, { modules: this.#modules, budget });
+    return createDecoder(stream, { modules: this.#modules, budget, replacements: this.#replacements });
   }
 
   /**

@@ -4,33 +4,27 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { EventChannel } from "../bridge/channel.ts";
 import type { LookupCommand } from "../bridge/commands.ts";
-import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
+import { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { systemClock } from "../lib/clock.ts";
-import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import { createLogger } from "../log.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
 import { TrackBudget } from "./budget/track-budget.ts";
+import { createTrackMemory } from "./budget/track-memory.ts";
 import { createGuard, createOpener } from "./create-opener.ts";
 import { LookupWorker } from "./lookup-worker.ts";
+import { catchStrays, openOwnMark, startBeating } from "./thread-start.ts";
 import { WorkNames } from "./work-names.ts";
 
-/** Kept outside of V8's heap by all look-ups together, and by one: as much as a track may, or it could not be loaded. */
+/** Kept outside of V8's heap by all look-ups together. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
-const LOOKUP_MEMORY_BYTES_MAX = 64 * 1024 * 1024;
-/** Most look-ups need less than a MB: a few that want very much do not end them. */
-const MEMORY_RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
 /** From here on the largest gives way, so that the others never come to the limit. */
 const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
 
-/** Failures without a name after which the thread is better begun anew. */
-const STRAYS_MAX = 20;
-
 function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {
   const clock = systemClock;
-  const mark = new WorkMark(markMemory);
-  mark.threadNumber = ownThreadNumber();
+  const mark = openOwnMark(markMemory);
   const names = new WorkNames(mark);
   const turns = new ThreadTurns({ isLeastUsedFirst: true });
   const memory = new ByteBudget({ owner: "the look-up thread", limitBytes: THREAD_MEMORY_BYTES_MAX });
@@ -41,30 +35,20 @@ function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemo
     opener: createOpener({ settings, guard, clock, logger, channel }),
     names,
     createBudget: (owner) => {
-      const limitBytes = LOOKUP_MEMORY_BYTES_MAX;
-      const ofLookup = new ByteBudget({ owner: "the look-up", limitBytes, parent: memory, reserve: MEMORY_RESERVE });
+      const ofLookup = createTrackMemory("the look-up", memory);
       // The names are kept by themselves here, and more exactly.
       const ownMark = new WorkMark(WorkMark.allocate());
       return new TrackBudget({ clock, turns, memory: ofLookup, mark: ownMark, owner, activity: "lookup" });
     },
     answer: (request, work) => void channel.answer(request, work),
   });
-  let strayCount = 0;
-  const onStray = (error: unknown): void => {
-    if (names.current === undefined) {
-      logger.error("something failed on the look-up thread that is nobody's", { error });
-      strayCount += 1;
-      if (strayCount >= STRAYS_MAX) process.exit(1);
-    } else worker.end(names.current, error);
+  const attribute = (error: unknown): boolean => {
+    if (names.current === undefined) return false;
+    worker.end(names.current, error);
+    return true;
   };
-  process.on("uncaughtException", onStray);
-  process.on("unhandledRejection", onStray);
-  const beat = (): void => {
-    mark.beat();
-    worker.makeRoom(CROWDED_MEMORY_BYTES);
-    clock.after(BEAT_MS, beat);
-  };
-  beat();
+  catchStrays({ threadName: "the look-up thread", clock, logger, attribute });
+  startBeating(mark, clock, () => worker.makeRoom(CROWDED_MEMORY_BYTES));
   channel.send({ type: "ready" });
 }
 

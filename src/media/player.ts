@@ -1,5 +1,7 @@
 // One player as the audio thread knows it: its track's pipeline, its voice connection, and what happens at each of its
 // deadlines. What was asked for lives on the main thread (control/players/); this is what is happening.
+// Long because the track, songs that leave, pauses, voice and handing sound over all decide what becomes of the next frame, in
+// the same tick.
 
 import type { PlainEvent } from "../bridge/channel.ts";
 import type {
@@ -7,31 +9,41 @@ import type {
   PlayCommand,
   PlayerId,
   SeekCommand,
+  SeekId,
   TrackId,
   VoiceCredentials,
   VoiceId,
 } from "../bridge/commands.ts";
-import type { EndReason, PositionReport } from "../bridge/events.ts";
+import type { EndReason } from "../bridge/events.ts";
+import type { PositionReport } from "../bridge/position-report.ts";
 import { toWireError } from "../bridge/wire-error.ts";
 import { NodeError } from "../errors.ts";
 import { type Fade, fadeOf } from "./fade-curve.ts";
-import { tonearmSettingsIn } from "./filters/setting.ts";
+import { hasTonearmSettings, tonearmSettingsIn } from "./filters/setting.ts";
 import { FrameCounters } from "./frame-counters.ts";
 import type { GreedCheck } from "./greed-watch.ts";
 import { LeavingSong } from "./leaving-song.ts";
-import { type PlayingTrack, startTrack, type TrackSurroundings } from "./playing-track.ts";
+import {
+  canGoOnElsewhere,
+  guestTrackOf,
+  keepHere,
+  type PlayingTrack,
+  startTrack,
+  type TrackSurroundings,
+  takeUsedMs,
+} from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
+import { HandOver, type HandOverOptions } from "./relay/hand-over.ts";
+import type { SoundCommand } from "./relay/relay-messages.ts";
 import { SoundChain } from "./sound-chain.ts";
 import { FRAME_MS, type LoopMember, type TickLoop } from "./tick-loop.ts";
 import type { Voice, VoiceClose, VoiceState } from "./voice.ts";
+import { VoiceOutput } from "./voice-output.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
 /** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
 const CLEANUP_MS = 60_000;
-
-/** The WebSocket close code for a connection that ended without one. */
-const VOICE_FAULT = 1006;
 /** Leaves sound as it is. */
 const VOLUME_DEFAULT = 100;
 /** What all players of a worker share. */
@@ -45,14 +57,10 @@ export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
   readonly counters: FrameCounters;
   readonly #surroundings: PlayerSurroundings;
-  readonly #createVoice: () => Promise<Voice>;
-  /** Made when voice is asked for first: a player without voice loads nothing of it. */
-  #whenVoice: Promise<Voice> | undefined;
-  #voice: Voice | undefined;
+  readonly #output: VoiceOutput;
   /** What each track's sound chain is made with. */
   #volume = VOLUME_DEFAULT;
   #filters: FilterSettings = {};
-  #voiceId: VoiceId = 0;
   #track: PlayingTrack | undefined;
   /** What sounds on of the tracks before, alone or while the new one comes in. */
   #leaving: LeavingSong | undefined;
@@ -64,9 +72,12 @@ export class AudioPlayer implements LoopMember {
   /** All of them as long as the last frame sent was one of sound. */
   #silenceFramesLeft = 0;
   #slotRun = 0;
-  #lastSentDeadlineMs: number | undefined;
   #lastFrameMs: number;
   readonly #positions: PositionReporter;
+  /** Another worker is to make the sound, or does. */
+  #handOver: HandOver | undefined;
+  /** The home of its voice is another worker. */
+  #isGuest = false;
   #isClosed = false;
 
   constructor(
@@ -78,7 +89,7 @@ export class AudioPlayer implements LoopMember {
     this.#surroundings = surroundings;
     this.counters = new FrameCounters(surroundings.clock.epochMs());
     this.#lastFrameMs = surroundings.clock.now();
-    this.#createVoice = () => createVoice(this);
+    this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send: surroundings.send });
     this.#positions = new PositionReporter({
       playerId,
       clock: surroundings.clock,
@@ -98,7 +109,8 @@ export class AudioPlayer implements LoopMember {
 
   // Commands
 
-  play(command: PlayCommand): void {
+  /** `seekId` is that of the track's last seek, where it goes on from another worker. */
+  play(command: PlayCommand, seekId: SeekId = 0): void {
     this.#letTrackLeave();
     this.#isPaused = command.isPaused;
     const track: PlayingTrack = startTrack(command, this.#surroundings, {
@@ -106,6 +118,7 @@ export class AudioPlayer implements LoopMember {
       onProgress: () => this.#onProgress(track),
       onFailure: (error) => this.#onFailure(track, error),
     });
+    track.seekId = seekId;
     this.#track = track;
     this.#positions.begin(command.startMs);
     this.#lastFrameMs = this.#surroundings.clock.now();
@@ -143,7 +156,10 @@ export class AudioPlayer implements LoopMember {
   }
 
   setEnd(trackId: TrackId, endMs: number | undefined): void {
-    if (this.#track?.trackId === trackId) this.#track.pipeline.setEnd(endMs);
+    const track = this.#track;
+    if (track?.trackId !== trackId) return;
+    track.pipeline.setEnd(endMs);
+    track.command = { ...track.command, endMs };
   }
 
   setVolume(volume: number): void {
@@ -159,36 +175,80 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Resolves when the gateway's WebSocket is open. */
-  async connectVoice(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
-    this.#voiceId = voiceId;
-    this.#whenVoice ??= this.#createVoice();
-    const voice = await this.#whenVoice;
-    this.#voice = voice;
-    if (this.#isClosed) voice.close();
-    await voice.connect(credentials);
+  connectVoice(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
+    return this.#output.connect(voiceId, credentials);
+  }
+
+  /** The player is a guest: its voice connection is on another worker. */
+  adoptVoice(voice: Voice): void {
+    this.#isGuest = true;
+    this.#output.adopt(voice);
+  }
+
+  /** The voice connection's gate is another now. */
+  onGateChanged(): void {
+    this.#attend();
+  }
+
+  /** Has the worker at the other end make the sound from a place a little ahead on. */
+  handOver(link: Pick<HandOverOptions, "port" | "clock">): void {
+    const track = this.#track;
+    if (track === undefined || !this.canHandOver) {
+      link.port.close();
+      this.#surroundings.send({ type: "handOverFailed", playerId: this.playerId });
+      return;
+    }
+    this.#handOver = new HandOver({
+      ...link,
+      track: { volume: this.#volume, filters: this.#filters, ...guestTrackOf(track) },
+      voice: () => this.#output.voice,
+      onTaken: () => this.#letSoundGo(),
+      onFailed: () => {
+        keepHere(track, this.#surroundings.clock.now());
+        this.#keepSound();
+      },
+    });
+  }
+
+  /** True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was under way. */
+  passOn(command: SoundCommand): boolean {
+    if (this.#handOver?.isTaken) this.#handOver.passOn(command);
+    else this.#keepSound();
+    return this.#handOver !== undefined;
+  }
+
+  /** It plays a song that another worker could go on with, and has not just been tried in vain. */
+  get canHandOver(): boolean {
+    if (this.#isPaused || this.#isGuest || this.#handOver !== undefined || this.#leaving !== undefined) return false;
+    // Fades, loudness and echoes remember what was heard of the song so far.
+    if (hasTonearmSettings(this.#filters) || this.#gate !== "send") return false;
+    return this.#track !== undefined && canGoOnElsewhere(this.#track, this.#surroundings.clock.now());
+  }
+
+  /** Time of the thread that its track has used since the last call, milliseconds. */
+  takeUsedMs(): number {
+    return this.#track === undefined ? 0 : takeUsedMs(this.#track);
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#handOver?.close();
     this.#surroundings.loop.remove(this);
     this.#leaving?.close();
     this.#track?.pipeline.close();
-    this.#voice?.close();
+    this.#output.close();
   }
 
   // What the voice connection tells
 
   onVoiceState(state: VoiceState): void {
-    if (this.#isClosed) return;
-    this.#surroundings.send({ type: "voiceState", playerId: this.playerId, voiceId: this.#voiceId, ...state });
+    this.#output.tellState(state);
     this.#attend();
   }
 
   onVoiceClosed(close: VoiceClose): void {
-    // Closes of our own making (move, destroy) are known on the main thread.
-    if (this.#isClosed || (close.code === 1000 && !close.isByRemote)) return;
-    this.#surroundings.send({ type: "voiceClosed", playerId: this.playerId, voiceId: this.#voiceId, ...close });
+    this.#output.tellClosed(close);
   }
 
   // The tick
@@ -232,7 +292,7 @@ export class AudioPlayer implements LoopMember {
       this.#tellFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
       this.#end(track, track.hasSounded ? "finished" : "loadFailed");
     } else if (leaving === undefined) {
-      this.#dropVoice();
+      this.#output.drop();
     }
     // Last, as this may fail again.
     leaving?.close();
@@ -282,8 +342,7 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.#silenceFramesLeft = SILENCE_FRAMES;
-    if (gate === "send") this.#skipGapBefore(deadlineMs);
-    if (gate === "send" && this.#voice?.sendFrame(slot)) this.counters.addSent();
+    if (this.#output.sendFrame(slot, deadlineMs)) this.counters.addSent();
     else this.counters.addLost("voiceNotReady", 1);
     // What is heard of the track before does not make up for one that is stuck.
     if (this.#track === undefined || this.#slotTrack === this.#track) {
@@ -291,6 +350,7 @@ export class AudioPlayer implements LoopMember {
     }
     this.#advance();
     this.#clearSlot();
+    if (this.#track !== undefined) this.#handOver?.onSent(this.#slotEndMs, this.#track.pipeline.chain.rate);
   }
 
   /** Song time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
@@ -328,11 +388,8 @@ export class AudioPlayer implements LoopMember {
     this.#silenceFramesLeft -= 1;
     this.#track?.pipeline.onSilenceSent();
     this.#leaving?.onSilenceSent();
-    if (this.#gate === "send") {
-      this.#skipGapBefore(deadlineMs);
-      this.#voice?.sendSilence();
-    }
-    if (this.#silenceFramesLeft === 0) this.#voice?.stopSpeaking();
+    this.#output.sendSilence(deadlineMs);
+    if (this.#silenceFramesLeft === 0) this.#output.stopSpeaking();
   }
 
   #fillSlot(frame: Uint8Array | undefined, track: PlayingTrack | undefined): void {
@@ -348,17 +405,33 @@ export class AudioPlayer implements LoopMember {
     this.#slotTrack = undefined;
   }
 
-  /** RTP time goes on while nothing is sent (pause, dry input, dropped deadlines). */
-  #skipGapBefore(deadlineMs: number): void {
-    if (this.#lastSentDeadlineMs !== undefined) {
-      const gapFrames = Math.round((deadlineMs - this.#lastSentDeadlineMs) / FRAME_MS) - 1;
-      if (gapFrames > 0) this.#voice?.skipFrames(gapFrames);
-    }
-    this.#lastSentDeadlineMs = deadlineMs;
+  get #gate(): Voice["gate"] {
+    return this.#output.gate;
   }
 
-  get #gate(): Voice["gate"] {
-    return this.#voice?.gate ?? "down";
+  // Sound that is made elsewhere
+
+  /** The host's first frame is there. It is called one frame early: the one before may still have to be sent. */
+  #letSoundGo(): void {
+    const track = this.#track;
+    const startMs = this.#handOver?.startMs ?? 0;
+    const slot = this.#slotTrack === track && this.#slotEndMs < startMs + FRAME_MS / 2 ? this.#slot : undefined;
+    if (slot !== undefined && this.#output.voice?.sendFrame(slot)) this.counters.addSent();
+    this.#track = undefined;
+    this.#clearSlot();
+    this.#silenceFramesLeft = 0;
+    this.#surroundings.loop.remove(this);
+    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    this.#surroundings.send({ type: "handedOver", playerId: this.playerId });
+    track?.pipeline.close();
+  }
+
+  /** What is under way to another worker does not come to be. */
+  #keepSound(): void {
+    if (this.#handOver === undefined) return;
+    this.#handOver.close();
+    this.#handOver = undefined;
+    this.#surroundings.send({ type: "handOverFailed", playerId: this.playerId });
   }
 
   // Changes of state
@@ -381,16 +454,6 @@ export class AudioPlayer implements LoopMember {
   #tellFailure(track: PlayingTrack, error: unknown): void {
     const { playerId } = this;
     this.#surroundings.send({ type: "trackException", playerId, trackId: track.trackId, error: toWireError(error) });
-  }
-
-  /** The voice connection is what fails. */
-  #dropVoice(): void {
-    const voice = this.#voice;
-    this.#voice = undefined;
-    this.#whenVoice = undefined;
-    if (voice === undefined) return;
-    this.onVoiceClosed({ code: VOICE_FAULT, reason: "the voice connection failed unexpectedly", isByRemote: false });
-    voice.close();
   }
 
   /** Everything has been sent: the track is over. What is heard of the one before goes on. */
@@ -420,6 +483,7 @@ export class AudioPlayer implements LoopMember {
 
   #end(track: PlayingTrack, reason: EndReason): void {
     this.#track = undefined;
+    this.#keepSound();
     if (!this.#isSounding) this.counters.onStopped(this.#surroundings.clock.epochMs());
     this.#surroundings.send({ type: "trackEnded", playerId: this.playerId, trackId: track.trackId, reason });
   }

@@ -6,9 +6,20 @@ import type { Clock } from "../lib/clock.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
 import { GreedWatch } from "./greed-watch.ts";
 import { Pipeline, type PipelineOptions } from "./pipeline.ts";
+import type { GuestTrack } from "./relay/relay-messages.ts";
+
+/** What opening a track on another worker may take: so far ahead that one takes over. */
+const LEAD_MS = 2000;
+/** For a rest that is shorter, it is not worth while. */
+const REST_MS_MIN = 10_000;
+
+/** Until it is tried again: opening it there has cost something. */
+const STAY_MS = 5000;
 
 export interface PlayingTrack {
   readonly trackId: TrackId;
+  /** As it was asked for, but for the end, which may have been set anew. */
+  command: PlayCommand;
   readonly pipeline: Pipeline;
   readonly budget: TrackBudget;
   readonly greed: GreedWatch;
@@ -19,6 +30,10 @@ export interface PlayingTrack {
   hasSounded: boolean;
   hasFailed: boolean;
   isStuckReported: boolean;
+  /** Another worker was not ready for it in time: before this moment it is not tried again. */
+  staysUntilMs: number;
+  /** What it had used of the thread when that was last asked for. */
+  usedBeforeMs: number;
 }
 
 /** What a track is played with. */
@@ -32,13 +47,15 @@ export interface TrackSurroundings {
 
 /** Begins to read it. */
 export function startTrack(
-  { playerId, trackId, input, startMs, endMs, lengthMs }: PlayCommand,
+  command: PlayCommand,
   { clock, open, codecs, createBudget }: TrackSurroundings,
   hooks: Pick<PipelineOptions, "chain" | "onProgress" | "onFailure">,
 ): PlayingTrack {
+  const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
   const budget = createBudget(playerId);
   return {
     trackId,
+    command,
     budget,
     greed: new GreedWatch(clock, budget),
     seekId: 0,
@@ -46,6 +63,35 @@ export function startTrack(
     hasSounded: false,
     hasFailed: false,
     isStuckReported: false,
+    staysUntilMs: Number.NEGATIVE_INFINITY,
+    usedBeforeMs: 0,
     pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, ...hooks }),
   };
+}
+
+/** It has some time to play that is known, and is where it was last sent to. */
+export function canGoOnElsewhere({ pipeline, command, ...track }: PlayingTrack, nowMs: number): boolean {
+  if (!track.hasSounded || track.hasFailed || nowMs < track.staysUntilMs) return false;
+  if (pipeline.seekTargetMs !== undefined) return false;
+  const { lengthMs = 0, endMs = lengthMs } = command;
+  return Math.min(lengthMs, endMs) - pipeline.positionMs > LEAD_MS + REST_MS_MIN;
+}
+
+/** Another worker was not ready for it in time. */
+export function keepHere(track: PlayingTrack, nowMs: number): void {
+  track.staysUntilMs = nowMs + STAY_MS;
+}
+
+/** How another worker goes on with it, a little ahead of where it is. */
+export function guestTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<GuestTrack, "play" | "seekId"> {
+  const startMs = pipeline.positionMs + LEAD_MS * pipeline.chain.rate;
+  return { play: { ...command, startMs, isPaused: false }, seekId };
+}
+
+/** Time of the thread that it has used since the last call, milliseconds. */
+export function takeUsedMs(track: PlayingTrack): number {
+  const { usedMs } = track.budget;
+  const sinceMs = usedMs - track.usedBeforeMs;
+  track.usedBeforeMs = usedMs;
+  return sinceMs;
 }

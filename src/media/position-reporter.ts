@@ -2,12 +2,14 @@
 // sent is not where it reckons. In between it computes the position itself. Audio thread.
 
 import type { PlayerId, SeekId, TrackId } from "../bridge/commands.ts";
-import type { PositionReport } from "../bridge/events.ts";
+import type { PositionReport } from "../bridge/position-report.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /** The main thread's reckoning of the position may be this far off before it is told anew. */
 const DRIFT_MS_MAX = 15;
+/** Of drift alone it is told no more often: a thread that is late has no time to say so with every frame. */
+const DRIFT_REPORT_MS = 100;
 
 /** What is looked at of the track that plays. */
 export interface LocatedTrack {
@@ -76,8 +78,9 @@ export class PositionReporter {
     this.#sentAtMs = this.#options.clock.now();
     this.run(rate);
     // Frames that go out late, or close together behind a stall, are not where the main thread expects them.
-    const expectedMs = this.#reportedMs + (this.#sentAtMs - this.#reportedAtMs) * this.#reportedRate;
-    if (Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
+    const sinceReportMs = this.#sentAtMs - this.#reportedAtMs;
+    const expectedMs = this.#reportedMs + sinceReportMs * this.#reportedRate;
+    if (sinceReportMs >= DRIFT_REPORT_MS && Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
   }
 
   /** Song time runs at this rate, 0 for not at all. */

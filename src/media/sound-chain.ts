@@ -22,6 +22,8 @@ export class SoundChain {
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
   readonly #volume = new VolumeFilter();
   #rate: RateFilter | undefined;
+  /** Settings that the filters do not have yet. */
+  #newFilters: FilterSettings | undefined;
   readonly #left = new Float32Array(BLOCK_SAMPLES);
   readonly #right = new Float32Array(BLOCK_SAMPLES);
 
@@ -30,12 +32,22 @@ export class SoundChain {
     this.#volume.setVolume(volume);
   }
 
-  /** Replaces all filters; the change is heard within 20 ms of sound, without a click. */
+  /**
+   * Replaces all filters; the change is heard within 20 ms of sound, without a click. They are made when there is sound for them, in
+   * the tick: hundreds of players that are given some at once hold up nobody, and of many changes only the last one counts.
+   */
   setFilters(filters: FilterSettings): void {
+    this.fades.set(filters);
+    this.#newFilters = filters;
+  }
+
+  #applyFilters(): void {
+    const filters = this.#newFilters;
+    if (filters === undefined) return;
+    this.#newFilters = undefined;
     this.#loudness.set(tonearmSettingsIn(filters, "loudness"));
     this.#before.set(filters);
     this.#after.set(filters);
-    this.fades.set(filters);
     const settings = filters[timescale.name];
     const isEnabled = timescale.isEnabled(settings);
     if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
@@ -45,22 +57,26 @@ export class SoundChain {
 
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
+    this.#applyFilters();
     const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
     return this.#loudness.isNeutral && areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
   }
 
   /** Song samples per sample that is heard. */
   get rate(): number {
+    this.#applyFilters();
     return this.#rate?.rate ?? 1;
   }
 
   /** Song samples taken from the queue that have not been heard. */
   get heldSamples(): number {
+    this.#applyFilters();
     return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
   }
 
   /** Takes from `song` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
   prepare(song: SongQueue, lengthSamples: number): number {
+    this.#applyFilters();
     const rate = this.#rate;
     const queue = this.#loudness.over(song);
     if (rate === undefined) return queue.lengthSamples;
@@ -71,6 +87,7 @@ export class SoundChain {
 
   /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the song silence follows. */
   render(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    this.#applyFilters();
     const queue = this.#loudness.over(song);
     if (this.#rate === undefined) this.#take(queue, left, right, lengthSamples);
     else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
@@ -82,6 +99,7 @@ export class SoundChain {
 
   /** The song is over, and all that could be taken from `song` has been: `prepare` then counts the tail too. */
   finish(): void {
+    this.#applyFilters();
     this.#loudness.finish();
     const rate = this.#rate;
     if (rate === undefined) return;
@@ -91,6 +109,7 @@ export class SoundChain {
 
   /** Forgets song samples that were taken but not heard: a seek. */
   jump(): void {
+    this.#applyFilters();
     this.#loudness.jump();
     this.#rate?.reset();
     this.#dropIdleRate();
@@ -110,6 +129,7 @@ export class SoundChain {
 
   /** Sound goes on, maybe in another stream of the same track, whose tags say so much. */
   continueWith(loudnessLufs: number | undefined): void {
+    this.#applyFilters();
     this.#loudness.continueWith(loudnessLufs);
   }
 

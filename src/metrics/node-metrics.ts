@@ -67,7 +67,7 @@ export class NodeMetrics {
   }
 
   #ofTonearm(): MetricFamily[] {
-    const { hasRoom, refused, encoder, workers } = this.#options.readLoad();
+    const { hasRoom, refused, moved, encoder, workers } = this.#options.readLoad();
     const ofWorkers = (name: string, help: string, read: (worker: WorkerLoadJson) => number): MetricFamily => ({
       name: `tonearm_worker_${name}`,
       help,
@@ -81,6 +81,12 @@ export class NodeMetrics {
         help: "Starts refused because the audio threads were busy.",
         type: "counter",
         samples: [{ value: refused }],
+      },
+      {
+        name: "tonearm_moved_players_total",
+        help: "Players whose sound went to an audio thread with less to do while they were heard.",
+        type: "counter",
+        samples: [{ value: moved }],
       },
       gauge("tonearm_encoder_complexity", "What Opus encoders work at, 0 to 10.", encoder.complexity),
       gauge("tonearm_encoder_complexity_max", "What is configured for that.", encoder.complexityMax),

@@ -5,9 +5,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
 import { makeSongs, RestlessPlayer } from "../support/restless-player.ts";
-import { seededRandom } from "../support/seeded-random.ts";
 
 const OBJECTS = 10_000;
 const CHECK_EVERY = 40;

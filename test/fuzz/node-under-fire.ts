@@ -27,6 +27,8 @@ export interface Answer {
   readonly json: Parsed;
 }
 
+const SPARE_TIMEOUT_MS = 60_000;
+
 export class NodeUnderFire {
   readonly url: string;
   readonly password: string;
@@ -57,7 +59,16 @@ export class NodeUnderFire {
     const [target, bystander] = [await connect(node, "1"), await connect(node, "2")];
     const started = new NodeUnderFire(node, target, bystander);
     await started.#setUpBystander();
+    await started.#spareIsThere();
     return started;
+  }
+
+  /** It starts by itself some seconds after the first player, and would count as growth. */
+  async #spareIsThere(): Promise<void> {
+    const givenUpMs = performance.now() + SPARE_TIMEOUT_MS;
+    while ((await this.request("GET", "/v4/tonearm/load")).json.hasSpareWorker !== true) {
+      if (performance.now() > givenUpMs) throw new Error("no spare worker has started");
+    }
   }
 
   request(method: string, path: string, body?: string): Promise<Answer> {

@@ -1,9 +1,9 @@
 // Twenty thousand requests over every route of a real node, several at once. To repeat a run: FUZZ_SEED=… npm run test:fuzz
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import { type AnyRequest, anyRequest, isOurFault } from "../support/any-request.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
-import { seededRandom } from "../support/seeded-random.ts";
 import { type Answer, NodeUnderFire } from "./node-under-fire.ts";
 
 const WARM_UP_COUNT = 6000;

@@ -4,9 +4,9 @@
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import { anyOperation } from "../support/any-request.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
-import { seededRandom } from "../support/seeded-random.ts";
 import { NodeUnderFire } from "./node-under-fire.ts";
 
 const HANDSHAKE_COUNT = 600;

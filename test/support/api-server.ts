@@ -13,12 +13,12 @@ import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
-import { Sessions } from "../../src/control/sessions/sessions.ts";
+import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { systemRandom } from "../../src/lib/random.ts";
 import { type Logger, silentLogger } from "../../src/log.ts";
+import { createSessions } from "./session-builders.ts";
 import { SilentWorkers } from "./silent-workers.ts";
 
 /** What JSON.parse gives: tests look into answers of every shape. */
@@ -68,17 +68,8 @@ export class ApiServer {
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     const clock = options.clock ?? systemClock;
     const load = options.load ?? (() => Promise.resolve({ kind: "empty" as const }));
-    const sessions = new Sessions({
-      clock,
-      random: systemRandom,
-      logger: silentLogger,
-      createPlayer: options.createPlayer ?? silentPlayers(clock, load),
-      readNodeStats: () => ({
-        uptime: 1,
-        memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
-        cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
-      }),
-    });
+    const createPlayer = options.createPlayer ?? silentPlayers(clock, load);
+    const sessions = createSessions({ clock, createPlayer });
     const disabledFilters = new Set(options.disabledFilters);
     const api = new Api({
       password: options.password ?? PASSWORD,
@@ -91,7 +82,15 @@ export class ApiServer {
       disabledFilters,
       routePlanner: options.routePlanner,
       readLoad: () =>
-        loadToJson({ workers: [], hasSpare: false, complexity: 10, complexityMax: 10, refusedCount: 0, hasRoom: true }),
+        loadToJson({
+          workers: [],
+          hasSpare: false,
+          complexity: 10,
+          complexityMax: 10,
+          movedCount: 0,
+          refusedCount: 0,
+          hasRoom: true,
+        }),
       readInfo: () =>
         createInfo({
           version: "0.1.0",

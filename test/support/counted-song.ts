@@ -1,7 +1,8 @@
 // A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers, packet
 // for packet. Nothing for ears.
 
-import { oggPage, opusHeaders, opusPacket, opusPacketNumber } from "./media-builders.ts";
+import { oggPage } from "../../lab/neighbours/containers.ts";
+import { opusHeaders, opusPacket, opusPacketNumber } from "./media-builders.ts";
 
 const PACKETS_PER_PAGE = 25;
 const PRE_SKIP_SAMPLES = 312;

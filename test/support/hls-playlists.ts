@@ -2,7 +2,8 @@
 
 import type { TrackBudget } from "../../src/media/budget/track-budget.ts";
 import { ByteWindow } from "../../src/media/input/byte-window.ts";
-import { type HlsMaster, type HlsSegment, readHlsPlaylist } from "../../src/media/input/hls/hls-playlist.ts";
+import { type HlsMaster, readHlsPlaylist } from "../../src/media/input/hls/hls-playlist.ts";
+import type { HlsSegment } from "../../src/media/input/hls/hls-segment.ts";
 import type { MediaPlaylist } from "../../src/media/input/hls/media-playlist.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 

@@ -1,7 +1,9 @@
 // Media files made to cost whoever reads them more than they weigh: searches that start over, tables that claim much, packets
 // without end or sound. Each is built to a size, so that twice the file can be compared with twice the work.
 
-import { ascii, be, box, concat, ebml, id3Tag, le, oggPage, opusHeaders, opusPacket } from "./media-builders.ts";
+import { ascii, be, concat, le } from "../../lab/neighbours/bytes.ts";
+import { box, ebml, oggPage } from "../../lab/neighbours/containers.ts";
+import { id3Tag, opusHeaders, opusPacket } from "./media-builders.ts";
 
 export interface HostileFile {
   readonly name: string;

@@ -1,10 +1,10 @@
 // A loudness stage with a song made for it, heard piece by piece; both sides are alike.
 
+import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { LoudnessKernel } from "../../src/media/loudness/loudness-kernel.ts";
 import { type LoudnessSettings, LoudnessStage } from "../../src/media/loudness/loudness-stage.ts";
 import { loudnessOf } from "./loudness-of.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 const FRAME_SAMPLES = 960;
 

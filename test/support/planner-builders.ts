@@ -1,6 +1,7 @@
 // What the tests of the route planner need: blocks from texts, a pool, a planner with settings of its own, repeatable
 // randomness, and the check whether counts are as even as chance makes them.
 
+import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { AddressPool } from "../../src/control/route-planner/address-pool.ts";
 import { RoutePlanner } from "../../src/control/route-planner/route-planner.ts";
@@ -8,7 +9,6 @@ import { type IpBlock, parseIpBlock } from "../../src/lib/ip-block.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { type Logger, silentLogger } from "../../src/log.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 export function plannerBlocks(...texts: string[]): IpBlock[] {
   return texts.flatMap((text) => parseIpBlock(text) ?? []);

@@ -2,7 +2,7 @@
 
 import { encodeTrack, httpTrack } from "../../conformance/encoded-track.ts";
 import type { Bot } from "../../stage/bot.ts";
-import { type Attack, sleep } from "../attack.ts";
+import { type Attack, sleep, summary } from "../attack.ts";
 import { wav } from "../containers.ts";
 import type { HostileCase, HostileLayer } from "../hostile-case.ts";
 
@@ -105,12 +105,11 @@ const crowdedSession: HostileCase = {
 };
 
 async function playersWith(attack: Attack, bot: Bot, count: number, body: unknown): Promise<string> {
-  const statuses = new Map<string, number>();
+  const statuses: string[] = [];
   const made = await manyTimes(attack, count, async (index) => {
-    const status = await attack.patch(bot, guild(index), body);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    statuses.push(await attack.patch(bot, guild(index), body));
   });
-  return `${made} players: ${Array.from(statuses, ([status, times]) => `${times}x ${status}`).join(", ")}`;
+  return `${made} players: ${summary(statuses)}`;
 }
 
 function crowds(

@@ -1,6 +1,6 @@
 // Links to files of bare frames and small containers: MP3, ADTS, FLAC, WAV, MPEG-TS, and the ID3 tags in front of them.
 
-import { ascii, be, bits, concat, digits, le, repeat } from "../bytes.ts";
+import { ascii, be, bits, concat, digits, join, le, repeat } from "../bytes.ts";
 import { AAC_SILENCE, adtsFrame, flacFrame, flacHead, mp3Frame, wav } from "../containers.ts";
 import { type HostileLayer, playsFile } from "../hostile-case.ts";
 
@@ -159,7 +159,7 @@ export const frameLinks: HostileLayer = {
       () =>
         concat(
           flacHead({ rateHz: 48_000, blockSamples: 16 }),
-          ...Array.from({ length: 200_000 }, (_, index) => flacFrame(index, 1)),
+          join(Array.from({ length: 200_000 }, (_, index) => flacFrame(index, 1))),
         ),
       FLAC,
     ),
@@ -189,7 +189,7 @@ export const frameLinks: HostileLayer = {
     playsFile(
       "ts-programs",
       "MPEG-TS with 40 programs and no tables for them",
-      () => concat(...Array.from({ length: 40_000 }, () => tsPrograms())),
+      () => join(Array.from({ length: 40_000 }, () => tsPrograms())),
       TS,
     ),
     playsFile(

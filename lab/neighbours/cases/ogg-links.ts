@@ -1,6 +1,6 @@
 // Links to Ogg files: false page heads, endless headers, chains without end, packets over many pages.
 
-import { ascii, concat, le, repeat } from "../bytes.ts";
+import { ascii, concat, join, le, repeat } from "../bytes.ts";
 import { oggPage, opusHead, opusTags } from "../containers.ts";
 import { type HostileLayer, playsFile } from "../hostile-case.ts";
 
@@ -32,13 +32,13 @@ function shortChain(count: number, channels: number): Uint8Array {
       oggPage({ serial: index + 2, sequence: 2, granule: 960, flags: 4, packets: [Uint8Array.of(0xfc, 0xff, 0xfe)] }),
     ),
   );
-  return concat(...links);
+  return join(links);
 }
 
 function beginnings(count: number): Uint8Array {
   const page = (serial: number) =>
     oggPage({ serial, sequence: 0, granule: 0, flags: 2, packets: [ascii("fishead\0")] });
-  return concat(...Array.from({ length: count }, (_, index) => page(index)));
+  return join(Array.from({ length: count }, (_, index) => page(index)));
 }
 
 export const oggLinks: HostileLayer = {

@@ -1,6 +1,6 @@
 // Links to Opus whose packets are damaged, of every length, or change all the time: decoder, repacketizer, passthrough.
 
-import { concat } from "../bytes.ts";
+import { concat, join } from "../bytes.ts";
 import { cluster, matroskaHead, opusHead, simpleBlock } from "../containers.ts";
 import { type HostileLayer, playsFile } from "../hostile-case.ts";
 
@@ -8,10 +8,12 @@ const WEBM = { fileName: "a.webm" };
 const HEAD = matroskaHead({ codec: "A_OPUS", rateHz: 48_000, channels: 2, codecPrivate: opusHead() });
 
 function song(packetOf: (index: number) => Uint8Array, count: number, stepMs = 20): Uint8Array {
-  return concat(
+  return join([
     HEAD,
-    ...Array.from({ length: count }, (_, index) => cluster(index * stepMs, [simpleBlock(0, packetOf(index))])),
-  );
+    ...Array.from({ length: count }, (_, index) =>
+      cluster(Math.floor(index * stepMs), [simpleBlock(0, packetOf(index))]),
+    ),
+  ]);
 }
 
 function noise(seed: number, lengthBytes: number): Uint8Array {

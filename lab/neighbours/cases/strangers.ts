@@ -2,7 +2,7 @@
 // not read.
 
 import { WebSocket } from "ws";
-import { type Attack, sleep } from "../attack.ts";
+import { type Attack, sleep, summary } from "../attack.ts";
 import type { HostileCase, HostileLayer } from "../hostile-case.ts";
 
 /** So many connections that each write this, and then wait without closing. */
@@ -34,17 +34,17 @@ function connects(
 
 async function wrongPasswords(attack: Attack): Promise<string> {
   const endsAtMs = performance.now() + attack.seconds * 1000;
-  const counts = new Map<number, number>();
+  const statuses: number[] = [];
   const guess = async (): Promise<void> => {
     while (performance.now() < endsAtMs) {
       const { status } = await attack.http
         .get("/v4/info", { password: `guess ${attack.random()}` })
-        .catch(() => ({ status: 0 }));
-      counts.set(status, (counts.get(status) ?? 0) + 1);
+        .catch(() => ({ status: 0 })); // cut off, which is an answer too
+      statuses.push(status);
     }
   };
   await Promise.all(Array.from({ length: 32 }, guess));
-  return Array.from(counts, ([status, count]) => `${count}x ${status}`).join(", ");
+  return summary(statuses);
 }
 
 /** WebSockets of the node, with the password, each as `onOpen` wants it. */
@@ -58,7 +58,7 @@ function opens(
     name,
     what,
     arm: (attack) => async () => {
-      const codes = new Map<number, number>();
+      const codes: number[] = [];
       for (let index = 0; index < count; index++) {
         const socket = new WebSocket(`${attack.http.url.replace("http", "ws")}/v4/websocket`, {
           headers: {
@@ -69,11 +69,11 @@ function opens(
         });
         attack.onClose(() => socket.terminate());
         socket.on("error", () => undefined); // refused or cut off: `close` tells
-        socket.on("close", (code) => codes.set(code, (codes.get(code) ?? 0) + 1));
+        socket.on("close", (code) => codes.push(code));
         socket.on("open", () => onOpen(socket, attack));
       }
       await sleep(attack.seconds * 1000);
-      return `${count} sockets, closed: ${Array.from(codes, ([code, times]) => `${times}x ${code}`).join(", ") || "none"}`;
+      return `${count} sockets, closed: ${summary(codes) || "none"}`;
     },
   };
 }

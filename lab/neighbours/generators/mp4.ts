@@ -17,58 +17,41 @@ function fullBox(name: string, fields: Field[], flags = 0, version = 0): GroupFi
   return box(name, [num("version", version, 1), num("flags", flags, 3), ...fields]);
 }
 
+/** Rows of numbers of four bytes, by name, or of what `valueBytes` says. */
 function table(
   name: string,
-  before: Field[],
-  entries: readonly (readonly [name: string, value: number, sizeBytes: number])[][],
+  rows: readonly Readonly<Record<string, number>>[],
+  { before = [], valueBytes = 4 }: { before?: Field[]; valueBytes?: number } = {},
 ): GroupField {
-  const rows = entries.map((row) =>
+  const entries = rows.map((row) =>
     group(
       "entry",
-      row.map(([field, value, sizeBytes]) => num(field, value, sizeBytes)),
+      Object.entries(row).map(([field, value]) => num(field, value, valueBytes)),
     ),
   );
-  return fullBox(name, [...before, num("count", entries.length, 4), ...rows]);
+  return fullBox(name, [...before, num("count", rows.length, 4), ...entries]);
 }
 
 function descriptor(tag: number, fields: Field[]): GroupField {
   return group(`descriptor ${tag}`, fields, (body, claimed) => concat(Uint8Array.of(tag, claimed & 0x7f), body));
 }
 
+/** The decoder's kind, and what else its description holds. */
+function esds(object: number, ...more: Field[]): GroupField {
+  const decoder = [
+    num("object", object, 1),
+    num("stream", 0x15, 1),
+    num("buffer", 0, 3),
+    num("max", 0, 4),
+    num("average", 0, 4),
+    ...more,
+  ];
+  return fullBox("esds", [descriptor(3, [num("id", 1, 2), num("stream flags", 0, 1), descriptor(4, decoder)])]);
+}
+
 const CONFIGS: readonly (() => readonly [name: string, config: GroupField])[] = [
-  () => [
-    "mp4a",
-    fullBox("esds", [
-      descriptor(3, [
-        num("id", 1, 2),
-        num("stream flags", 0, 1),
-        descriptor(4, [
-          num("object", 0x40, 1),
-          num("stream", 0x15, 1),
-          num("buffer", 0, 3),
-          num("max", 0, 4),
-          num("average", 0, 4),
-          descriptor(5, [num("config", 0x1210, 2)]),
-        ]),
-      ]),
-    ]),
-  ],
-  () => [
-    "mp4a",
-    fullBox("esds", [
-      descriptor(3, [
-        num("id", 1, 2),
-        num("stream flags", 0, 1),
-        descriptor(4, [
-          num("object", 0x6b, 1),
-          num("stream", 0x15, 1),
-          num("buffer", 0, 3),
-          num("max", 0, 4),
-          num("average", 0, 4),
-        ]),
-      ]),
-    ]),
-  ],
+  () => ["mp4a", esds(0x40, descriptor(5, [num("config", 0x1210, 2)]))],
+  () => ["mp4a", esds(0x6b)],
   () => [
     "alac",
     fullBox("alac", [
@@ -134,19 +117,7 @@ function soundTrack(entry: GroupField, tables: Field[]): GroupField {
     num("duration", 441_000, 4),
     num("language", 0, 4),
   ]);
-  const edit = box("edts", [
-    table(
-      "elst",
-      [],
-      [
-        [
-          ["length", 10_000, 4],
-          ["media time", 1024, 4],
-          ["rate", 65_536, 4],
-        ],
-      ],
-    ),
-  ]);
+  const edit = box("edts", [table("elst", [{ length: 10_000, "media time": 1024, rate: 65_536 }])]);
   const handler = fullBox("hdlr", [num("reserved", 0, 4), raw("kind", "soun"), raw("rest", new Uint8Array(13))]);
   const header = fullBox("tkhd", [raw("times", new Uint8Array(8)), num("id", 1, 4), raw("rest", new Uint8Array(68))]);
   return box("trak", [
@@ -173,60 +144,33 @@ function movie(track: GroupField, more: Field[]): GroupField {
   return box("moov", [header, track, box("udta", [meta]), ...more]);
 }
 
+function sampleSizes(sizes: readonly number[]): GroupField {
+  return table(
+    "stsz",
+    sizes.map((size) => ({ size })),
+    { before: [num("size for all", 0, 4)] },
+  );
+}
+
 function whole(random: Random): Field[] {
   const count = 1 + Math.floor(random() * 60);
   const sizes = Array.from({ length: count }, () => 6 + Math.floor(random() * 60));
-  const data = box(
-    "mdat",
-    [
-      raw(
-        "samples",
-        noise(
-          sizes.reduce((sum, size) => sum + size, 0),
-          random,
-        ),
-      ),
-    ],
-    random() < 0.2,
-  );
+  const dataBytes = sizes.reduce((sum, size) => sum + size, 0);
+  const data = box("mdat", [raw("samples", noise(dataBytes, random))], random() < 0.2);
   const isFirst = random() < 0.5;
+  const offsets = [{ offset: isFirst ? 32 : 1000 }];
   const tables = [
-    table(
-      "stts",
-      [],
-      [
-        [
-          ["samples", count, 4],
-          ["delta", 1024, 4],
-        ],
-      ],
-    ),
-    table(
-      "stsc",
-      [],
-      [
-        [
-          ["first chunk", 1, 4],
-          ["samples", count, 4],
-          ["description", 1, 4],
-        ],
-      ],
-    ),
-    table(
-      "stsz",
-      [num("size for all", 0, 4)],
-      sizes.map((size) => [["size", size, 4]]),
-    ),
-    random() < 0.5
-      ? table("stco", [], [[["offset", isFirst ? 32 : 1000, 4]]])
-      : table("co64", [], [[["offset", isFirst ? 32 : 1000, 8]]]),
+    table("stts", [{ samples: count, delta: 1024 }]),
+    table("stsc", [{ "first chunk": 1, samples: count, description: 1 }]),
+    sampleSizes(sizes),
+    random() < 0.5 ? table("stco", offsets) : table("co64", offsets, { valueBytes: 8 }),
   ];
   const head = movie(soundTrack(sampleEntry(random), tables), []);
   return isFirst ? [data, head] : [head, data];
 }
 
 function fragmented(random: Random): Field[] {
-  const empty = ["stts", "stsc", "stco"].map((name) => table(name, [], []));
+  const empty = ["stts", "stsc", "stco"].map((name) => table(name, []));
   const trex = fullBox("trex", [
     num("track", 1, 4),
     num("description", 1, 4),
@@ -234,9 +178,7 @@ function fragmented(random: Random): Field[] {
     num("size", 60, 4),
     num("flags", 0, 4),
   ]);
-  const moov = movie(soundTrack(sampleEntry(random), [...empty, table("stsz", [num("size for all", 0, 4)], [])]), [
-    box("mvex", [trex]),
-  ]);
+  const moov = movie(soundTrack(sampleEntry(random), [...empty, sampleSizes([])]), [box("mvex", [trex])]);
   const fragment = (index: number): Field[] => {
     const count = 1 + Math.floor(random() * 10);
     const rows = Array.from({ length: count }, () => group("entry", [num("duration", 1024, 4), num("size", 60, 4)]));

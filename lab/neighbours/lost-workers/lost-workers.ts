@@ -94,7 +94,7 @@ async function start(bot: Bot, post: ListeningPost, guildId: string): Promise<vo
   const voice = await post.issueVoice({ guildId, userId: USER_ID, channelId, daveVersion: 0 });
   await bot.update(guildId, { voice });
   await post.watch(guildId, channelId, { isDecoded: false });
-  await bot.update(guildId, { track: { identifier: `${post.mediaUrl}/song.webm` } });
+  await bot.update(guildId, { track: { identifier: `${post.mediaUrl}/paced/song.webm` } });
 }
 
 async function measure(post: ListeningPost, seconds: number, work: () => unknown): Promise<WindowResult> {

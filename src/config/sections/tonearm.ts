@@ -25,7 +25,7 @@ export const tonearmSection = defineSection("tonearm", {
     type: choiceType(["http"]),
   }),
   "workers.count": integerKey({
-    meaning: "Audio threads. 0: one less than the processor has cores, at least one.",
+    meaning: "Audio threads. 0: as many as the processor has cores.",
     defaultValue: 0,
     min: 0,
     max: 64,

@@ -173,6 +173,7 @@ export const loadSchema: z.ZodType<LoadJson> = z
   .strictObject({
     hasRoom: z.boolean().describe("False: a player that is silent now would be refused"),
     refused: count,
+    moved: count.describe("Players whose sound has gone to a thread with less to do, while they were heard"),
     encoder: z.strictObject({
       complexity: complexity.describe("Now"),
       complexityMax: complexity.describe("Configured"),

@@ -4,19 +4,28 @@
 import type { IncomingMessage } from "node:http";
 import { NodeError } from "../../errors.ts";
 import { ByteBudget } from "../../lib/byte-budget.ts";
+import type { WorkTurns } from "../../lib/work-turns.ts";
 import { ApiError } from "./api-error.ts";
 
 const SIZE_MAX_BYTES = 4 * 1024 * 1024;
 /** A body of up to this size is not counted, and handled at once. */
-export const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
+const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
 /** All larger ones that are held at one time. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024;
 
 export class BodyReader {
   readonly #memory = new ByteBudget({ owner: "the node", limitBytes: HELD_MAX_BYTES });
   readonly #heldBytes = new WeakMap<IncomingMessage, number>();
+  readonly #turns: Pick<WorkTurns, "next">;
 
-  /** Rejects with a 413, with `requests-busy`, or when the client is gone. Whatever comes, `letGo` follows. */
+  constructor(turns: Pick<WorkTurns, "next">) {
+    this.#turns = turns;
+  }
+
+  /**
+   * Resolves, with a large body, in a turn that whatever is done with it at once belongs to. Rejects with a 413, with
+   * `requests-busy`, or when the client is gone. Whatever comes, `letGo` follows.
+   */
   read(message: IncomingMessage): Promise<string> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
@@ -36,9 +45,16 @@ export class BodyReader {
         return;
       }
       message.on("data", onData);
-      message.once("end", () => resolve(Buffer.concat(chunks).toString()));
+      const onClose = (): void => fail(new ApiError(400, "the request was not sent to its end"));
+      const onEnd = async (): Promise<void> => {
+        message.off("close", onClose);
+        // Making text of 4 MiB takes some milliseconds, and dozens of bodies may end in one moment.
+        if (sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#turns.next();
+        resolve(Buffer.concat(chunks).toString());
+      };
+      message.once("end", () => void onEnd());
       message.once("error", fail);
-      message.once("close", () => fail(new ApiError(400, "the request was not sent to its end")));
+      message.once("close", onClose);
     });
   }
 

@@ -6,36 +6,54 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 
+/** Requests of one connection that may wait; whoever sends more at once does not mean well. */
+const WAITING_MAX = 256;
+
+interface Line {
+  /** The end of its last request. */
+  last: Promise<void>;
+  count: number;
+}
+
 export class ConnectionLines {
   readonly #clock: Clock;
-  /** The end of the last request of each connection, while it is being answered. */
-  readonly #last = new WeakMap<Socket, Promise<void>>();
+  /** Of connections with a request that is being answered. */
+  readonly #lines = new WeakMap<Socket, Line>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Undefined when it is the request's turn, else a promise of it. */
+  /** Undefined when it is the request's turn, else a promise of it. A connection with too many that wait is ended. */
   enter({ socket }: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
-    const before = this.#last.get(socket);
-    const ended = new Promise<void>((resolve) => {
-      response.once("close", () => {
-        if (this.#last.get(socket) === ended) this.#last.delete(socket);
-        resolve();
-      });
-    });
-    this.#last.set(socket, ended);
-    if (before === undefined) return undefined;
+    const line = this.#lines.get(socket);
+    if (line !== undefined && line.count >= WAITING_MAX) socket.destroy();
+    // What was received with the others is still handed out, and nobody would hear the answer.
+    if (socket.destroyed) return never();
+    const ended = new Promise<void>((resolve) => response.once("close", () => resolve(this.#leave(socket))));
+    this.#lines.set(socket, { last: ended, count: (line?.count ?? 0) + 1 });
+    if (line === undefined) return undefined;
     // No more of them is read meanwhile.
     socket.pause();
-    return before.then(() => this.#turn(socket, ended));
+    return line.last.then(() => this.#turn(socket, ended));
+  }
+
+  #leave(socket: Socket): void {
+    const line = this.#lines.get(socket);
+    if (line === undefined) return;
+    line.count -= 1;
+    if (line.count === 0) this.#lines.delete(socket);
   }
 
   async #turn(socket: Socket, ended: Promise<void>): Promise<void> {
     await new Promise<void>((resolve) => this.#clock.after(0, resolve));
     // Nobody would hear the answer.
-    if (socket.destroyed) await new Promise<never>(() => undefined);
+    if (socket.destroyed) await never();
     // The body of the last one may not be there yet.
-    if (this.#last.get(socket) === ended) socket.resume();
+    if (this.#lines.get(socket)?.last === ended) socket.resume();
   }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
 }

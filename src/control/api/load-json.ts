@@ -7,6 +7,8 @@ export interface LoadJson {
   readonly hasRoom: boolean;
   /** Starts that were refused so far. */
   readonly refused: number;
+  /** Players whose sound has gone to a thread with less to do, while they were heard. */
+  readonly moved: number;
   readonly encoder: {
     /** Of Opus encoders, 0 to 10: what they work at now, and what is configured. */
     readonly complexity: number;
@@ -47,12 +49,14 @@ export function loadToJson({
   hasSpare,
   complexity,
   complexityMax,
+  movedCount,
   refusedCount,
   hasRoom,
 }: PoolLoad): LoadJson {
   return {
     hasRoom,
     refused: refusedCount,
+    moved: movedCount,
     encoder: { complexity, complexityMax },
     hasSpareWorker: hasSpare,
     workers: workers.map(({ index, isAlone, isReady, playerCount, counters }) => ({

@@ -11,7 +11,7 @@ import { accepts } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, errorObject } from "./api-error.ts";
 import type { Asker, Authorization } from "./authentication.ts";
-import { BodyReader, LIGHT_BODY_SIZE_MAX_BYTES } from "./body-reader.ts";
+import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
 import { type ListAnswer, listBody } from "./list-answer.ts";
@@ -111,7 +111,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     },
   });
   app.removeAllContentTypeParsers();
-  const bodies = new BodyReader();
+  const bodies = new BodyReader(options.context.turns);
   app.addContentTypeParser("*", (_request: FastifyRequest, message: IncomingMessage) => bodies.read(message));
   const lines = new ConnectionLines(options.context.clock);
   app.addHook("onRequest", async (request, reply) => {
@@ -169,8 +169,6 @@ function addRoute(
       return undefined;
     },
     handler: async (request, reply) => {
-      if (typeof request.body === "string" && request.body.length > LIGHT_BODY_SIZE_MAX_BYTES)
-        await context.turns.next();
       return sendAnswer(await route.handle(restRequest(request, reply)), { request, reply, turns: context.turns });
     },
   });

@@ -8,6 +8,7 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
+import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { PlayerJson, PlayerStateJson } from "../api/player-json.ts";
@@ -30,6 +31,11 @@ const VOLUME_DEFAULT = 100;
 const DESTROY_TIMEOUT_MS = 1000;
 /** How long a player that has played need not ask for room again: bots take their time between the songs of a queue. */
 const ADMITTED_MS = 60_000;
+/**
+ * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end waits, with
+ * what comes behind.
+ */
+const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_KEPT = 2;
 
@@ -67,6 +73,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   readonly #memory: PlayerMemory;
   readonly #voice: PlayerVoice;
   readonly #updates = new UpdateQueue();
+  readonly #trackChanges: Allowance;
   readonly #destruction = new AbortController();
   #destroyed: Promise<void> | undefined;
   #handle: WorkerHandle | undefined;
@@ -86,6 +93,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#options = options;
     this.#sink = options.sink;
     this.#clock = options.clock;
+    this.#trackChanges = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
     this.#voice = new PlayerVoice({
       clock: options.clock,
       logger: options.logger.child({ guildId: options.guildId }),
@@ -187,8 +195,17 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
       this.#setFilters(update.filters);
     }
     if (update.trackChange !== undefined && (isReplacing || this.#state.kind === "idle")) {
+      await this.#mayChangeTrack();
       await this.#changeTrack(update.trackChange, update, brought);
     }
+  }
+
+  async #mayChangeTrack(): Promise<void> {
+    this.#trackChanges.spend(1);
+    const { waitMs } = this.#trackChanges;
+    if (waitMs === 0) return;
+    await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    this.#refuseDestroyed();
   }
 
   async #connectVoice(credentials: VoiceCredentials): Promise<void> {

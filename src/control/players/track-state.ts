@@ -2,8 +2,8 @@
 // Main thread; the worker holds what is really happening.
 
 import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
-import type { PositionReport } from "../../bridge/events.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, type TrackJson, trackAtPosition, trackToJson } from "../sources/track.ts";
 import { PositionClock } from "./position-clock.ts";

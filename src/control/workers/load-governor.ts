@@ -1,6 +1,6 @@
-// What the node does when its audio threads near their limit, before anybody is heard late: encoders work less hard, one step
-// at a time for all players, and when that is not enough, further players are refused. When there is room again, encoders
-// go back up. Main thread; decides, worker-pool.ts carries out.
+// What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread that has
+// less to do, encoders work less hard, one step at a time for all players, and when that is not enough, further players are
+// refused. When there is room again, encoders go back up. Main thread; decides, worker-pool.ts carries out.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,6 +16,9 @@ const STEPS = [10, 7, 5, 4, 1, 0] as const;
 const LOAD_HIGH = 0.6;
 /** Below this for long, they work harder again. A step up costs at most 1.4 times as much. */
 const LOAD_LOW = 0.4;
+/** Before that, from here on, players move to a thread that has so much less to do. */
+const LOAD_MOVING = 0.5;
+const LOAD_DIFFERENCE_MIN = 0.2;
 /** With encoders at their cheapest, nobody new is taken on from here; and in any case from the second. */
 const LOAD_FULL = 0.65;
 const LOAD_OVER = 0.8;
@@ -81,6 +84,11 @@ export class LoadGovernor {
     if (!this.#options.isOn) return true;
     const isCheapest = this.#step === this.#steps.length - 1;
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
+  }
+
+  /** True when a player's sound is better made on the second thread than on the first, by their loads. */
+  isWorthMoving(fromLoad: number, toLoad: number): boolean {
+    return this.#options.isOn && fromLoad >= LOAD_MOVING && fromLoad - toLoad >= LOAD_DIFFERENCE_MIN;
   }
 
   /** @throws NodeError "node-overloaded" when there is no room for one more */

@@ -92,7 +92,7 @@ export class LookupLane {
   #start(): LookupThread {
     const thread: LookupThread = new LookupThread(this.#options, {
       onEvent: (event) => this.#onEvent(thread, event),
-      onLost: (reason, work) => this.#onLost(reason, work?.owner),
+      onLost: ({ reason, work }) => this.#onLost(reason, work?.owner),
     });
     return thread;
   }

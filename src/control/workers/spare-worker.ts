@@ -5,8 +5,8 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
-/** The first players' own start comes first. */
-const START_DELAY_MS = 1000;
+/** The first players' own start comes first, and so does that of those who move to the spare before. */
+const START_DELAY_MS = 5000;
 /** After a spare that failed. */
 const RETRY_DELAY_MS = 30_000;
 /** Without a player for this long, it is let go. */

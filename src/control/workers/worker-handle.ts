@@ -12,9 +12,12 @@ type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } 
 export type PlayerNotice = WithoutPlayerId<WorkerNotice>;
 export type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
 
+/** What a worker says of a player whose sound is to be made on another: the pool's matter. */
+export type HandOverEvent = Extract<WorkerEvent, { readonly type: "handedOver" | "handOverFailed" }>;
+
 /** Events that concern one player. A `position` may come from a report of its own or from the worker's regular one. */
 export type PlayerEvent =
-  | Extract<WorkerEvent, { readonly playerId: PlayerId }>
+  | Exclude<Extract<WorkerEvent, { readonly playerId: PlayerId }>, HandOverEvent>
   | Extract<WorkerEvent, { readonly type: "position" }>
   | { readonly type: "frameMinute"; readonly minute: FrameMinute };
 

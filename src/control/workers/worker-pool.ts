@@ -1,6 +1,7 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
 // to another at once and create themselves again there. Main thread.
 
+import { MessageChannel } from "node:worker_threads";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
@@ -11,19 +12,22 @@ import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SpareWorker } from "./spare-worker.ts";
-import { type Blame, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
+import type { ThreadLoss } from "./watched-thread.ts";
+import { type Blame, type HandOverEvent, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
 import { WorkerSlot } from "./worker-slot.ts";
-import { type WorkerListener, type WorkerLoss, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
+import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
 const HEAP_MEGABYTES_DEFAULT = 512;
 /**
- * Players that move are handed over in batches: each opens connections anew, and a few hundred at once would be heard by
- * those that play on the worker already. A thousand have moved after a second.
+ * Players that move are handed over in batches, so many for each worker: they open connections anew, which takes some
+ * milliseconds of a core each, and more at once would be heard by those that play on the worker already.
  */
-const MOVE_BATCH = 50;
+const MOVES_PER_WORKER = 5;
 const MOVE_INTERVAL_MS = 50;
 /** Players kept apart at once, each on a worker of its own. */
 const ALONE_MAX = 4;
+/** Players of one worker whose sound may be on its way to others at once: each has its track opened there. */
+const HAND_OVERS_MAX = 4;
 /** What such a worker may take to close its player when that has left. */
 const EMPTIED_MS = 1000;
 
@@ -45,6 +49,8 @@ export interface PoolLoad {
   /** Of the encoders, 0 to 10: now, and as configured. */
   readonly complexity: number;
   readonly complexityMax: number;
+  /** Players whose sound went to a worker with less to do while they were heard, so far. */
+  readonly movedCount: number;
   /** Starts that were refused so far. */
   readonly refusedCount: number;
   /** False: the next one would be. */
@@ -73,6 +79,16 @@ interface Place {
   readonly playerId: PlayerId;
 }
 
+/** Where a player's voice is, and its sound unless that is made by a host. */
+interface Home extends Place {
+  host?: Host;
+}
+
+interface Host extends Place {
+  /** Sound comes from there; before that, it is only being made ready. */
+  isHeard: boolean;
+}
+
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   /** Those that players share. */
@@ -85,8 +101,9 @@ export class WorkerPool {
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
   #nextBatch: Timer | undefined;
-  readonly #places = new Map<WorkerTenant, Place>();
+  readonly #places = new Map<WorkerTenant, Home>();
   #playerCount = 0;
+  #movedCount = 0;
   #threadCount = 0;
   #slotCount: number;
   #isClosed = false;
@@ -94,7 +111,7 @@ export class WorkerPool {
   /** Workers start at once. Players may be attached before they are ready: what they are told waits for them. */
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    this.#spare = new SpareWorker(options.clock, () => this.#threadOptions());
+    this.#spare = new SpareWorker(options.clock, () => ({ ...this.#threadOptions(), isSpare: true }));
     this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
     this.#slotCount = options.count;
     const { clock, logger, isLoadControlled = true } = options;
@@ -124,8 +141,9 @@ export class WorkerPool {
    * @throws NodeError "node-overloaded" when that would make others late
    */
   admit(tenant: WorkerTenant): void {
-    const slot = this.#places.get(tenant)?.slot;
-    if (slot === undefined) return;
+    const place = this.#places.get(tenant);
+    if (place === undefined) return;
+    const { slot } = place.host ?? place;
     const freest = this.#freest();
     const isMoved =
       !slot.isAlone && freest !== undefined && freest !== slot && !this.#governor.hasRoom(slot.promisedLoad);
@@ -150,6 +168,7 @@ export class WorkerPool {
       hasSpare: this.#spare.isReady,
       complexity,
       complexityMax,
+      movedCount: this.#movedCount,
       refusedCount,
       hasRoom: freest !== undefined && this.#governor.hasRoom(freest.promisedLoad),
     };
@@ -213,8 +232,9 @@ export class WorkerPool {
     const place = this.#places.get(tenant);
     if (place === undefined) return;
     const { slot, playerId } = place;
+    this.#dismissHost(place);
     this.#places.delete(tenant);
-    slot.tenants.delete(playerId);
+    slot.forget(playerId);
     if (!this.#alone.delete(slot)) return;
     this.#emptied.add(slot);
     slot.restart = this.#options.clock.after(EMPTIED_MS, () => {
@@ -274,9 +294,52 @@ export class WorkerPool {
     this.#nextBatch?.cancel();
     this.#nextBatch = undefined;
     if (this.#freest() === undefined) return;
-    for (const tenant of [...this.#waiting].slice(0, MOVE_BATCH)) this.#guarded(() => this.attach(tenant));
+    const batch = [...this.#waiting].slice(0, MOVES_PER_WORKER * this.#slots.length);
+    for (const tenant of batch) this.#guarded(() => this.attach(tenant));
     if (this.#waiting.size === 0) return;
     this.#nextBatch = this.#options.clock.after(MOVE_INTERVAL_MS, () => this.#serveWaiting());
+  }
+
+  /** A player's sound is made on a worker with less to do from now on. Its voice stays, so nothing is heard of it. */
+  #relieve(slot: WorkerSlot): void {
+    const target = this.#freest();
+    const tenant = slot.heaviestTenant;
+    if (slot.isAlone || slot.leaving.size >= HAND_OVERS_MAX || tenant === undefined) return;
+    if (target === undefined || !this.#governor.isWorthMoving(slot.promisedLoad, target.promisedLoad)) return;
+    const place = this.#places.get(tenant);
+    if (place?.slot !== slot || place.host !== undefined || !target.thread?.isReady) return;
+    const playerId = ++this.#playerCount;
+    place.host = { slot: target, playerId, isHeard: false };
+    slot.leaving.add(place.playerId);
+    target.tenants.set(playerId, tenant);
+    target.newTenantCount++;
+    const { port1, port2 } = new MessageChannel();
+    target.thread.channel.send({ type: "hostSound", playerId, port: port1 });
+    slot.thread?.channel.send({ type: "handOver", playerId: place.playerId, port: port2 });
+  }
+
+  #onHandOver(slot: WorkerSlot, { type, playerId }: HandOverEvent): void {
+    const tenant = slot.tenants.get(playerId);
+    const place = tenant && this.#places.get(tenant);
+    if (place?.playerId !== playerId || place.host === undefined) return;
+    slot.leaving.delete(playerId);
+    if (type === "handOverFailed") {
+      this.#dismissHost(place);
+      return;
+    }
+    place.host.isHeard = true;
+    slot.away.add(playerId);
+    this.#movedCount++;
+  }
+
+  #dismissHost(place: Home): void {
+    const { host, slot, playerId } = place;
+    if (host === undefined) return;
+    delete place.host;
+    host.slot.forget(host.playerId);
+    slot.leaving.delete(playerId);
+    slot.away.delete(playerId);
+    this.#destroyAt(host);
   }
 
   #onEvent(slot: WorkerSlot, event: WorkerEvent): void {
@@ -284,6 +347,7 @@ export class WorkerPool {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
       slot.onCounters(event.worker);
+      this.#relieve(slot);
       this.#governor.judge(this.#peakLoad);
       for (const report of unpackPositions(event.positions)) {
         this.#toTenant(slot, report.playerId, { type: "position", report });
@@ -294,6 +358,8 @@ export class WorkerPool {
       this.#toTenant(slot, event.report.playerId, event);
     } else if (serveRoutes(event, this.#options.routes, (answer) => slot.thread?.channel.send(answer))) {
       return;
+    } else if (event.type === "handedOver" || event.type === "handOverFailed") {
+      this.#onHandOver(slot, event);
     } else if ("playerId" in event) {
       this.#toTenant(slot, event.playerId, event);
     }
@@ -301,6 +367,9 @@ export class WorkerPool {
 
   #toTenant(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {
     const tenant = slot.tenants.get(playerId);
+    const host = tenant && this.#places.get(tenant)?.host;
+    // What becomes of a track on a host that is not heard yet is nothing to the client.
+    if (host?.playerId === playerId && !host.isHeard) return;
     if (tenant !== undefined) this.#guarded(() => tenant.onWorkerEvent(event));
   }
 
@@ -313,7 +382,7 @@ export class WorkerPool {
     }
   }
 
-  #onLost(slot: WorkerSlot, { reason, wasReady, work }: WorkerLoss): void {
+  #onLost(slot: WorkerSlot, { reason, wasReady, work }: ThreadLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
     const tenants = [...slot.tenants];
@@ -329,6 +398,13 @@ export class WorkerPool {
     // First all leave, then the worker starts anew, then they move: a lone worker has to be there to move to.
     const activity = work?.activity ?? "idle";
     for (const [playerId, tenant] of tenants) {
+      const place = this.#places.get(tenant);
+      if (place?.host?.playerId === playerId) {
+        const isNeeded = place.host.isHeard || playerId === work?.owner;
+        if (isNeeded) this.#destroyAt(place);
+        else this.#dismissHost(place);
+        if (!isNeeded) continue;
+      }
       if (slot.isAlone && wasReady) this.#displace(tenant, { kind: "guilty", activity });
       else this.#displace(tenant, playerId === work?.owner ? { kind: "suspect", activity } : { kind: "none" });
     }

@@ -28,7 +28,12 @@ export class WorkerSlot {
   readonly index: number;
   /** Its one player is kept apart from all others. */
   readonly isAlone: boolean;
+  /** Those who have something here: all of it, or only their voice, or only their sound. */
   readonly tenants = new Map<PlayerId, WorkerTenant>();
+  /** Of these: those whose sound is made elsewhere. */
+  readonly away = new Set<PlayerId>();
+  /** Those whose sound another worker is just being made ready for. */
+  readonly leaving = new Set<PlayerId>();
   thread: WorkerThread | undefined;
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
@@ -79,6 +84,18 @@ export class WorkerSlot {
     this.#reports = [counters, ...this.#reports].slice(0, REPORTS);
   }
 
+  /** Who takes most of it and could have its sound made elsewhere. */
+  get heaviestTenant(): WorkerTenant | undefined {
+    return this.tenants.get(this.thread?.counters?.heaviestPlayer ?? 0);
+  }
+
+  /** The player has nothing here any more. */
+  forget(playerId: PlayerId): void {
+    this.tenants.delete(playerId);
+    this.away.delete(playerId);
+    this.leaving.delete(playerId);
+  }
+
   /** Share of its time that it spent on frames over the last two seconds: what lasts as long as the players do. */
   get load(): number {
     const tickLoad = this.#mean(({ tickLoad }) => tickLoad);
@@ -92,7 +109,7 @@ export class WorkerSlot {
     const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
     const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
     let playingNow = 0;
-    for (const { isPlaying } of this.tenants.values()) playingNow += isPlaying ? 1 : 0;
+    for (const [playerId, { isPlaying }] of this.tenants) playingNow += isPlaying && !this.away.has(playerId) ? 1 : 0;
     return this.load + Math.max(0, playingNow - meanCount) * perTrack;
   }
 

@@ -1,44 +1,26 @@
-// One running audio worker as the main thread sees it: starts the thread, watches its signs of life and says once, and
-// only once, when it is gone. Main thread; the pool decides what follows.
+// One running audio worker as the main thread sees it: the channel to it, what it last told of itself, and how it is closed.
+// Main thread; the pool decides what follows when it is lost.
 
-import { Worker } from "node:worker_threads";
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
-import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
-import type { WorkerSettings, WorkerStart } from "../../bridge/worker-settings.ts";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
-import type { Clock, Timer } from "../../lib/clock.ts";
-import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
-import { ThreadWatch } from "./thread-watch.ts";
+import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
 
-/** A worker that has not said `ready` by then has failed to start. */
-const START_TIMEOUT_MS = 15_000;
-/**
- * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the messages
- * that waited meanwhile.
- */
-const START_GRACE_MS = 250;
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
 /** What is collected often is kept small: each collection is then a short pause, and memory stays low. */
 const YOUNG_HEAP_MEGABYTES_MAX = 6;
-
-/** How a worker went, and whose work it was doing then; undefined: nobody's. */
-export interface WorkerLoss {
-  readonly reason: NodeError;
-  /** False: it failed to start. */
-  readonly wasReady: boolean;
-  readonly work: MarkedWork | undefined;
-}
 
 /** Whoever the worker serves: the pool for one of its slots, or nobody yet. */
 export interface WorkerListener {
   onReady(): void;
   onEvent(event: WorkerEvent): void;
   /** Called once when the worker is gone without having been asked to close. */
-  onLost(loss: WorkerLoss): void;
+  onLost(loss: ThreadLoss): void;
 }
 
 export interface WorkerThreadOptions {
@@ -49,55 +31,34 @@ export interface WorkerThreadOptions {
   readonly heapMegabytesMax: number;
   /** Undefined: it loads its codecs by itself. */
   readonly codecs: CodecLoader | undefined;
+  /** It waits to take the place of another, with everything loaded. */
+  readonly isSpare?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-type State = { kind: "starting" } | { kind: "ready" } | { kind: "closing" } | { kind: "gone" };
 
 export class WorkerThread {
   readonly index: number;
   readonly startedMs: number;
   readonly channel: CommandChannel;
-  readonly #options: WorkerThreadOptions;
-  readonly #worker: Worker;
-  readonly #mark: WorkMark;
-  readonly #watch: ThreadWatch;
+  readonly #clock: Clock;
+  readonly #thread: WatchedThread;
   #listener: WorkerListener;
-  #state: State = { kind: "starting" };
-  #start: Timer;
   #counters: WorkerCounters | undefined;
 
   constructor(options: WorkerThreadOptions, listener: WorkerListener) {
-    this.index = options.index;
-    this.startedMs = options.clock.now();
-    this.#options = options;
+    const { index, entry, settings, heapMegabytesMax, codecs, isSpare, clock, logger } = options;
+    this.index = index;
+    this.startedMs = clock.now();
+    this.#clock = clock;
     this.#listener = listener;
-    const codecPort = options.codecs?.connect();
-    const start: WorkerStart = { settings: options.settings, markMemory: WorkMark.allocate(), codecPort };
-    this.#mark = new WorkMark(start.markMemory);
-    this.#worker = new Worker(options.entry, {
-      name: `audio-${options.index}`,
-      workerData: start,
-      transferList: codecPort === undefined ? [] : [codecPort],
-      resourceLimits: {
-        maxOldGenerationSizeMb: options.heapMegabytesMax,
-        maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX,
-      },
+    const start = { settings, codecPort: codecs?.connect(), isSpare };
+    this.#thread = new WatchedThread({
+      ...{ name: `audio-${index}`, title: `audio worker ${index}`, entry, start, clock, logger },
+      limits: { maxOldGenerationSizeMb: heapMegabytesMax, maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX },
+      onLost: (loss) => this.#onLost(loss),
     });
-    const { clock } = options;
-    this.channel = new CommandChannel(this.#worker, { clock, onEvent: (event) => this.#onEvent(event) });
-    this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
-    this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
-    this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
-    this.#watch = new ThreadWatch({
-      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
-      readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
-      onSilent: () => this.#lose("shows no sign of life any more"),
-    });
-    this.#start = clock.after(START_TIMEOUT_MS, () => {
-      this.#start = clock.after(START_GRACE_MS, () => this.#lose(`did not start for ${START_TIMEOUT_MS} ms`));
-    });
+    this.channel = new CommandChannel(this.#thread.endpoint, { clock, onEvent: (event) => this.#onEvent(event) });
   }
 
   /** From now on it serves somebody else. */
@@ -106,7 +67,7 @@ export class WorkerThread {
   }
 
   get isReady(): boolean {
-    return this.#state.kind === "ready";
+    return this.#thread.isReady;
   }
 
   /** The last counters it sent, or undefined before the first. */
@@ -116,47 +77,22 @@ export class WorkerThread {
 
   /** Lets the worker close its players, for at most 2 s, then ends it. Resolves when the thread is gone. */
   async close(): Promise<void> {
-    if (this.#state.kind === "gone" || this.#state.kind === "closing") return;
-    this.#state = { kind: "closing" };
-    this.#start.cancel();
-    this.#watch.stop();
-    const exited = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
-    const timer = this.#options.clock.after(CLOSE_TIMEOUT_MS, () => this.#terminate());
+    if (!this.#thread.release()) return;
+    const timer = this.#clock.after(CLOSE_TIMEOUT_MS, () => void this.#thread.terminate());
     this.channel.send({ type: "close" });
-    await exited;
+    await this.#thread.exited;
     timer.cancel();
     this.channel.close(new NodeError("worker-lost", "the node is closing"));
   }
 
   #onEvent(event: WorkerEvent): void {
-    if (event.type === "ready") this.#onReady();
-    else if (event.type === "counters" && this.#state.kind === "ready") this.#counters = event.worker;
-    if (event.type === "log" || this.#state.kind === "ready") this.#listener.onEvent(event);
+    if (event.type === "ready" && this.#thread.onReady()) this.#listener.onReady();
+    else if (event.type === "counters" && this.isReady) this.#counters = event.worker;
+    if (event.type === "log" || this.isReady) this.#listener.onEvent(event);
   }
 
-  #onReady(): void {
-    if (this.#state.kind !== "starting") return;
-    this.#state = { kind: "ready" };
-    this.#start.cancel();
-    this.#watch.start();
-    this.#listener.onReady();
-  }
-
-  #lose(what: string, cause?: unknown): void {
-    if (this.#state.kind === "gone" || this.#state.kind === "closing") return;
-    const wasReady = this.isReady;
-    this.#state = { kind: "gone" };
-    this.#start.cancel();
-    this.#watch.stop();
-    this.#terminate();
-    const reason = new NodeError("worker-lost", `audio worker ${this.index} ${what}`, { cause });
-    this.channel.close(reason);
-    this.#listener.onLost({ reason, wasReady, work: this.#mark.work });
-  }
-
-  #terminate(): void {
-    this.#worker.terminate().catch((error: unknown) => {
-      this.#options.logger.warn("an audio worker could not be ended", { worker: this.index, error });
-    });
+  #onLost(loss: ThreadLoss): void {
+    this.channel.close(loss.reason);
+    this.#listener.onLost(loss);
   }
 }

@@ -2,6 +2,7 @@
 // such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import type { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { AAC_PACKAGE } from "./codec-modules.ts";
@@ -59,6 +60,8 @@ const PACKET_TIMEOUT_MS = 250;
 
 interface AacDecoderOptions {
   readonly clock?: Clock;
+  /** What all tracks of the thread may spend on decoders in place of those that failed. Default: no limit. */
+  readonly replacements?: Allowance | undefined;
   /** Loads the package. */
   readonly load: () => Promise<unknown>;
 }
@@ -66,7 +69,7 @@ interface AacDecoderOptions {
 /** Rejects with NodeError `codec-unavailable` where the package has no build, `media-unsupported-codec` for bad set-up. */
 export async function createAacDecoder(
   stream: AudioStream,
-  { clock = systemClock, load }: AacDecoderOptions,
+  { clock = systemClock, replacements, load }: AacDecoderOptions,
 ): Promise<Decoder> {
   let webCodecs: WebCodecs;
   try {
@@ -75,52 +78,60 @@ export async function createAacDecoder(
     const message = `decode AAC: the optional package ${AAC_PACKAGE} is not installed; run "npm install ${AAC_PACKAGE}"`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
-  return new AacDecoder(webCodecs, stream, clock);
+  return new AacDecoder(() => new Session(webCodecs, stream, clock), replacements);
 }
 
 class AacDecoder implements Decoder {
-  readonly #webCodecs: WebCodecs;
-  readonly #stream: AudioStream;
-  readonly #clock: Clock;
-  readonly #damage: DamageLimit;
-  #session: Session;
+  readonly #begin: () => Session;
+  readonly #replacements: Allowance | undefined;
+  readonly #damage = new DamageLimit("aac");
+  /** Undefined after an error, until there may be another. */
+  #session: Session | undefined;
   #isClosed = false;
 
-  constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
-    this.#webCodecs = webCodecs;
-    this.#stream = stream;
-    this.#clock = clock;
-    this.#damage = new DamageLimit("aac");
-    this.#session = new Session(webCodecs, stream, clock);
+  constructor(begin: () => Session, replacements: Allowance | undefined) {
+    this.#begin = begin;
+    this.#replacements = replacements;
+    this.#session = begin();
   }
 
   async decode(packet: Uint8Array): Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
     if (packet.length > PACKET_BYTES_MAX) return this.#damage.damaged();
+    this.#session ??= this.#replace();
     const session = this.#session;
+    if (session === undefined) return this.#damage.damaged();
     const { block, error } = await session.decode(packet);
     if (this.#isClosed || session !== this.#session) return EMPTY_BLOCK;
     if (error === undefined) {
       if (block.lengthSamples > 0) this.#damage.clear();
       return block;
     }
-    // After an error it is closed for good.
+    // It is closed for good.
     session.close();
-    this.#session = new Session(this.#webCodecs, this.#stream, this.#clock);
+    this.#session = undefined;
     return this.#damage.damaged(error);
   }
 
   async flush(): Promise<PcmBlock> {
-    return this.#isClosed ? EMPTY_BLOCK : this.#session.flush();
+    return (await this.#session?.flush()) ?? EMPTY_BLOCK;
   }
 
   reset(): void {
-    if (!this.#isClosed) this.#session.reset();
+    this.#session?.reset();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#session.close();
+    this.#session?.close();
+    this.#session = undefined;
+  }
+
+  /** Each costs a thread of the system and memory that comes back late: files that are nothing but damage get few. */
+  #replace(): Session | undefined {
+    if (this.#replacements !== undefined && this.#replacements.waitMs > 0) return undefined;
+    this.#replacements?.spend(1);
+    return this.#begin();
   }
 }
 

@@ -1,7 +1,7 @@
 // The arithmetic of Apple Lossless: adaptive Golomb codes for the residue, an adaptive predictor that turns it back into
 // samples. After Apple's published format description ("ALAC magic cookie", ag_dec, dp_dec). Audio thread.
 
-import type { BitReader } from "./bit-reader.ts";
+import type { BitReader } from "../../lib/bit-reader.ts";
 
 export interface GolombSettings {
   /** How fast the mean follows (pb, scaled by the frame's factor), where it starts (mb), and the longest suffix (kb). */

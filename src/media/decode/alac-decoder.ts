@@ -2,10 +2,10 @@
 // channels (in the order of the format: centre first) and 32 bits. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { BitReader } from "../../lib/bit-reader.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
-import { BitReader } from "./bit-reader.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { requirePlayableRate } from "./resampler.ts";

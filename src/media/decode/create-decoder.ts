@@ -1,5 +1,6 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
+import type { Allowance } from "../../lib/allowance.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
@@ -10,19 +11,21 @@ export interface DecoderParts {
   readonly modules?: CodecModules;
   /** What the decoder keeps is taken from its memory until it is closed. */
   readonly budget?: TrackBudget | undefined;
+  /** What all tracks of the thread may spend on native decoders in place of those that failed. */
+  readonly replacements?: Allowance | undefined;
 }
 
 /** A decoder for the stream. Rejects with NodeError `media-unsupported-codec`, `codec-unavailable` or `memory-exhausted`. */
 export async function createDecoder(
   stream: AudioStream,
-  { modules = ownCodecModules, budget }: DecoderParts = {},
+  { modules = ownCodecModules, budget, replacements }: DecoderParts = {},
 ): Promise<Decoder> {
-  if (budget === undefined) return create(stream, modules, undefined);
+  if (budget === undefined) return create(stream, { modules, replacements });
   const { memory } = budget;
   const sizeBytes = decoderBytes(stream);
   memory.take(sizeBytes, `decoding ${stream.codec}`);
   try {
-    const decoder = await create(stream, modules, budget);
+    const decoder = await create(stream, { modules, budget, replacements });
     return new CountedDecoder(decoder, () => memory.release(sizeBytes));
   } catch (error) {
     memory.release(sizeBytes);
@@ -30,7 +33,10 @@ export async function createDecoder(
   }
 }
 
-async function create(stream: AudioStream, modules: CodecModules, budget: TrackBudget | undefined): Promise<Decoder> {
+async function create(
+  stream: AudioStream,
+  { modules, budget, replacements }: DecoderParts & { readonly modules: CodecModules },
+): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
       return (await import("./opus-decoder.ts")).createOpusDecoder(await modules.libopus("decode"), stream);
@@ -43,7 +49,7 @@ async function create(stream: AudioStream, modules: CodecModules, budget: TrackB
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
-      return (await import("./aac-decoder.ts")).createAacDecoder(stream, { load: () => modules.aac() });
+      return (await import("./aac-decoder.ts")).createAacDecoder(stream, { replacements, load: () => modules.aac() });
     case "alac":
       return (await import("./alac-decoder.ts")).createAlacDecoder(stream, budget);
   }

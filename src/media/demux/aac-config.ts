@@ -1,6 +1,8 @@
 // AudioSpecificConfig, AAC's set-up data (ISO 14496-3 section 1.6.2.1): read from MP4 and Matroska, built for streams
 // that do not carry it. Audio thread.
 
+import { BitReader } from "../../lib/bit-reader.ts";
+
 export interface AacConfig {
   /** Rate of the core codec; HE-AAC decodes to twice that. */
   readonly sampleRateHz: number;
@@ -54,25 +56,4 @@ export function buildAacConfig(fields: {
   if (rateIndex < 0 || channelConfiguration < 1 || channelConfiguration > 7) return undefined;
   const word = (fields.objectType << 11) | (rateIndex << 7) | (channelConfiguration << 3);
   return Uint8Array.of(word >> 8, word & 255);
-}
-
-class BitReader {
-  readonly #bytes: Uint8Array;
-  #position = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get isPastEnd(): boolean {
-    return this.#position > this.#bytes.length * 8;
-  }
-
-  read(count: number): number {
-    let value = 0;
-    for (let index = 0; index < count; index++, this.#position++) {
-      value = (value << 1) | (((this.#bytes[this.#position >> 3] ?? 0) >> (7 - (this.#position & 7))) & 1);
-    }
-    return value;
-  }
 }

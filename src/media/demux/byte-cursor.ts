@@ -2,6 +2,7 @@
 // window and the source's own buffer lack bytes does a parser have to wait. Used by every container reader. Audio
 // thread.
 
+import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 
 /** How much is taken from the source's buffer at once, when it is there. */
@@ -206,7 +207,7 @@ function isAt(bytes: Uint8Array, at: number, pattern: readonly number[]): boolea
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {
   // Not cleared before it is filled: up to some megabytes.
-  const joined = new Uint8Array(Buffer.allocUnsafeSlow(first.length + second.length).buffer);
+  const joined = allocateBytes(first.length + second.length);
   joined.set(first);
   joined.set(second, first.length);
   return joined;

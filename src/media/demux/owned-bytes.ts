@@ -1,6 +1,7 @@
 // Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with turns in
 // between. Used by the container readers. Audio and look-up threads.
 
+import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { DemuxWork } from "./demux-work.ts";
 
@@ -21,7 +22,7 @@ export interface OwnedPart {
 export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
   const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;
   // Not cleared, which for a large one would take milliseconds: what is handed out has been filled.
-  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(Math.max(0, Math.min(sizeBytes, leftBytes))).buffer);
+  const bytes = allocateBytes(Math.max(0, Math.min(sizeBytes, leftBytes)));
   let filledBytes = 0;
   while (filledBytes < bytes.length) {
     const wantedBytes = Math.min(PIECE_BYTES, bytes.length - filledBytes);

@@ -44,6 +44,12 @@ export function tonearmSettingsIn<Name extends TonearmFilterName>(
   return isPresent(settings) ? tonearmSettings(name, settings) : undefined;
 }
 
+/** Whether the client has asked for any of Tonearm's own. */
+export function hasTonearmSettings({ pluginFilters }: FilterSettings): boolean {
+  const settings = memberOf(pluginFilters, "tonearm");
+  return isPresent(settings) && Object.values(settings as object).some(isPresent);
+}
+
 /** All members, by the table of the bridge: cut to their ranges, defaults where there is nothing usable. */
 export function tonearmSettings<Name extends TonearmFilterName>(name: Name, settings: unknown): TonearmSettings<Name> {
   const members: Readonly<Record<string, NumberMember | ChoiceMember>> = TONEARM_FILTERS[name];

@@ -1,6 +1,6 @@
 // Whether an HTTP answer is the body that was asked for. Pure. Audio thread.
 
-import type { HttpAnswer } from "./http-client.ts";
+import type { HttpAnswer } from "./http-answer.ts";
 import { answerError, statusError } from "./http-errors.ts";
 import { type ContentRange, contentRangeOf, headerOf } from "./http-headers.ts";
 

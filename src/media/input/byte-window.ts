@@ -17,13 +17,16 @@ interface Chunk {
 
 /** Contiguous bytes from `startBytes` up to `endBytes`. Reads within one chunk are views and copy nothing. */
 export class ByteWindow {
-  readonly #memory: ByteBudget;
+  readonly #memory: Pick<ByteBudget, "take" | "release">;
+  readonly #purpose: string;
   #chunks: Chunk[] = [];
   #startBytes = 0;
   #endBytes = 0;
 
-  constructor(memory: ByteBudget) {
+  /** `purpose` ends the sentence "needs memory for". */
+  constructor(memory: Pick<ByteBudget, "take" | "release">, purpose = "what it reads ahead") {
     this.#memory = memory;
+    this.#purpose = purpose;
   }
 
   get startBytes(): number {
@@ -105,7 +108,7 @@ export class ByteWindow {
   }
 
   #addChunk(data: Uint8Array, sizeBytes: number): Chunk {
-    this.#memory.take(data.length, "what it reads ahead");
+    this.#memory.take(data.length, this.#purpose);
     const chunk = { startBytes: this.#endBytes, data, sizeBytes };
     this.#chunks.push(chunk);
     this.#endBytes += sizeBytes;

@@ -1,7 +1,7 @@
 // What is done to a received body before it is the file's own bytes: leaving out what is known already, and taking
 // Shoutcast's titles out. Audio thread.
 
-import type { HttpBody } from "./http-client.ts";
+import type { HttpBody } from "./http-answer.ts";
 import { IcyStripper } from "./icy-metadata.ts";
 
 /** A body without its first bytes: for servers that cannot begin in the middle. */

@@ -10,9 +10,10 @@ import type { OutboundGuard } from "../../lib/outbound-guard.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
 import { DispatcherPool } from "./dispatcher-pool.ts";
+import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
 import { exchange } from "./http-exchange.ts";
-import { type HttpHeaders, headerOf } from "./http-headers.ts";
+import { headerOf } from "./http-headers.ts";
 import type { OutgoingRoutes } from "./outgoing-routes.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { requestShoutcast } from "./shoutcast-client.ts";
@@ -24,26 +25,6 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** Of the track that it is for. */
   readonly pace: RequestPace;
-}
-
-export interface HttpAnswer {
-  /** Where the answer came from after redirects. User name and password stay in while the origin is the same. */
-  readonly url: URL;
-  /** Any status but a redirect. */
-  readonly status: number;
-  readonly headers: HttpHeaders;
-  readonly body: HttpBody;
-}
-
-/** A body being received; nothing is read from the network beyond a small buffer until `next` asks. */
-export interface HttpBody {
-  /**
-   * The next bytes, or undefined at the regular end. Rejects with NodeError "input-interrupted" when the connection was
-   * lost or has been silent for `timeoutMs` (default: the setting `socketTimeoutMs`). One call at a time.
-   */
-  next(timeoutMs?: number): Promise<Uint8Array | undefined>;
-  /** Drops the connection; a pending `next` rejects. Any number of times. */
-  cancel(): void;
 }
 
 export interface HttpClientOptions {

@@ -3,7 +3,8 @@
 
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
-import type { HttpAnswer, HttpClient } from "./http-client.ts";
+import type { HttpAnswer } from "./http-answer.ts";
+import type { HttpClient } from "./http-client.ts";
 import { answerError, interruptedError, isWorthRetrying } from "./http-errors.ts";
 import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http-headers.ts";
 import type { RequestPace } from "./request-pace.ts";

@@ -6,7 +6,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
 import type { SocketFlow, SocketPortions } from "../../lib/socket-portions.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { HttpAnswer, HttpBody } from "./http-client.ts";
+import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
 
 export interface ExchangeOptions {

@@ -3,8 +3,9 @@
 
 import { NodeError } from "../../errors.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
+import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { IcyBody, SkippingBody } from "./http-body.ts";
-import type { HttpAnswer, HttpBody, HttpClient } from "./http-client.ts";
+import type { HttpClient } from "./http-client.ts";
 import { answerError, describeUrl } from "./http-errors.ts";
 import {
   contentLengthOf,

@@ -10,7 +10,7 @@ import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
 import type { Logger } from "../../log.ts";
-import type { HttpAnswer } from "./http-client.ts";
+import type { HttpAnswer } from "./http-answer.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
 import { pause } from "./retry-budget.ts";
 import { SiteRefusals } from "./site-refusals.ts";

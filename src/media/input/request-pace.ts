@@ -1,6 +1,7 @@
 // How fast one track may ask sites for something, whatever makes it ask: segments of no length, a key for each, redirects,
 // connections that end after a few bytes. Who asks faster waits. Audio and look-up threads.
 
+import { Allowance } from "../../lib/allowance.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import { pause } from "./retry-budget.ts";
 
@@ -15,21 +16,16 @@ const REQUESTS_PER_SECOND = 20;
 export class RequestPace {
   /** Takes the answers apart in turns. */
   readonly budget: TrackBudget;
-  #requestsLeft = BURST_REQUESTS;
-  #countedAtMs: number;
+  readonly #requests: Allowance;
 
   constructor(budget: TrackBudget) {
+    const { clock } = budget;
     this.budget = budget;
-    this.#countedAtMs = budget.clock.now();
+    this.#requests = new Allowance({ clock, burst: BURST_REQUESTS, perSecond: REQUESTS_PER_SECOND });
   }
 
   /** Resolves when the next request may be sent, or the signal fires. */
   async next(signal: AbortSignal): Promise<void> {
-    const { clock } = this.budget;
-    const nowMs = clock.now();
-    const earned = ((nowMs - this.#countedAtMs) / 1000) * REQUESTS_PER_SECOND;
-    this.#requestsLeft = Math.min(BURST_REQUESTS, this.#requestsLeft + earned) - 1;
-    this.#countedAtMs = nowMs;
-    if (this.#requestsLeft < 0) await pause(clock, (-this.#requestsLeft / REQUESTS_PER_SECOND) * 1000, signal);
+    if (!this.#requests.spend(1)) await pause(this.budget.clock, this.#requests.waitMs, signal);
   }
 }

@@ -6,7 +6,7 @@ import { connect as connectTls } from "node:tls";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
-import type { HttpAnswer, HttpBody } from "./http-client.ts";
+import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
 
 export interface ShoutcastRequest {

@@ -5,7 +5,7 @@
 import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
-import type { Clock, Timer } from "../../lib/clock.ts";
+import { type Clock, type Timer, wrapTimers } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import {
@@ -17,7 +17,7 @@ import {
   ReconnectPlan,
   reactionsTo,
 } from "./close-policy.ts";
-import { type Contain, containTimers, createContainment } from "./voice-containment.ts";
+import { type Contain, createContainment } from "./voice-containment.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -132,7 +132,7 @@ export class VoiceConnection {
       work: options.work,
       onThrown: (error) => this.#onThrown(error),
     });
-    this.#clock = containTimers(options.clock, this.#contain);
+    this.#clock = wrapTimers(options.clock, this.#contain);
   }
 
   get gate(): VoiceGate {

@@ -1,8 +1,6 @@
 // The one way from timers and sockets into a voice connection: whatever is thrown there ends that connection, not the
 // thread. Handed by the voice connection to everything that works for it; on the audio thread.
 
-import type { Clock } from "../../lib/clock.ts";
-
 /** Makes of a handler one that never throws: its connection takes what it throws. */
 export type Contain = <Args extends readonly unknown[]>(handler: (...args: Args) => void) => (...args: Args) => void;
 
@@ -30,13 +28,4 @@ export function createContainment({ work, onThrown }: ContainmentOptions): Conta
   return (handler) =>
     (...args) =>
       (isNamed ? attempt : attemptInName)(() => handler(...args));
-}
-
-/** The same clock; what its timers throw is contained. */
-export function containTimers(clock: Clock, contain: Contain): Clock {
-  return {
-    now: () => clock.now(),
-    epochMs: () => clock.epochMs(),
-    after: (delayMs, callback) => clock.after(delayMs, contain(callback)),
-  };
 }

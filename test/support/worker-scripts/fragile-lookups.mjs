@@ -20,7 +20,6 @@ TrackOpener.prototype.probe = async function (input, work) {
   const result = await probe.call(this, input, work);
   const deed = DEEDS[new URL(input.url).searchParams.get("deed")];
   if (deed === undefined) return result;
-  // From a timer that nobody minds: the worst place to be found in.
-  return new Promise(() => setTimeout(deed));
+  return new Promise(() => setTimeout(deed)); // no wait: from a timer that nobody minds, the worst place to be found in
 };
 await import("../../../dist/src/media/lookup-main.js");

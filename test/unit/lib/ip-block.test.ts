@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import {
   formatIpAddress,
   formatIpBlock,
@@ -8,7 +9,6 @@ import {
   parseIpBlock,
 } from "../../../src/lib/ip-block.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 
 const random = seededRandom(fuzzSeed());
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import {
   JsonDecimal,
   JsonLimitError,
@@ -9,7 +10,6 @@ import {
   stringifyJson,
   toJsonInteger,
 } from "../../../src/lib/json.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 
 describe("parsing", () => {
   test.each([

@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import { toWireError } from "../../../src/bridge/wire-error.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { REDACTED, redactText } from "../../../src/lib/redact-text.ts";
 import { redactFields } from "../../../src/lib/redact-value.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 import { buildTrack } from "../../support/track-builder.ts";
 
 const S = "hunter2hunter2";

@@ -5,8 +5,11 @@ import { SocketPortions } from "../../../src/lib/socket-portions.ts";
 
 const NEXT_TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. */
-function start(receivedBytes: readonly number[]) {
+/**
+ * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind the first
+ * portion all is body, unless there is none.
+ */
+function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
   const portions = new SocketPortions();
   const taken = receivedBytes.map(() => [] as number[]);
   const sockets = receivedBytes.map((sizeBytes, index) => {
@@ -14,7 +17,10 @@ function start(receivedBytes: readonly number[]) {
     portions.portioned((_target, callback) => callback(null, socket))({} as never, () => undefined);
     socket.push(Buffer.alloc(sizeBytes));
     socket.on("readable", () => {
-      for (let part = socket.read(); part !== null; part = socket.read()) taken[index]!.push(part.length);
+      for (let part = socket.read(); part !== null; part = socket.read()) {
+        taken[index]!.push(part.length);
+        if (hasBody && taken[index]!.length === 1) portions.current?.notePiece();
+      }
     });
     return socket;
   });
@@ -85,4 +91,28 @@ it("a socket that ends is read to its end and tells of it", async () => {
   for (let turns = 0; turns < 20; turns++) await NEXT_TURN();
   expect(sum()).toBe(200_000);
   expect(isEnded).toBe(true);
+});
+
+it("of heads little is parsed in one turn, and nothing of one that the parser has given up", async () => {
+  const { sockets, sum } = start([50_000, 50_000], { hasBody: false });
+  for (let before = 0, turns = 0; turns < 5; turns++) {
+    await NEXT_TURN();
+    expect(sum() - before).toBeLessThanOrEqual(4 * 1024);
+    before = sum();
+  }
+  expect(sum()).toBeGreaterThan(4 * 1024);
+  for (const socket of sockets) socket.destroy();
+  const before = sum();
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(before);
+});
+
+it("behind the end of an answer comes a head again", async () => {
+  const { sockets, portions, taken } = start([5000]);
+  for (let turns = 0; turns < 3; turns++) await NEXT_TURN();
+  portions.current?.letGo();
+  sockets[0]!.push(Buffer.alloc(5000));
+  const { length } = taken[0]!;
+  for (let turns = 0; turns < 10; turns++) await NEXT_TURN();
+  expect(Math.max(...taken[0]!.slice(length))).toBe(1024);
 });

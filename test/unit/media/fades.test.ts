@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 import {
   levelsOf,
   opusSong,

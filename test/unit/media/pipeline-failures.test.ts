@@ -5,11 +5,11 @@ import { Codecs } from "../../../src/media/codecs.ts";
 import type { Decoder } from "../../../src/media/decode/decoder.ts";
 import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
-import { type CodecSupply, Pipeline } from "../../../src/media/pipeline.ts";
+import type { CodecSupply, Pipeline } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
+import { createPipeline } from "../../support/pipelines.ts";
 import { createPackets, createScriptedDecoder, SCRIPTED_STREAM } from "../../support/scripted-decoder.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
-import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const fail = (): never => {
   throw new RangeError("out of bounds");
@@ -36,12 +36,7 @@ function start(parts: Parts) {
   const failures: unknown[] = [];
   const ours = new Codecs({ complexity: 0, bitrateBps: 64_000 });
   const demuxer = new ScriptedDemuxer({ stream, packets });
-  const pipeline = new Pipeline({
-    input: { kind: "local", path: "/song", container: undefined },
-    startMs: 0,
-    endMs: undefined,
-    lengthMs: undefined,
-    open: async () => demuxer,
+  const pipeline = createPipeline(demuxer, {
     codecs: {
       createDecoder: async () => decoder,
       acquireEncoder: () => ours.acquireEncoder(),
@@ -49,8 +44,6 @@ function start(parts: Parts) {
       ...codecs,
     },
     chain,
-    budget: createTrackBudget(),
-    onProgress: () => undefined,
     onFailure: (error) => failures.push(error),
   });
   opened.push(pipeline);

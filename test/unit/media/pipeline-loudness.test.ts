@@ -4,16 +4,15 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../lab/listen/faults.ts";
 import { decodeHeard } from "../../../lab/listen/heard.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { Codecs } from "../../../src/media/codecs.ts";
 import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
-import { Pipeline } from "../../../src/media/pipeline.ts";
+import type { Pipeline } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { loudnessOf } from "../../support/loudness-of.ts";
 import { opusHeaders } from "../../support/media-builders.ts";
+import { createPipeline } from "../../support/pipelines.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
-import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -60,21 +59,18 @@ afterEach(() => {
 function start(
   stream: AudioStream,
   filters: Readonly<Record<string, unknown>>,
-  { endMs, demuxer }: { endMs?: number; demuxer?: ScriptedDemuxer } = {},
+  {
+    endMs,
+    demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
+  }: { endMs?: number; demuxer?: ScriptedDemuxer } = {},
 ) {
   const chain = new SoundChain();
   chain.setFilters(filters);
-  const pipeline = new Pipeline({
-    input: { kind: "local", path: "/song", container: undefined },
-    startMs: 0,
+  const pipeline = createPipeline(demuxer, {
     endMs,
     lengthMs: SONG_PACKETS * FRAME_MS,
-    open: async () => demuxer ?? new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
     codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
     chain,
-    budget: createTrackBudget({ clock: systemClock }),
-    onProgress: () => undefined,
-    onFailure: (error) => expect.fail(String(error)),
   });
   opened.push(pipeline);
   return { pipeline, chain };

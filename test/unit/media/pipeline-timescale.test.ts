@@ -5,14 +5,13 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../lab/listen/faults.ts";
 import { decodeHeard } from "../../../lab/listen/heard.ts";
 import { pitchCents } from "../../../lab/listen/tone.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { Codecs } from "../../../src/media/codecs.ts";
 import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
-import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
+import type { Pipeline, PipelineOptions } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
+import { createPipeline } from "../../support/pipelines.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
-import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -63,19 +62,8 @@ function start(stream: AudioStream, filters: object, options: Partial<PipelineOp
   const demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream)! });
   const chain = new SoundChain();
   chain.setFilters({ ...filters });
-  const pipeline = new Pipeline({
-    input: { kind: "local", path: "/song", container: undefined },
-    startMs: 0,
-    endMs: undefined,
-    lengthMs: undefined,
-    open: async () => demuxer,
-    codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
-    budget: createTrackBudget({ clock: systemClock }),
-    onProgress: () => undefined,
-    onFailure: (error) => expect.fail(String(error)),
-    ...options,
-    chain,
-  });
+  const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000 });
+  const pipeline = createPipeline(demuxer, { codecs, ...options, chain });
   opened.push(pipeline);
   return { pipeline, chain };
 }

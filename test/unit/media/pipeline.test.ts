@@ -2,15 +2,14 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
 import { decodeHeard } from "../../../lab/listen/heard.ts";
 import { NodeError } from "../../../src/errors.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { Codecs } from "../../../src/media/codecs.ts";
 import type { Decoder } from "../../../src/media/decode/decoder.ts";
 import type { AudioStream, Packet } from "../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
-import { Pipeline, type PipelineOptions } from "../../../src/media/pipeline.ts";
+import type { Pipeline, PipelineOptions } from "../../../src/media/pipeline.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
+import { createPipeline } from "../../support/pipelines.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
-import { createTrackBudget } from "../../support/track-budgets.ts";
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
@@ -91,15 +90,8 @@ function start(stream: AudioStream, packets: readonly Packet[], options: Partial
 function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): Omit<Setup, "demuxer"> {
   const failures: unknown[] = [];
   const chain = options.chain ?? new SoundChain();
-  const pipeline = new Pipeline({
-    input: { kind: "local", path: "/song", container: undefined },
-    startMs: 0,
-    endMs: undefined,
-    lengthMs: undefined,
-    open: async () => demuxer,
+  const pipeline = createPipeline(demuxer, {
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
-    budget: createTrackBudget({ clock: systemClock }),
-    onProgress: () => undefined,
     onFailure: (error) => failures.push(error),
     ...options,
     chain,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
 import { makeSongs, RestlessPlayer } from "../../support/restless-player.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 
 const OBJECTS = 250;
 const CHECK_EVERY = 15;

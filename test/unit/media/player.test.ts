@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PlayCommand } from "../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../src/bridge/events.ts";
 import { NodeError } from "../../../src/errors.ts";
-import type { Packet } from "../../../src/media/demux/demuxer.ts";
 import { AudioPlayer } from "../../../src/media/player.ts";
 import { FRAME_MS, TickLoop } from "../../../src/media/tick-loop.ts";
 import type { Voice } from "../../../src/media/voice.ts";
 import { createBulkhead } from "../../support/bulkheads.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { numberedPackets, packetNumber } from "../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../support/scripted-demuxer.ts";
 import { createTrackBudget } from "../../support/track-budgets.ts";
 
@@ -16,13 +16,7 @@ const STUCK_MS = 10_000;
 const FRAME_COUNT = 200;
 const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
 
-/** Valid 20 ms CELT packets that carry their number. */
-const PACKETS: readonly Packet[] = Array.from({ length: FRAME_COUNT }, (_, index) => ({
-  data: Uint8Array.of(0xfc, index >> 8, index & 255),
-  timestampMs: index * FRAME_MS,
-  durationMs: FRAME_MS,
-  trimEndSamples: 0,
-}));
+const PACKETS = numberedPackets(FRAME_COUNT);
 
 class RecordingVoice implements Voice {
   gate: Voice["gate"] = "send";
@@ -33,7 +27,7 @@ class RecordingVoice implements Voice {
   async connect(): Promise<void> {}
 
   sendFrame(opus: Uint8Array): boolean {
-    const number = (opus[1]! << 8) | opus[2]!;
+    const number = packetNumber(opus);
     this.frames.push(number);
     this.log.push(`frame ${number}`);
     return true;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
 import { StereoFifo } from "../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../src/media/sound-chain.ts";
 import { peak, rms, signals } from "../../support/filter-vectors.ts";
 import { randomFilters } from "../../support/random-filters.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
 
 const FRAME_SAMPLES = 960;
 const PRESETS = {

@@ -9,6 +9,7 @@ test("whatever follows from an owner's work runs under its name, however it is w
   const seen: unknown[] = [];
   const work = async (owner: number): Promise<void> => {
     for (let round = 0; round < 20; round++) {
+      // What wakes it is what is tested: the names hang on real timers, which no fake clock has.
       for (const wait of [() => Promise.resolve(), () => setImmediate(), () => setTimeout(owner % 3)]) {
         await wait();
         seen.push([owner, mark.work?.owner, mark.work?.activity, names.current]);
@@ -23,7 +24,7 @@ test("whatever follows from an owner's work runs under its name, however it is w
 test("what is nobody's work runs under no name", async () => {
   const mark = new WorkMark(WorkMark.allocate());
   const names = new WorkNames(mark);
-  const unnamed = setTimeout(1).then(() => mark.work);
+  const unnamed = setTimeout(1).then(() => mark.work); // a real timer, as above
   void names.run(1, () => setImmediate());
   expect(mark.work).toEqual({ owner: 1, activity: "lookup" });
   expect(await unnamed).toBeUndefined();

@@ -23,6 +23,7 @@ const WORKER = {
 const LOAD: LoadJson = {
   hasRoom: false,
   refused: 3,
+  moved: 2,
   encoder: { complexity: 4, complexityMax: 10 },
   hasSpareWorker: true,
   workers: [WORKER],
@@ -56,6 +57,7 @@ describe("the text", () => {
     for (const line of [
       "tonearm_has_room 0",
       "tonearm_refused_starts_total 3",
+      "tonearm_moved_players_total 2",
       "tonearm_encoder_complexity 4",
       "tonearm_encoder_complexity_max 10",
       'tonearm_worker_load{worker="1"} 0.5',

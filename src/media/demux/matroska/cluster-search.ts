@@ -1,5 +1,6 @@
-// Finds the cluster for a seek in a Matroska file without cues: halves the file, looking for cluster headers by their
-// identifier. Audio thread.
+// Finds the cluster for a seek in a Matroska file without cues: looks for cluster headers, by their identifier, where the
+// target should be by its share of the length, and every second time in the middle, so that it comes to an end whatever the
+// file says of itself. Each look is a request of its own where the file is on the net. Audio thread.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
@@ -19,23 +20,44 @@ interface Cluster {
   readonly units: number;
 }
 
+export interface ClusterTarget {
+  /** Where clusters begin. */
+  readonly startBytes: number;
+  /** What is looked for. */
+  readonly units: number;
+  /** From this far before it, it is read to. */
+  readonly nearUnits: number;
+  /** The whole file's, where it is known. */
+  readonly lengthUnits: number | undefined;
+}
+
 /** Start of the last cluster found whose timestamp is at or before `units`; undefined without a known size. */
 export async function findClusterBefore(
   { source, work }: ReaderParts,
-  target: { startBytes: number; units: number },
+  { startBytes, units, nearUnits, lengthUnits }: ClusterTarget,
 ): Promise<number | undefined> {
   if (source.sizeBytes === undefined) return undefined;
-  let low = target.startBytes;
-  let high = source.sizeBytes;
-  for (let searchedBytes = 0; high - low > RANGE_BYTES_MIN && searchedBytes < SEARCH_BYTES_MAX; ) {
-    const middle = Math.floor((low + high) / 2);
-    const cursor = new ByteCursor(source, middle);
-    const cluster = await findCluster(cursor, Math.min(high, middle + PROBE_BYTES_MAX), work);
+  let low: Cluster = { positionBytes: startBytes, units: 0 };
+  let high: Cluster = { positionBytes: source.sizeBytes, units: lengthUnits ?? 0 };
+  let searchedBytes = 0;
+  for (let looks = 0; searchedBytes < SEARCH_BYTES_MAX; looks++) {
+    const rangeBytes = high.positionBytes - low.positionBytes;
+    if (rangeBytes <= RANGE_BYTES_MIN || units - low.units <= nearUnits) break;
+    const share = looks % 2 === 0 ? shareOf(units - nearUnits / 2, low.units, high.units) : 0.5;
+    const fromBytes = low.positionBytes + Math.floor(rangeBytes * share);
+    const cursor = new ByteCursor(source, fromBytes);
+    const cluster = await findCluster(cursor, Math.min(high.positionBytes, fromBytes + PROBE_BYTES_MAX), work);
     searchedBytes += cursor.fetchedBytes;
-    if (cluster !== undefined && cluster.units <= target.units) low = cluster.positionBytes;
-    else high = middle;
+    if (cluster !== undefined && cluster.units <= units) low = cluster;
+    else high = { positionBytes: fromBytes, units: cluster?.units ?? high.units };
   }
-  return low;
+  return low.positionBytes;
+}
+
+/** Where a time lies between two others, 0 to 1; the middle where they make no sense. */
+function shareOf(units: number, lowUnits: number, highUnits: number): number {
+  const share = (units - lowUnits) / (highUnits - lowUnits);
+  return share >= 0 && share < 1 ? share : 0.5;
 }
 
 async function findCluster(cursor: ByteCursor, limit: number, work: DemuxWork): Promise<Cluster | undefined> {

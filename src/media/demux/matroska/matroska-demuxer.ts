@@ -32,6 +32,8 @@ const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 const CUES_BYTES_MAX = 4 * 1024 * 1024;
 /** Block times are rounded to milliseconds; within this of the counted time the counted one is right. */
 const TIME_TOLERANCE_MS = 10;
+/** From a cluster so far before it, a place is read to: cheaper than to look for a nearer one. */
+const READ_THROUGH_MS = 2000;
 
 /** Fields of a block group; real ones have a handful. */
 const GROUP_FIELDS_MAX = 64;
@@ -135,13 +137,18 @@ class MatroskaDemuxer implements Demuxer {
     this.#cues = await readCues(body, { unitMs, segmentStart, trackNumber: track.number }, work);
   }
 
-  /** The last cluster that starts at or before the target, by the cue list or else by halving the file. */
+  /** The last cluster that starts at or before the target, by the cue list or else by looking for it. */
   async #findCluster(targetMs: number): Promise<number | undefined> {
-    const { track, firstCluster, unitMs } = this.#header;
+    const { track, firstCluster, unitMs, lengthMs } = this.#header;
     const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
     const cues = this.#cues;
     if (cues === undefined || cues.count === 0) {
-      return findClusterBefore(this.#parts, { startBytes: firstCluster, units: unshiftedMs / unitMs });
+      return findClusterBefore(this.#parts, {
+        startBytes: firstCluster,
+        units: unshiftedMs / unitMs,
+        nearUnits: READ_THROUGH_MS / unitMs,
+        lengthUnits: lengthMs === undefined ? undefined : lengthMs / unitMs,
+      });
     }
     // Cues of a video track say little about where its sound stands: go back half a second further.
     const positionBytes = cues.positionBefore(cues.isOwn ? unshiftedMs : unshiftedMs - 500);

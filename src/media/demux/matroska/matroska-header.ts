@@ -54,6 +54,8 @@ interface Parts {
   tags: Tags;
   cuesBody: Uint8Array | undefined;
   positions: Map<number, number>;
+  /** Of the file, where it is known. */
+  readonly endBytes: number;
   /** Of bodies read so far. */
   readBytes: number;
   readonly work: DemuxWork;
@@ -98,6 +100,7 @@ async function enterSegment(cursor: ByteCursor, work: DemuxWork): Promise<Parts>
         tags: {},
         cuesBody: undefined,
         positions: new Map(),
+        endBytes: cursor.endBytes ?? Number.MAX_SAFE_INTEGER,
         readBytes: 0,
         work,
       };
@@ -175,7 +178,10 @@ async function readSeekHead(body: Uint8Array, parts: Parts): Promise<void> {
       if (field.id === ID.seekId) target = readUnsigned(field.body);
       else if (field.id === ID.seekPosition) position = readUnsigned(field.body);
     }
-    if (position >= 0 && parts.positions.size < 64) parts.positions.set(target, parts.segmentStart + position);
+    const positionBytes = parts.segmentStart + position;
+    // Written as a number of up to 8 bytes: it may point anywhere.
+    const isWithin = position >= 0 && positionBytes < parts.endBytes;
+    if (isWithin && parts.positions.size < 64) parts.positions.set(target, positionBytes);
   }
 }
 

@@ -1,6 +1,6 @@
 // The small notations inside HLS tags (RFC 8216 section 4.2): attribute lists, byte ranges, hexadecimal. Audio thread.
 
-import type { ByteRange } from "./hls-playlist.ts";
+import type { ByteRange } from "./hls-segment.ts";
 
 export type AttributeList = ReadonlyMap<string, string>;
 

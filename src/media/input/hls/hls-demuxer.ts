@@ -9,7 +9,7 @@ import type { ByteSource } from "../byte-source.ts";
 import type { HttpClient } from "../http-client.ts";
 import { closedError } from "../read-bounds.ts";
 import { RequestPace } from "../request-pace.ts";
-import type { HlsSegment } from "./hls-playlist.ts";
+import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
 import { SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";

@@ -5,7 +5,7 @@
 import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { ByteWindow } from "../byte-window.ts";
 import { parseAttributes, parseByteRange, parseHex } from "./hls-attributes.ts";
-import type { HlsKey, HlsPart, HlsSegment } from "./hls-playlist.ts";
+import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
 import { PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";

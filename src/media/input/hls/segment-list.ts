@@ -8,7 +8,8 @@ import { type Download, download, downloadIfChanged } from "../http-download.ts"
 import type { Validator } from "../http-headers.ts";
 import type { RequestPace } from "../request-pace.ts";
 import { pause } from "../retry-budget.ts";
-import { type HlsMaster, type HlsSegment, readHlsPlaylist } from "./hls-playlist.ts";
+import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
+import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
 import { chooseVariants } from "./variant-choice.ts";
 
@@ -128,8 +129,7 @@ export class SegmentList {
     const playlist = this.#playlist;
     if (playlist.segmentCount === 0) return undefined;
     try {
-      const segment = await playlist.segmentFrom(await this.#sequenceOf(this.#next, playlist));
-      return segment;
+      return await playlist.segmentFrom(await this.#sequenceOf(this.#next, playlist));
     } finally {
       this.#options.pace.budget.pause();
     }

@@ -8,7 +8,7 @@ import type { HttpClient } from "../http-client.ts";
 import { type ByteTransform, type Download, download } from "../http-download.ts";
 import type { RequestPace } from "../request-pace.ts";
 import { WindowSource } from "../window-source.ts";
-import type { HlsKey, HlsPart, HlsSegment } from "./hls-playlist.ts";
+import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
 import { segmentClockMs } from "./segment-clock.ts";
 
 /** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */

@@ -4,7 +4,7 @@
 import { NodeError } from "../../../errors.ts";
 import type { ByteWindow } from "../byte-window.ts";
 import { type AttributeList, parseAttributes, parseByteRange } from "./hls-attributes.ts";
-import type { ByteRange } from "./hls-playlist.ts";
+import type { ByteRange } from "./hls-segment.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
 import { type PlaylistLine, PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";

@@ -1,10 +1,10 @@
 // A short run of what test/fuzz does at length against a real node.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { anyRequest, isOurFault } from "../../../support/any-request.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 import { randomFilters } from "../../../support/random-filters.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const REQUEST_COUNT = 800;
 const FILTERS_COUNT = 1000;

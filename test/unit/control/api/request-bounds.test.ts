@@ -259,6 +259,14 @@ describe("pings", () => {
   });
 });
 
+test("a connection that sends hundreds of requests at once is ended, and others are answered", async () => {
+  const socket = await openSocket();
+  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.write(requestText("GET", "/version", "").repeat(500));
+  await ended;
+  expect((await server.request("GET", "/version")).status).toBe(200);
+});
+
 function requestText(method: string, path: string, body: string, length = Buffer.byteLength(body)): string {
   const headers = [
     `Host: x`,

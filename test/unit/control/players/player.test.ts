@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { VoiceCredentials } from "../../../../src/bridge/commands.ts";
-import type { PositionReport } from "../../../../src/bridge/events.ts";
+import type { PositionReport } from "../../../../src/bridge/position-report.ts";
 import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import type { PlayerUpdate } from "../../../../src/control/api/player-update.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
@@ -880,4 +880,23 @@ test("the last two frame minutes are kept", () => {
   expect(player.frameMinute(7)).toBeUndefined();
   expect(player.frameMinute(8)?.sentFrames).toBe(3000);
   expect(player.frameMinute(9)?.minute).toBe(9);
+});
+
+test("plays twenty tracks one after the other as fast as they are asked for, and more as time goes on", async () => {
+  const plays = () => workers.commands.filter(({ type }) => type === "play").length;
+  const settleAll = async () => {
+    for (let turn = 0; turn < 30; turn++) await settle();
+  };
+  const asked = Array.from({ length: 30 }, () => play());
+  await settleAll();
+  expect(plays()).toBe(20);
+  clock.advance(200);
+  await settleAll();
+  expect(plays()).toBe(21);
+  for (let count = 0; count < 9; count++) {
+    clock.advance(200);
+    await settleAll();
+  }
+  await Promise.all(asked);
+  expect(plays()).toBe(30);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { AddressSpace } from "../../../../src/control/route-planner/address-space.ts";
 import { formatIpAddress, type IpBlock, isBlockWithin, parseIpAddress } from "../../../../src/lib/ip-block.ts";
 import { fuzzSeed } from "../../../support/fuzz-seed.ts";
 import { plannerBlocks } from "../../../support/planner-builders.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const random = seededRandom(fuzzSeed());
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { QUEUE_COUNT_MAX, ResumeQueue } from "../../../../src/control/sessions/resume-queue.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const SIZE_MAX_BYTES = 8 * 1024 * 1024;
 

@@ -2,12 +2,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
 import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
-import { Sessions } from "../../../../src/control/sessions/sessions.ts";
-import { systemRandom } from "../../../../src/lib/random.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
-import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
+import { createSessions, playersInto } from "../../../support/session-builders.ts";
 
 let clock: FakeClock;
 let sessions: Sessions;
@@ -18,21 +17,7 @@ let players: FakeSessionPlayer[];
 beforeEach(() => {
   clock = new FakeClock();
   players = [];
-  sessions = new Sessions({
-    clock,
-    random: systemRandom,
-    logger: silentLogger,
-    createPlayer: (options) => {
-      const player = new FakeSessionPlayer(options);
-      players.push(player);
-      return player;
-    },
-    readNodeStats: () => ({
-      uptime: 5,
-      memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
-      cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
-    }),
-  });
+  sessions = createSessions({ clock, createPlayer: playersInto(players) });
   socket = new FakeSocket();
   session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
 });

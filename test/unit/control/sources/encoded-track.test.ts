@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { readEncodedTrack, writeEncodedTrack } from "../../../../src/control/sources/encoded-track.ts";
 import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../../src/control/sources/track.ts";
 import { type TrackDetails, type TrackInfo, UNKNOWN_LENGTH_MS } from "../../../../src/control/sources/track-info.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { stringifyJson } from "../../../../src/lib/json.ts";
 import { readLines } from "../../../support/golden.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 // The vectors of protocol-v4.md section 5.5.

@@ -9,6 +9,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { inputSettings } from "../../../support/input-builders.ts";
 
 const IDLE_MS = 15_000;
+const START_MS = 15_250;
 const EMPTY: ProbeResult = { kind: "empty" };
 
 interface Line {
@@ -29,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => lookups.close());
 
-function start(options: { script?: "broken"; routes?: RouteSource; clock?: Clock } = {}): void {
+function start(options: { script?: "broken" | "mute"; routes?: RouteSource; clock?: Clock } = {}): void {
   const { script = "obedient-lookups" } = options;
   lookups = new Lookups({
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
@@ -205,5 +206,19 @@ describe("a look-up thread that is lost", () => {
       code: "lookup-crashed",
       cause: { message: expect.stringContaining("the look-up thread stopped by an error") },
     });
+  });
+
+  test("a thread that never says that it has started is lost as well", async () => {
+    start({ script: "mute" });
+    const answer = expect(ask("nothing")).rejects.toMatchObject({
+      code: "lookup-crashed",
+      cause: { message: "the look-up thread did not start for 15000 ms" },
+    });
+    clock.advance(START_MS - 1);
+    expect(logged("the look-up thread was lost")).toHaveLength(0);
+    clock.advance(1);
+    expect(logged("the look-up thread was lost")).toHaveLength(1);
+    clock.advance(START_MS);
+    await answer;
   });
 });

@@ -25,6 +25,15 @@ interface Victim {
   error: Error | undefined;
 }
 
+/** Nothing of what is no JSON: binary messages, and garbage. */
+function readMessage(data: Buffer): { readonly op?: number; readonly d?: { readonly port: number } } {
+  try {
+    return JSON.parse(data.toString());
+  } catch {
+    return {};
+  }
+}
+
 /** Shakes hands as far as it is let, and keeps what it is sent. */
 async function connect(behaviour: HostileBehaviour): Promise<{ gateway: HostileGateway; victim: Victim }> {
   const gateway = await startHostileGateway({ behaviour, channelId: "6001" });
@@ -41,13 +50,12 @@ async function connect(behaviour: HostileBehaviour): Promise<{ gateway: HostileG
   });
   socket.on("message", (data: Buffer) => {
     if (victim.messages.length < 1000) victim.messages.push(data);
-    if (data[0] !== 0x7b) return;
-    const { op, d } = JSON.parse(data.toString()) as { op: number; d: { port: number } };
+    const { op, d } = readMessage(data);
     if (op === 8 && victim.messages.length === 1) socket.send(JSON.stringify({ op: 0, d: {} }));
     if (op !== 2) return;
     const discovery = Buffer.alloc(74);
     discovery.writeUInt32BE(0x0001_0046);
-    udp.send(discovery, d.port, "127.0.0.1");
+    udp.send(discovery, d?.port, "127.0.0.1");
     socket.send(JSON.stringify({ op: 1, d: {} }));
   });
   return { gateway, victim };

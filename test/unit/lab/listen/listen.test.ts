@@ -7,8 +7,8 @@ import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
 import { decodeHeard, isBitExact } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone, pitchCents } from "../../../../lab/listen/tone.ts";
 import { readWav, writeWav } from "../../../../lab/listen/wav.ts";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { OPUS_LOOKAHEAD_SAMPLES, OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 /** Sound that never repeats: a few gliding tones, computed at any moment, also between samples. */
 const musicAt = (time: number) =>

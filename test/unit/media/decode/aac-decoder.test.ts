@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Allowance } from "../../../../src/lib/allowance.ts";
 import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
@@ -17,9 +18,11 @@ test("without the optional package the error says what to install", async () => 
 /** A package whose decoder does only what the test says. */
 function fakePackage(onDecode: (output: (data: object) => void) => void) {
   class AudioDecoder {
+    static count = 0;
     readonly #output: (data: object) => void;
     constructor({ output }: { output: (data: object) => void }) {
       this.#output = output;
+      AudioDecoder.count += 1;
     }
     configure() {}
     decode() {
@@ -106,4 +109,20 @@ test("two outputs of one packet both arrive, in order", async () => {
 test("a stream without channels is refused", async () => {
   const attempt = createDecoder({ ...stream, channelCount: 0 });
   await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
+});
+
+test("decoders in place of failed ones are few, and come back with time", async () => {
+  const clock = new FakeClock();
+  const replacements = new Allowance({ clock, burst: 3, perSecond: 1 });
+  let isBroken = true;
+  const broken = fakePackage((output) => {
+    if (isBroken) throw new Error("damaged");
+    output(audioData(1024, 44_100, 2, 0.5));
+  });
+  const decoder = await createAacDecoder(stream, { clock, replacements, load: async () => broken });
+  for (let count = 0; count < 30; count++) expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(0);
+  expect(broken.AudioDecoder.count).toBeLessThanOrEqual(1 + 4);
+  isBroken = false;
+  clock.advance(2000);
+  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
 });

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { fitTone } from "../../../../lab/listen/tone.ts";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const FIXTURES = ["mp3", "vorbis", "flac", "flac24", "aac", "adts", "alac", "alac24"] as const;
 

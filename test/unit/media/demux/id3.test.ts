@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { ascii, be, concat } from "../../../../lab/neighbours/bytes.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
-import { ascii, be, concat, id3Tag } from "../../../support/media-builders.ts";
+import { id3Tag } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

@@ -1,12 +1,12 @@
 // The tables that tell where sound lies, in any order and with entries that say nothing.
 
 import { describe, expect, it } from "vitest";
+import { be, concat } from "../../../../lab/neighbours/bytes.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { SeekTable } from "../../../../src/media/demux/flac/seek-table.ts";
 import { FrameIndex } from "../../../../src/media/demux/mp3/frame-index.ts";
 import { SampleTable } from "../../../../src/media/demux/mp4/sample-table.ts";
 import { PlaceTable } from "../../../../src/media/demux/place-table.ts";
-import { be, concat } from "../../../support/media-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 function work(memoryBytes = Number.MAX_SAFE_INTEGER): DemuxWork {

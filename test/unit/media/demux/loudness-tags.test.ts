@@ -1,6 +1,8 @@
 // Which loudness comes out of the tags of a file: real files by FFmpeg, and built tags for what it cannot write.
 
 import { describe, expect, it } from "vitest";
+import { ascii, be, concat, le } from "../../../../lab/neighbours/bytes.ts";
+import { box, oggPage } from "../../../../lab/neighbours/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
@@ -8,17 +10,7 @@ import { readId3 } from "../../../../src/media/demux/id3.ts";
 import { withTaggedLoudness } from "../../../../src/media/demux/loudness-tags.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
-import {
-  ascii,
-  be,
-  box,
-  concat,
-  id3Tag,
-  le,
-  oggPage,
-  opusHeaders,
-  opusPacket,
-} from "../../../support/media-builders.ts";
+import { id3Tag, opusHeaders, opusPacket } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { ascii, be, concat } from "../../../../lab/neighbours/bytes.ts";
+import { ebml } from "../../../../lab/neighbours/containers.ts";
 import { splitBlock } from "../../../../src/media/demux/matroska/block.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
-import { ascii, be, concat, ebml, opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
+import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -14,12 +16,16 @@ interface WebmOptions {
   readonly isSizeKnown?: boolean;
   /** Time of the first cluster. */
   readonly startMs?: number;
+  /** Whether the head says how long it is. */
+  readonly isLengthTold?: boolean;
+  /** Elements in front of all others. */
+  readonly head?: Uint8Array;
   readonly extraTrackFields?: Uint8Array;
 }
 
 /** A WebM file without cues: clusters of one second, packets that carry their numbers. */
 function webm(options: WebmOptions): Uint8Array {
-  const isKnown = options.isSizeKnown ?? true;
+  const sized = (id: number, body: Uint8Array) => ebml(id, body, options.isSizeKnown === false ? "unknown" : undefined);
   const track = ebml(
     0xae,
     concat(
@@ -40,10 +46,13 @@ function webm(options: WebmOptions): Uint8Array {
       ),
     );
     const timestamp = ebml(0xe7, be((options.startMs ?? 0) + index * 1000, 4));
-    return ebml(0x1f43b675, concat(timestamp, ...blocks), isKnown);
+    return sized(0x1f43b675, concat(timestamp, ...blocks));
   });
-  const body = concat(ebml(0x1654ae6b, track), ...clusters);
-  return concat(ebml(0x1a45dfa3, ebml(0x4282, ascii("webm"))), ebml(0x18538067, body, isKnown));
+  const duration = new Uint8Array(8);
+  new DataView(duration.buffer).setFloat64(0, options.clusterCount * 1000);
+  const info = options.isLengthTold ? ebml(0x1549a966, ebml(0x4489, duration)) : new Uint8Array(0);
+  const body = concat(options.head ?? new Uint8Array(0), info, ebml(0x1654ae6b, track), ...clusters);
+  return concat(ebml(0x1a45dfa3, ebml(0x4282, ascii("webm"))), sized(0x18538067, body));
 }
 
 async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
@@ -63,6 +72,41 @@ describe("the Matroska reader", () => {
       expect(packet?.timestampMs).toBeGreaterThan(targetMs - 130);
     }
     expect(source.bytesRead).toBeLessThan(4_000_000);
+  });
+
+  it.each([
+    ["cues", 0x1c53bb6b],
+    ["tags", 0x1254c367],
+  ])("finds its place when the %s are said to stand where no file can reach", async (_name, id) => {
+    const place = concat(ebml(0x53ab, be(id, 4)), ebml(0x53ac, be(2 ** 62, 8)));
+    const source = new MemoryByteSource(webm({ clusterCount: 1200, head: ebml(0x114d9b74, ebml(0x4dbb, place)) }));
+    const asked = vi.spyOn(source, "readBuffered");
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
+    await demuxer.seek(900_000);
+    expect(Math.max(...asked.mock.calls.map(([positionBytes]) => positionBytes))).toBeLessThan(2 ** 31);
+    expect((await demuxer.next())?.timestampMs).toBeGreaterThan(899_800);
+  });
+
+  it("looks in one or two places where it knows how long the file is", async () => {
+    const looksOfSeek = async (isLengthTold: boolean, targetMs: number) => {
+      const { source, demuxer } = await open(webm({ clusterCount: 1200, isLengthTold }));
+      const places: number[] = [0];
+      const readBuffered = source.readBuffered.bind(source);
+      source.readBuffered = (positionBytes, lengthBytes) => {
+        if (Math.abs(positionBytes - (places.at(-1) ?? 0)) > 20_000) places.push(positionBytes);
+        return readBuffered(positionBytes, lengthBytes);
+      };
+      await demuxer.seek(targetMs);
+      expect((await demuxer.next())?.timestampMs).toBeGreaterThan(targetMs - 130);
+      return places.length - 1;
+    };
+    let [told, untold] = [0, 0];
+    for (const targetMs of [701_000, 10_000, 1_101_000, 455_555]) {
+      told += await looksOfSeek(true, targetMs);
+      untold += await looksOfSeek(false, targetMs);
+    }
+    expect(told).toBeLessThanOrEqual(8);
+    expect(untold).toBeGreaterThan(2 * told);
   });
 
   it("lets the time of a live stream start at 0 wherever it is joined", async () => {

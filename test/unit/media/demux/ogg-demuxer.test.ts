@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { concat } from "../../../../lab/neighbours/bytes.ts";
+import { oggPage } from "../../../../lab/neighbours/containers.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
-import { concat, oggPage, opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
+import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

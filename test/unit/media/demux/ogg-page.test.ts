@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { ascii, concat } from "../../../../lab/neighbours/bytes.ts";
+import { oggPage } from "../../../../lab/neighbours/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { PageReader } from "../../../../src/media/demux/ogg/ogg-page.ts";
-import { ascii, concat, oggPage } from "../../../support/media-builders.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import type { AudioCodec } from "../../../../src/media/demux/demuxer.ts";
 import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 /** What a file must come to. `packets` as counted by ffprobe; times in milliseconds, trims in samples. */

@@ -1,5 +1,6 @@
 import { createEncoder } from "libopus-wasm";
 import { expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { loadLibopus } from "../../../../src/lib/libopus.ts";
 import {
   buildOpusPacket,
@@ -8,7 +9,6 @@ import {
   packetDurationSamples,
   parseOpusPacket,
 } from "../../../../src/media/encode/opus-packet.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);
 

@@ -4,6 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
 import { fitTone, pitchCents } from "../../../../lab/listen/tone.ts";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import type { RateFilter } from "../../../../src/media/filters/rate-filter.ts";
 import { timescale } from "../../../../src/media/filters/timescale.ts";
 import {
@@ -18,7 +19,6 @@ import {
   signals,
   vectorNames,
 } from "../../../support/filter-vectors.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const FRAME_SAMPLES = 960;
 const SAMPLE_RATE_HZ = 48_000;

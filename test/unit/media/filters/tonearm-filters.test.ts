@@ -1,11 +1,11 @@
 // Tonearm's own filters, measured: through a player's whole chain, as a client would set them.
 
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../../src/media/sound-chain.ts";
 import { chainWith, filtered, peak, responseAt, rms, type Stereo } from "../../../support/filter-vectors.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const SECOND = 48_000;
 const NAMES = ["highPass", "compressor", "chorus", "flanger", "phaser", "echo", "reverb"] as const;

@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
-import type { HttpAnswer } from "../../../../src/media/input/http-client.ts";
+import type { HttpAnswer } from "../../../../src/media/input/http-answer.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { createInputDeps } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

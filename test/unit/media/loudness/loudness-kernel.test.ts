@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { LoudnessKernel } from "../../../../src/media/loudness/loudness-kernel.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const START = 32;
 const SAMPLES = 960;

@@ -2,9 +2,9 @@
 // ceiling.
 
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { type At, LoudnessListening, music, tone } from "../../../support/loudness-listening.ts";
 import { loudnessOf } from "../../../support/loudness-of.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 import { lowPassed, truePeak } from "../../../support/true-peak.ts";
 
 const SETTINGS = { target: -14, peak: -1 };

@@ -1,8 +1,8 @@
 // What the loudness stage must not do: delay, lose or double a sample, be heard when it is switched, or allocate.
 
 import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { type At, LoudnessListening, music, tone } from "../../../support/loudness-listening.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const FRAME_SAMPLES = 960;
 const SETTINGS = { target: -14, peak: -1 };

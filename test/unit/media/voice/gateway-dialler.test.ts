@@ -7,40 +7,13 @@ import { afterEach, expect, test } from "vitest";
 import type WebSocket from "ws";
 import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
 import { dialGateway } from "../../../../src/media/voice/gateway-dialler.ts";
+import { type Hello, readHello, readNumbers, SERVER_NAME, SUPPORTED_GROUPS } from "../../../support/tls-hello.ts";
 
 const open: { close(): unknown }[] = [];
 
 afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
-
-const SUPPORTED_GROUPS = 10;
-const SERVER_NAME = 0;
-
-interface Hello {
-  readonly suites: readonly number[];
-  readonly extensions: ReadonlyMap<number, Buffer>;
-}
-
-/** RFC 8446 section 4.1.2, behind the headers of record and handshake. */
-function readHello(record: Buffer): Hello {
-  let at = 5 + 4 + 2 + 32;
-  at += 1 + record.readUInt8(at);
-  const suitesEnd = at + 2 + record.readUInt16BE(at);
-  const suites = readNumbers(record.subarray(at + 2, suitesEnd));
-  at = suitesEnd + 1 + record.readUInt8(suitesEnd) + 2;
-  const extensions = new Map<number, Buffer>();
-  while (at < record.length) {
-    const end = at + 4 + record.readUInt16BE(at + 2);
-    extensions.set(record.readUInt16BE(at), record.subarray(at + 4, end));
-    at = end;
-  }
-  return { suites, extensions };
-}
-
-function readNumbers(bytes: Buffer): number[] {
-  return Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
-}
 
 /** Dials a server that says nothing, and ends with both ends of the connection and the first bytes. */
 async function dialSilent(host: string): Promise<{ socket: WebSocket; peer: Socket; hello: Hello }> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { parseBinaryFrame, parseTextFrame } from "../../../../src/media/voice/gateway-messages.ts";
 import { readFirstMlsHeader, readMlsHeader } from "../../../../src/media/voice/mls-header.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const text = (op: number, d: unknown, seq?: number) => parseTextFrame(JSON.stringify({ op, d, seq }));
 

@@ -1,6 +1,7 @@
 import { createDecipheriv } from "node:crypto";
 import sodium from "libsodium-wrappers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { encodeDiscoveryRequest, parseDiscoveryResponse } from "../../../../src/media/voice/ip-discovery.ts";
 import { RtpStream, randomRtpStart } from "../../../../src/media/voice/rtp-stream.ts";
 import {
@@ -11,7 +12,6 @@ import {
   PAYLOAD_BYTES_MAX,
   prepareEncryption,
 } from "../../../../src/media/voice/transport-encryption.ts";
-import { seededRandom } from "../../../support/seeded-random.ts";
 
 const KEY = Uint8Array.from({ length: 32 }, (_, index) => index);
 const MODES: readonly EncryptionMode[] = ["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"];

@@ -2,12 +2,11 @@ import { beforeEach, expect, test } from "vitest";
 import { V3Operations } from "../../../../../src/control/api/v3/operations.ts";
 import { createV3Protocol } from "../../../../../src/control/api/v3/socket-protocol.ts";
 import type { Session } from "../../../../../src/control/sessions/session.ts";
-import { Sessions } from "../../../../../src/control/sessions/sessions.ts";
-import { systemRandom } from "../../../../../src/lib/random.ts";
 import { silentLogger } from "../../../../../src/log.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
-import { FakeSessionPlayer } from "../../../../support/fake-session-player.ts";
+import type { FakeSessionPlayer } from "../../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../../support/fake-socket.ts";
+import { createSessions, playersInto } from "../../../../support/session-builders.ts";
 
 const CONTEXT = { disabledFilters: new Set<string>(), logger: silentLogger };
 
@@ -17,21 +16,7 @@ let operations: V3Operations;
 
 beforeEach(() => {
   players = [];
-  const sessions = new Sessions({
-    clock: new FakeClock(),
-    random: systemRandom,
-    logger: silentLogger,
-    createPlayer: (options) => {
-      const player = new FakeSessionPlayer(options);
-      players.push(player);
-      return player;
-    },
-    readNodeStats: () => ({
-      uptime: 1,
-      memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
-      cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
-    }),
-  });
+  const sessions = createSessions({ clock: new FakeClock(), createPlayer: playersInto(players) });
   session = sessions.open(new FakeSocket(), {
     userId: "1",
     clientName: undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HlsSegment } from "../../../../../src/media/input/hls/hls-playlist.ts";
+import type { HlsSegment } from "../../../../../src/media/input/hls/hls-segment.ts";
 import type { MediaPlaylist } from "../../../../../src/media/input/hls/media-playlist.ts";
 import { readMaster, readMedia, segmentsOf } from "../../../../support/hls-playlists.ts";
 import { patternBytes } from "../../../../support/input-builders.ts";

@@ -1,4 +1,5 @@
-// Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards.
+// Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without domain
+// knowledge.
 
 export class BitReader {
   readonly #bytes: Uint8Array;

@@ -1,0 +1,44 @@
+// Questions and answers between a runner and a process beside it, over IPC: what is heard and counted there must not be slowed
+// down by the runner's own work, nor cost the node under test anything. Both ends are compiled with the same types.
+
+import type { ChildProcess } from "node:child_process";
+
+interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** The runner's end: asks `child`, which may still be starting. Rejects with what went wrong there, or when it ends. */
+export function asking<Request>(child: ChildProcess): (request: Request) => Promise<unknown> {
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let count = 0;
+  child.on("message", (message) => {
+    const { id, value, error } = message as Reply; // sent by `answering`
+    if (error === undefined) waiting.get(id)?.resolve(value);
+    else waiting.get(id)?.reject(new Error(error));
+    waiting.delete(id);
+  });
+  child.once("exit", () => {
+    for (const { reject } of waiting.values()) reject(new Error("the process beside this one has ended"));
+  });
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const id = ++count;
+      waiting.set(id, { resolve, reject });
+      child.send({ id, request });
+    });
+}
+
+/** The other end, once all is ready: answers until the runner has gone, and ends with it. */
+export function answering<Request>(answer: (request: Request) => unknown): void {
+  process.on("message", (message) => {
+    const { id, request } = message as { id: number; request: Request }; // sent by `asking`
+    const reply = (result: Omit<Reply, "id">) => process.send?.({ id, ...result });
+    new Promise((resolve) => resolve(answer(request))).then(
+      (value) => reply({ value }),
+      (error: unknown) => reply({ error: String(error) }),
+    );
+  });
+  process.on("disconnect", () => process.exit(0));
+}

@@ -1,0 +1,20 @@
+// Where a track is, as an audio worker tells it: alone (events.ts) or with those of other players (position-batch.ts).
+
+import type { PlayerId, SeekId, TrackId } from "./commands.ts";
+
+/**
+ * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at every
+ * change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far off.
+ */
+export interface PositionReport {
+  readonly playerId: PlayerId;
+  readonly trackId: TrackId;
+  /** The last seek that was carried out, 0 for none: the main thread drops reports from before its own last seek. */
+  readonly seekId: SeekId;
+  /** Song time that has been sent, in milliseconds. */
+  readonly positionMs: number;
+  /** When that was so, Unix epoch milliseconds. */
+  readonly epochMs: number;
+  /** Song time per real time: 0 while nothing is sent, 1 normally, the timescale factor with that filter. */
+  readonly rate: number;
+}

@@ -1,0 +1,141 @@
+// The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone, unless it
+// was released before. Main thread; what is said to it is the matter of worker-thread.ts and lookup-thread.ts.
+
+import { type ResourceLimits, Worker } from "node:worker_threads";
+import type { Endpoint } from "../../bridge/channel.ts";
+import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
+import type { WorkerStart } from "../../bridge/worker-settings.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
+import type { Logger } from "../../log.ts";
+import { ThreadWatch } from "./thread-watch.ts";
+
+/** A thread that has not said `ready` by then has failed to start. */
+const START_TIMEOUT_MS = 15_000;
+/**
+ * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the messages
+ * that waited meanwhile.
+ */
+const START_GRACE_MS = 250;
+
+/** How a thread went, and whose work it was doing then; undefined: nobody's. */
+export interface ThreadLoss {
+  readonly reason: NodeError;
+  /** False: it failed to start. */
+  readonly wasReady: boolean;
+  readonly work: MarkedWork | undefined;
+}
+
+export interface WatchedThreadOptions {
+  /** What it is called in a debugger and in the log. */
+  readonly name: string;
+  /** How the reason of its loss begins: "the look-up thread". */
+  readonly title: string;
+  /** The module that runs in it. */
+  readonly entry: URL;
+  /** What it is told besides its mark. */
+  readonly start: Omit<WorkerStart, "markMemory">;
+  readonly limits: ResourceLimits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called once when it is gone without having been released. */
+  readonly onLost: (loss: ThreadLoss) => void;
+}
+
+export class WatchedThread {
+  /** Resolves when the thread has ended. */
+  readonly exited: Promise<void>;
+  readonly #options: WatchedThreadOptions;
+  readonly #mark: WorkMark;
+  readonly #worker: Worker;
+  readonly #watch: ThreadWatch;
+  #state: "starting" | "ready" | "gone" = "starting";
+  #startTimer: Timer;
+  #isWorthWatching = true;
+
+  constructor(options: WatchedThreadOptions) {
+    this.#options = options;
+    const { name, entry, limits, clock } = options;
+    const start: WorkerStart = { ...options.start, markMemory: WorkMark.allocate() };
+    const { codecPort } = start;
+    this.#mark = new WorkMark(start.markMemory);
+    const transferList = codecPort === undefined ? [] : [codecPort];
+    this.#worker = new Worker(entry, { name, workerData: start, transferList, resourceLimits: limits });
+    this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
+    this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
+    this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
+    this.exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
+    this.#watch = new ThreadWatch({
+      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
+      readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
+      onSilent: () => this.#lose("shows no sign of life any more"),
+    });
+    this.#startTimer = clock.after(START_TIMEOUT_MS, () => {
+      this.#startTimer = clock.after(START_GRACE_MS, () => this.#lose(`did not start for ${START_TIMEOUT_MS} ms`));
+    });
+  }
+
+  /** What is sent before the thread is ready waits for it. */
+  get endpoint(): Endpoint {
+    return this.#worker;
+  }
+
+  get isReady(): boolean {
+    return this.#state === "ready";
+  }
+
+  /** Lost or released. */
+  get isGone(): boolean {
+    return this.#state === "gone";
+  }
+
+  /** It has said `ready`: its signs of life are watched from now on. False: it was not starting any more. */
+  onReady(): boolean {
+    if (this.#state !== "starting") return false;
+    this.#state = "ready";
+    this.#startTimer.cancel();
+    this.#watchIfNeeded();
+    return true;
+  }
+
+  /** Whether it matters that it shows signs of life: true by default. */
+  set isWorthWatching(isWorthWatching: boolean) {
+    if (isWorthWatching === this.#isWorthWatching) return;
+    this.#isWorthWatching = isWorthWatching;
+    this.#watchIfNeeded();
+  }
+
+  /** It may end from now on, however long it takes: that is no loss. False: it is gone already. */
+  release(): boolean {
+    if (this.#state === "gone") return false;
+    this.#state = "gone";
+    this.#startTimer.cancel();
+    this.#watch.stop();
+    return true;
+  }
+
+  /** Ends the thread with all that it does, and resolves when it has ended. */
+  async terminate(): Promise<void> {
+    this.release();
+    const { logger, name } = this.#options;
+    try {
+      await this.#worker.terminate();
+    } catch (error) {
+      logger.warn("a thread could not be ended", { thread: name, error });
+    }
+  }
+
+  #watchIfNeeded(): void {
+    if (this.isReady && this.#isWorthWatching) this.#watch.start();
+    else this.#watch.stop();
+  }
+
+  #lose(what: string, cause?: unknown): void {
+    const wasReady = this.isReady;
+    if (!this.release()) return;
+    void this.terminate();
+    const reason = new NodeError("worker-lost", `${this.#options.title} ${what}`, { cause });
+    this.#options.onLost({ reason, wasReady, work: this.#mark.work });
+  }
+}

@@ -1,0 +1,24 @@
+// What a site answers to a GET, whoever has asked it: HttpClient over undici, or a bare socket for old Shoutcast servers.
+// Audio and look-up threads.
+
+import type { HttpHeaders } from "./http-headers.ts";
+
+export interface HttpAnswer {
+  /** Where the answer came from after redirects. User name and password stay in while the origin is the same. */
+  readonly url: URL;
+  /** Any status but a redirect. */
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly body: HttpBody;
+}
+
+/** A body being received; nothing is read from the network beyond a small buffer until `next` asks. */
+export interface HttpBody {
+  /**
+   * The next bytes, or undefined at the regular end. Rejects with NodeError "input-interrupted" when the connection was
+   * lost or has been silent for `timeoutMs` (default: the setting `socketTimeoutMs`). One call at a time.
+   */
+  next(timeoutMs?: number): Promise<Uint8Array | undefined>;
+  /** Drops the connection; a pending `next` rejects. Any number of times. */
+  cancel(): void;
+}

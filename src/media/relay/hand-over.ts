@@ -1,0 +1,116 @@
+// Hands a player's sound over to another audio worker, its host, without a gap: the host makes the track ready at a place a
+// little ahead; when the player has come there, it is called, and from its first frame on the player is only its voice
+// connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio thread.
+
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { CATCH_UP_FRAMES_MAX, FRAME_MS } from "../tick-loop.ts";
+import type { Voice } from "../voice.ts";
+import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
+import type { RelayPort } from "./relay-port.ts";
+
+/** The place is not reached in time when the sound stands still. */
+const REACH_MS_MAX = 10_000;
+/** The host has its first frame ready, and sends it when its turn has come: 22 ms. */
+const ANSWER_MS_MAX = 200;
+/** A frame that comes later than this is dropped, as one of our own would be. */
+const LATE_MS_MAX = CATCH_UP_FRAMES_MAX * FRAME_MS;
+
+export interface HandOverOptions {
+  readonly port: RelayPort<MessageToHost, MessageToHome>;
+  /** The player's own. */
+  readonly clock: Clock;
+  readonly track: GuestTrack;
+  /** The player's connection of the moment. */
+  readonly voice: () => Voice | undefined;
+  /** The host's sound has begun to come: from now on none is made here. */
+  readonly onTaken: () => void;
+  /** The host was not ready. Not called when `abandon` or `close` is. */
+  readonly onFailed: () => void;
+}
+
+export class HandOver {
+  readonly #options: HandOverOptions;
+  #state: "preparing" | "calling" | "taken" | "over" = "preparing";
+  /** What the host believes of the voice connection. */
+  #toldGate: Voice["gate"] = "down";
+  #timer: Timer;
+
+  constructor(options: HandOverOptions) {
+    const { port, clock, track } = options;
+    this.#options = options;
+    this.#timer = clock.after(REACH_MS_MAX, () => this.#fail());
+    port.listen({ onMessage: (message) => this.#onMessage(message), onClosed: () => this.#fail() });
+    port.send({ type: "begin", track });
+  }
+
+  /** Where in the song the host's sound begins. */
+  get startMs(): number {
+    return this.#options.track.play.startMs;
+  }
+
+  /** Sound comes from the host. */
+  get isTaken(): boolean {
+    return this.#state === "taken";
+  }
+
+  /** The player has sent sound of its own up to this place; `rate` is song time per real time. */
+  onSent(untilMs: number, rate: number): void {
+    if (this.#state !== "preparing" || untilMs < this.startMs - FRAME_MS * rate) return;
+    this.#state = "calling";
+    this.#timer.cancel();
+    this.#timer = this.#options.clock.after(ANSWER_MS_MAX, () => this.#fail());
+    this.#tellGate("send");
+  }
+
+  /** For the host to carry out, once it has taken over. */
+  passOn(command: SoundCommand): void {
+    this.#options.port.send({ type: "command", command });
+  }
+
+  /** Ends it; what the host has made ready is its own to let go of, as its end of the port closes. */
+  close(): void {
+    this.#state = "over";
+    this.#timer.cancel();
+    this.#options.port.close();
+  }
+
+  #fail(): void {
+    const wasTaken = this.isTaken;
+    this.close();
+    // A host that is lost later is the main thread's to replace.
+    if (!wasTaken) this.#options.onFailed();
+  }
+
+  #onMessage(message: MessageToHome): void {
+    if (this.#state === "calling" && message.type === "frame") {
+      this.#state = "taken";
+      this.#timer.cancel();
+      this.#options.onTaken();
+    }
+    if (!this.isTaken) return;
+    const voice = this.#options.voice();
+    if (message.type === "frame") this.#onFrame(voice, message);
+    else if (message.type === "silence") voice?.sendSilence();
+    else if (message.type === "stopSpeaking") voice?.stopSpeaking();
+    else voice?.skipFrames(message.frames);
+  }
+
+  #onFrame(voice: Voice | undefined, { opus, epochMs }: Extract<MessageToHome, { readonly type: "frame" }>): void {
+    if (voice?.gate !== "send") this.#watchGate();
+    else if (this.#options.clock.epochMs() - epochMs > LATE_MS_MAX) voice.skipFrames(1);
+    else voice.sendFrame(opus);
+  }
+
+  /** Tells the host what the gate has become, and what it becomes until frames may come again. */
+  #watchGate(): void {
+    const gate = this.#options.voice()?.gate ?? "down";
+    if (gate !== this.#toldGate) this.#tellGate(gate);
+    this.#timer.cancel();
+    if (gate !== "send") this.#timer = this.#options.clock.after(FRAME_MS, () => this.#watchGate());
+  }
+
+  #tellGate(gate: Voice["gate"]): void {
+    this.#toldGate = gate;
+    this.#options.port.send({ type: "gate", gate });
+  }
+}

@@ -1,0 +1,35 @@
+// What two audio workers tell each other about a player whose voice connection is on one of them (its home) while its sound
+// is made on the other (its host). Plain data over a port of their own, in order.
+
+import type { PlainCommand } from "../../bridge/channel.ts";
+import type { FilterSettings, PlayCommand, SeekId } from "../../bridge/commands.ts";
+import type { Voice } from "../voice.ts";
+
+/** Commands that are about the sound of a player, and so are carried out where that is made. */
+export type SoundCommand = Extract<
+  PlainCommand,
+  { readonly type: "play" | "stop" | "pause" | "seek" | "setEndTime" | "setVolume" | "setFilters" }
+>;
+
+/** What the host needs to go on with a track. */
+export interface GuestTrack {
+  readonly volume: number;
+  readonly filters: FilterSettings;
+  /** With the place at which the host takes over as its start. */
+  readonly play: PlayCommand;
+  readonly seekId: SeekId;
+}
+
+export type MessageToHost =
+  /** First of all: make this ready. */
+  | { readonly type: "begin"; readonly track: GuestTrack }
+  /** The voice connection's gate, whenever it is another. Before the first `send` the home makes the sound itself. */
+  | { readonly type: "gate"; readonly gate: Voice["gate"] }
+  | { readonly type: "command"; readonly command: SoundCommand };
+
+export type MessageToHome =
+  /** To be sent now; it was due at `epochMs`, Unix epoch milliseconds. */
+  | { readonly type: "frame"; readonly opus: Uint8Array; readonly epochMs: number }
+  | { readonly type: "silence" }
+  | { readonly type: "stopSpeaking" }
+  | { readonly type: "skip"; readonly frames: number };

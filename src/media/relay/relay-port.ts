@@ -1,0 +1,43 @@
+// One end of the port between a player's home and its host: what comes in is the player's work, and what it throws ends that
+// player's track. Audio thread.
+
+import type { MessagePort } from "node:worker_threads";
+
+export interface RelayListener<In> {
+  onMessage(message: In): void;
+  /** The other end is gone. Not called for an end that closes itself. */
+  onClosed(): void;
+}
+
+export class RelayPort<Out, In> {
+  readonly #port: MessagePort;
+  readonly #contain: (work: () => void) => void;
+  #isClosed = false;
+
+  /** `contain` does the work of one message in the player's name (media/bulkhead.ts). */
+  constructor(port: MessagePort, contain: (work: () => void) => void) {
+    this.#port = port;
+    this.#contain = contain;
+  }
+
+  listen(listener: RelayListener<In>): void {
+    this.#port.on("message", (message) => {
+      // The other end is another audio worker of this node, compiled with the same contract.
+      if (!this.#isClosed) this.#contain(() => listener.onMessage(message as In));
+    });
+    this.#port.on("close", () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      this.#contain(() => listener.onClosed());
+    });
+  }
+
+  send(message: Out): void {
+    if (!this.#isClosed) this.#port.postMessage(message);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#port.close();
+  }
+}

@@ -1,0 +1,72 @@
+// The voice of a player whose connection is on another audio worker, its home: what the player sends goes there. The host's end
+// of hand-over.ts. Audio thread.
+
+import type { Clock } from "../../lib/clock.ts";
+import type { Voice } from "../voice.ts";
+import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
+import type { RelayPort } from "./relay-port.ts";
+
+/** The player that is a guest here. */
+export interface RelayGuest {
+  begin(track: GuestTrack): void;
+  /** `gate` is another now. */
+  onGateChanged(): void;
+  execute(command: SoundCommand): void;
+}
+
+export class RelayedVoice implements Voice {
+  /** As its home has told it; nothing may be sent before it has called. */
+  gate: Voice["gate"] = "down";
+  readonly #port: RelayPort<MessageToHome, MessageToHost>;
+  readonly #clock: Clock;
+
+  constructor(port: RelayPort<MessageToHome, MessageToHost>, clock: Clock) {
+    this.#port = port;
+    this.#clock = clock;
+  }
+
+  /** From now on its home is listened to. */
+  attach(guest: RelayGuest): void {
+    const setGate = (gate: Voice["gate"]) => {
+      this.gate = gate;
+      guest.onGateChanged();
+    };
+    this.#port.listen({
+      onMessage: (message) => {
+        if (message.type === "begin") guest.begin(message.track);
+        else if (message.type === "gate") setGate(message.gate);
+        else guest.execute(message.command);
+      },
+      // The main thread gives the player another place.
+      onClosed: () => setGate("down"),
+    });
+  }
+
+  /** The home connects it. */
+  connect(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  sendFrame(opus: Uint8Array): boolean {
+    // A copy: the frame may be a piece of something much larger, which would be sent as a whole.
+    this.#port.send({ type: "frame", opus: new Uint8Array(opus), epochMs: this.#clock.epochMs() });
+    return true;
+  }
+
+  sendSilence(): boolean {
+    this.#port.send({ type: "silence" });
+    return true;
+  }
+
+  stopSpeaking(): void {
+    this.#port.send({ type: "stopSpeaking" });
+  }
+
+  skipFrames(frames: number): void {
+    this.#port.send({ type: "skip", frames });
+  }
+
+  close(): void {
+    this.#port.close();
+  }
+}

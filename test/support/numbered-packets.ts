@@ -1,0 +1,18 @@
+// A song of Opus packets that carry their numbers, for players without a container: what a voice was sent can be read off.
+
+import type { Packet } from "../../src/media/demux/demuxer.ts";
+import { FRAME_MS } from "../../src/media/tick-loop.ts";
+
+/** Valid CELT packets of 20 ms, from 0 on. */
+export function numberedPackets(count: number): readonly Packet[] {
+  return Array.from({ length: count }, (_, index) => ({
+    data: Uint8Array.of(0xfc, index >> 8, index & 255),
+    timestampMs: index * FRAME_MS,
+    durationMs: FRAME_MS,
+    trimEndSamples: 0,
+  }));
+}
+
+export function packetNumber(opus: Uint8Array): number {
+  return (opus[1]! << 8) | opus[2]!;
+}

@@ -1,0 +1,28 @@
+// The sessions of a node that is not there: what it tells of itself is made up.
+
+import { Sessions, type SessionsOptions } from "../../src/control/sessions/sessions.ts";
+import { systemRandom } from "../../src/lib/random.ts";
+import { silentLogger } from "../../src/log.ts";
+import { FakeSessionPlayer } from "./fake-session-player.ts";
+
+export function createSessions(options: Pick<SessionsOptions, "clock" | "createPlayer">): Sessions {
+  return new Sessions({
+    ...options,
+    random: systemRandom,
+    logger: silentLogger,
+    readNodeStats: () => ({
+      uptime: 5,
+      memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+      cpu: { cores: 1, systemLoad: 0, lavalinkLoad: 0 },
+    }),
+  });
+}
+
+/** Makes players where only the session around them matters, and adds each to `players`. */
+export function playersInto(players: FakeSessionPlayer[]): SessionsOptions["createPlayer"] {
+  return (options) => {
+    const player = new FakeSessionPlayer(options);
+    players.push(player);
+    return player;
+  };
+}
