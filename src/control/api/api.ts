@@ -8,6 +8,7 @@ import type { ApiContext } from "./api-context.ts";
 import { type Asker, PasswordGate } from "./authentication.ts";
 import { Connections } from "./connections.ts";
 import { generalRoutes } from "./general-routes.ts";
+import { paceConnections } from "./inbound-connection.ts";
 import { loadRoutes } from "./load-routes.ts";
 import { type Metrics, metricsRoutes } from "./metrics-route.ts";
 import { openApiRoute } from "./openapi.ts";
@@ -20,6 +21,9 @@ import { routeUpgrades } from "./upgrade-requests.ts";
 import { v3Routes } from "./v3/routes.ts";
 import { createV3Protocol } from "./v3/socket-protocol.ts";
 import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
+
+/** Connections that have not been accepted yet. One more would try again after a second. */
+const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
@@ -74,12 +78,13 @@ export class Api {
       ],
     });
     connections.watch(this.#app.server);
+    paceConnections(this.#app.server, options.clock);
     routeUpgrades(this.#app.server, endpoint, connections);
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */
   async listen({ host, port }: { host: string; port: number }): Promise<number> {
-    await this.#app.listen({ host, port });
+    await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
   }
 

@@ -50,6 +50,8 @@ function replayWithoutUpgrade(server: Server, { request, socket, head }: Upgrade
     if (value !== undefined) lines.push(`${name}: ${value}`);
   }
   if (head.length > 0) socket.unshift(head);
+  // Node takes off those it has put on sockets of its own making only.
+  socket.removeAllListeners("pause").removeAllListeners("resume");
   socket.unshift(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
   server.emit("connection", socket);
 }

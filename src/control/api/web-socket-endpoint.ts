@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { WorkTurns } from "../../lib/work-turns.ts";
 import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -67,11 +68,14 @@ export class WebSocketEndpoint {
     allowSynchronousEvents: false,
     autoPong: false,
   });
+  /** Hundreds of clients that return together are let in one by one, so that others are heard meanwhile. */
+  readonly #turns: WorkTurns;
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, Session>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
+    this.#turns = new WorkTurns(options.clock);
     // Wrong version or key: ws leaves the answer to us when somebody listens.
     this.#server.on("wsClientError", (_error, socket, request) => {
       refuse(socket, { status: "400 Bad Request" }, this.protocolOf(request)?.version);
@@ -96,7 +100,9 @@ export class WebSocketEndpoint {
       refuse(socket, refusal, protocol.version);
       return;
     }
-    this.#findResumable(protocol, request)
+    this.#turns
+      .next()
+      .then(() => this.#findResumable(protocol, request))
       .then((session) => {
         socket.off("error", onError);
         this.#complete({ request, socket, head, protocol, session });

@@ -4,7 +4,7 @@
 import { connect as connectTcp, isIP, type NetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 import WebSocket from "ws";
-import { PacedSocket } from "./paced-socket.ts";
+import { PacedSocket } from "../../lib/paced-socket.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
 import { limitExceeded, MESSAGE_BYTES_MAX } from "./voice-limits.ts";
 
@@ -79,5 +79,5 @@ function openTls(options: NetConnectOpts, admit: Admit): PacedSocket {
   tls.once("secureConnect", () => {
     isSecured = true;
   });
-  return new PacedSocket(tls, { admit: () => true });
+  return new PacedSocket(tls, {});
 }

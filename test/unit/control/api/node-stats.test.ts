@@ -16,6 +16,16 @@ test("memory adds up", () => {
   expect(memory.reservable).toBeGreaterThan(memory.allocated);
 });
 
+test("memory is read ten times a second at most", () => {
+  const clock = new FakeClock();
+  const stats = new NodeStats(clock);
+  const first = stats.read().memory;
+  clock.advance(99);
+  expect(stats.read().memory).toBe(first);
+  clock.advance(1);
+  expect(stats.read().memory).not.toBe(first);
+});
+
 test("processor shares are 0 at first and stand still for 30 s", () => {
   const clock = new FakeClock();
   const stats = new NodeStats(clock);

@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { PacedSocket } from "../../../../src/media/voice/paced-socket.ts";
-import { until } from "../../../support/voice-builders.ts";
+import { PacedSocket } from "../../../src/lib/paced-socket.ts";
+import { until } from "../../support/voice-builders.ts";
 
 const open: { close(): unknown }[] = [];
 
@@ -53,7 +53,7 @@ describe("a paced socket", () => {
     peer.end(sent);
     await until(() => hasEnded);
     expect(Buffer.concat(slices).equals(sent)).toBe(true);
-    expect(Math.max(...slices.map(({ length }) => length))).toBeLessThanOrEqual(2048);
+    expect(Math.max(...slices.map(({ length }) => length))).toBeLessThanOrEqual(1024);
     // Seen from between two turns: one more when bytes have just arrived.
     expect(mostInOneTurn).toBeLessThanOrEqual(2);
   });

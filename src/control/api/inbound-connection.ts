@@ -1,0 +1,133 @@
+// What lies between a client's TCP connection and the HTTP server: bytes are handed to the parser in small slices, those of
+// all connections in turn, for a few milliseconds at a stretch. So nobody is kept waiting by what others send, however much
+// that is and whatever it costs to parse: Node by itself works through 64 KiB of each connection in one go. Main thread;
+// beneath requests and WebSockets alike.
+
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../lib/clock.ts";
+import { PacedSocket } from "../../lib/paced-socket.ts";
+
+/** How long slices are handed out before others on the thread, and new connections, have their turn. */
+const ROUND_MS = 2;
+/** Node takes one new connection in a turn of the event loop: while more come, slices wait for them, but no longer than this. */
+const GREETING_MS = 10;
+/** Nor when so many wait to be heard for the first time. */
+const GREETED_MAX = 192;
+
+/** A connection as the HTTP server, the framework and ws know it: what they use of `net.Socket` beside the stream. */
+export class InboundConnection extends PacedSocket {
+  // Both are still known when the connection has gone.
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+
+  constructor(socket: Socket, rounds: Rounds) {
+    // As the HTTP server has its sockets: a client may close its side and still be answered.
+    super(socket, { schedule: (handOut) => rounds.enter(handOut, this.bytesRead === 0), allowHalfOpen: true });
+    this.remoteAddress = socket.remoteAddress;
+    this.remotePort = socket.remotePort;
+    socket.on("timeout", () => this.emit("timeout"));
+  }
+
+  setTimeout(delayMs: number): this {
+    this.inner.setTimeout(delayMs);
+    return this;
+  }
+
+  setNoDelay(isOn?: boolean): this {
+    this.inner.setNoDelay(isOn);
+    return this;
+  }
+
+  setKeepAlive(isOn?: boolean, delayMs?: number): this {
+    this.inner.setKeepAlive(isOn, delayMs);
+    return this;
+  }
+
+  /** Once everything written has been taken. */
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once("finish", () => this.destroy());
+  }
+}
+
+/**
+ * Slices that are due. Every other is that of a newcomer, the last one first: whoever asks something short has its answer
+ * whatever others have begun. All the rest come in the order in which they are due.
+ */
+class Rounds {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #due: (() => void)[] = [];
+  readonly #newcomers: (() => void)[] = [];
+  #isNewcomersTurn = true;
+  #isScheduled = false;
+  #hasAccepted = false;
+  #lastEndMs = 0;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** A connection has come in this turn of the event loop. */
+  accepted(): void {
+    this.#hasAccepted = true;
+  }
+
+  enter(handOut: () => void, isNewcomer: boolean): void {
+    (isNewcomer ? this.#newcomers : this.#due).push(handOut);
+    this.#scheduleRound();
+  }
+
+  #scheduleRound(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (!this.#isGreeting()) this.#run();
+      if (this.#due.length + this.#newcomers.length > 0) this.#scheduleRound();
+    });
+  }
+
+  #isGreeting(): boolean {
+    const hasAccepted = this.#hasAccepted;
+    this.#hasAccepted = false;
+    if (!hasAccepted || this.#newcomers.length >= GREETED_MAX) return false;
+    return this.#clock.now() - this.#lastEndMs < GREETING_MS;
+  }
+
+  #run(): void {
+    const endMs = this.#clock.now() + ROUND_MS;
+    for (let handOut = this.#next(); handOut !== undefined; handOut = this.#next()) {
+      handOut();
+      if (this.#clock.now() >= endMs) break;
+    }
+    this.#lastEndMs = this.#clock.now();
+  }
+
+  #next(): (() => void) | undefined {
+    this.#isNewcomersTurn = !this.#isNewcomersTurn;
+    const isNewcomer = this.#due.length === 0 || (this.#isNewcomersTurn && this.#newcomers.length > 0);
+    return isNewcomer ? this.#newcomers.pop() : this.#due.shift();
+  }
+}
+
+/** From here on the listeners that `server` has for new connections get them paced; add no more of them. */
+export function paceConnections(server: Server, clock: Pick<Clock, "now">): void {
+  const rounds = new Rounds(clock);
+  const listeners = server.listeners("connection") as ((connection: Duplex) => void)[];
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket | InboundConnection) => {
+    rounds.accepted();
+    // An upgrade that is not taken comes a second time (upgrade-requests.ts).
+    const connection = socket instanceof InboundConnection ? socket : new InboundConnection(socket, rounds);
+    for (const listener of listeners) listener.call(server, connection);
+  });
+}
+
+/** Of a request to a server whose connections are paced. */
+export function inboundConnectionOf({ socket }: IncomingMessage): InboundConnection {
+  // The typings promise a `net.Socket`; Node takes any stream.
+  return socket as unknown as InboundConnection;
+}
