@@ -38,8 +38,6 @@ interface Connection {
   readonly address: string;
   state: ConnectionState;
   sinceMs: number;
-  /** Has shown the password. */
-  isKnown: boolean;
   /** Requests without an answer yet; connection-lines.ts bounds how many. */
   readonly unanswered: Set<IncomingMessage>;
   lastRequest: IncomingMessage | undefined;
@@ -53,7 +51,9 @@ export class Connections {
   readonly #timeoutAnswer: string;
   /** In the order in which they came. */
   readonly #connections = new Map<Socket, Connection>();
+  /** Those that have not shown the password, in that order too. */
   readonly #unknown = new Set<Connection>();
+  readonly #unknownOf = new Map<string, Set<Connection>>();
   #sweepTimer: Timer | undefined;
 
   /** `timeoutAnswer` is what a client is told whose request does not arrive. */
@@ -82,8 +82,7 @@ export class Connections {
   shownPassword(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
-    connection.isKnown = true;
-    this.#unknown.delete(connection);
+    this.#noLongerUnknown(connection);
   }
 
   /**
@@ -123,11 +122,14 @@ export class Connections {
       return;
     }
     const connection: Connection = {
-      ...{ socket, address, state: "reading", sinceMs: this.#clock.now(), isKnown: false },
+      ...{ socket, address, state: "reading", sinceMs: this.#clock.now() },
       ...{ unanswered: new Set(), lastRequest: undefined, idleAtBytes: 0, onAnswered: undefined },
     };
     this.#connections.set(socket, connection);
     this.#unknown.add(connection);
+    const ofAddress = this.#unknownOf.get(address);
+    if (ofAddress === undefined) this.#unknownOf.set(address, new Set([connection]));
+    else ofAddress.add(connection);
     socket.on("close", () => this.#drop(connection));
     this.#sweepTimer ??= this.#clock.after(SWEEP_INTERVAL_MS, () => this.#sweep());
   }
@@ -180,19 +182,27 @@ export class Connections {
 
   /** Ends the oldest of those that may make room; false when there is none. */
   #makeRoom(address: string): boolean {
-    const ofAddress = [...this.#unknown].filter((connection) => connection.address === address);
-    if (ofAddress.length >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(ofAddress[0]);
+    const ofAddress = this.#unknownOf.get(address);
+    if (ofAddress !== undefined && ofAddress.size >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(first(ofAddress));
     if (this.#unknown.size >= UNKNOWN_MAX) this.#drop(first(this.#unknown));
     if (this.#connections.size < CONNECTIONS_MAX) return true;
     const isIdle = (connection: Connection): boolean => stateOf(connection) === "idle";
     return this.#drop(first(this.#unknown) ?? [...this.#connections.values()].find(isIdle));
   }
 
+  /** It has shown the password, or is gone. */
+  #noLongerUnknown(connection: Connection): void {
+    this.#unknown.delete(connection);
+    const ofAddress = this.#unknownOf.get(connection.address);
+    ofAddress?.delete(connection);
+    if (ofAddress?.size === 0) this.#unknownOf.delete(connection.address);
+  }
+
   /** At once for the count; the socket says later that it is closed. */
   #drop(connection: Connection | undefined): boolean {
     if (connection === undefined) return false;
     this.#connections.delete(connection.socket);
-    this.#unknown.delete(connection);
+    this.#noLongerUnknown(connection);
     connection.socket.destroy();
     return true;
   }

@@ -90,7 +90,6 @@ export class WebSocketEndpoint {
 
   /** Answers one request to switch to WebSocket. */
   upgrade(protocol: SocketProtocol, { request, socket, head }: UpgradeRequest): void {
-    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const onError = (): void => {
       socket.destroy();
     };
@@ -100,6 +99,7 @@ export class WebSocketEndpoint {
       refuse(socket, refusal, protocol.version);
       return;
     }
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#turns
       .next()
       .then(() => this.#findResumable(protocol, request))
