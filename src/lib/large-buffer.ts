@@ -14,3 +14,26 @@ export function allocateBytes(sizeBytes: number): Uint8Array<ArrayBuffer> {
   const buffer: ArrayBuffer = Reflect.construct(ArrayBuffer, [sizeBytes, { maxByteLength: sizeBytes }]);
   return new Uint8Array(buffer, 0, sizeBytes);
 }
+
+/** What arrives piece by piece, in one place: as little memory as there are bytes, and none that is copied again to grow. */
+export class GrowingBytes {
+  readonly #buffer: ArrayBuffer & { resize(byteLength: number): void };
+  #sizeBytes = 0;
+
+  /** Throws a `RangeError` when more than `sizeMaxBytes` are appended. */
+  constructor(sizeMaxBytes: number) {
+    this.#buffer = Reflect.construct(ArrayBuffer, [0, { maxByteLength: sizeMaxBytes }]);
+  }
+
+  append(bytes: Uint8Array): void {
+    const sizeBytes = this.#sizeBytes + bytes.length;
+    this.#buffer.resize(sizeBytes);
+    new Uint8Array(this.#buffer, this.#sizeBytes).set(bytes);
+    this.#sizeBytes = sizeBytes;
+  }
+
+  /** As UTF-8; what is none of it is replaced. */
+  toString(): string {
+    return Buffer.from(this.#buffer).toString();
+  }
+}

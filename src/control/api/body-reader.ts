@@ -4,6 +4,9 @@
 import type { IncomingMessage } from "node:http";
 import { NodeError } from "../../errors.ts";
 import { ByteBudget } from "../../lib/byte-budget.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { nudgeCollector, WORTH_BYTES } from "../../lib/garbage-nudge.ts";
+import { GrowingBytes } from "../../lib/large-buffer.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import { ApiError } from "./api-error.ts";
 
@@ -12,13 +15,19 @@ const SIZE_MAX_BYTES = 4 * 1024 * 1024;
 const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
 /** All larger ones that are held at one time. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024;
+/** Bodies come one behind the other; their memory is given back when they have had time to be answered. */
+const NUDGE_DELAY_MS = 3000;
 
 export class BodyReader {
   readonly #memory = new ByteBudget({ owner: "the node", limitBytes: HELD_MAX_BYTES });
   readonly #heldBytes = new WeakMap<IncomingMessage, number>();
+  readonly #clock: Clock;
   readonly #turns: Pick<WorkTurns, "next">;
+  #letGoBytes = 0;
+  #nudgeTimer: Timer | undefined;
 
-  constructor(turns: Pick<WorkTurns, "next">) {
+  constructor({ clock, turns }: { clock: Clock; turns: Pick<WorkTurns, "next"> }) {
+    this.#clock = clock;
     this.#turns = turns;
   }
 
@@ -28,17 +37,16 @@ export class BodyReader {
    */
   read(message: IncomingMessage): Promise<string> {
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let sizeBytes = 0;
+      const body = new Body();
       const fail = (error: Error): void => {
         message.off("data", onData);
         reject(error);
       };
       const onData = (chunk: Buffer): void => {
-        sizeBytes += chunk.length;
+        const sizeBytes = body.sizeBytes + chunk.length;
         if (sizeBytes > SIZE_MAX_BYTES) fail(tooLarge());
         else if (sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES && !this.#hold(message, sizeBytes)) fail(busy());
-        else chunks.push(chunk);
+        else body.append(chunk);
       };
       if (Number(message.headers["content-length"]) > SIZE_MAX_BYTES) {
         reject(tooLarge());
@@ -49,8 +57,8 @@ export class BodyReader {
       const onEnd = async (): Promise<void> => {
         message.off("close", onClose);
         // Making text of 4 MiB takes some milliseconds, and dozens of bodies may end in one moment.
-        if (sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#turns.next();
-        resolve(Buffer.concat(chunks).toString());
+        if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#turns.next();
+        resolve(body.toString());
       };
       message.once("end", () => void onEnd());
       message.once("error", fail);
@@ -60,8 +68,18 @@ export class BodyReader {
 
   /** The request has been answered, or nobody waits for the answer any more. */
   letGo(message: IncomingMessage): void {
-    this.#memory.release(this.#heldBytes.get(message) ?? 0);
+    const heldBytes = this.#heldBytes.get(message);
+    if (heldBytes === undefined) return;
+    this.#memory.release(heldBytes);
     this.#heldBytes.delete(message);
+    this.#letGoBytes += heldBytes;
+    if (this.#letGoBytes >= WORTH_BYTES) this.#nudgeTimer ??= this.#clock.after(NUDGE_DELAY_MS, () => this.#nudge());
+  }
+
+  #nudge(): void {
+    this.#letGoBytes = 0;
+    this.#nudgeTimer = undefined;
+    nudgeCollector();
   }
 
   #hold(message: IncomingMessage, sizeBytes: number): boolean {
@@ -70,6 +88,26 @@ export class BodyReader {
     this.#memory.take(moreBytes, "a request body");
     this.#heldBytes.set(message, sizeBytes);
     return true;
+  }
+}
+
+/** What has come of a body: pieces while it is light, and in one place, from which it goes back to the system, when it is not. */
+class Body {
+  sizeBytes = 0;
+  #pieces: Buffer[] = [];
+  #whole: GrowingBytes | undefined;
+
+  append(piece: Buffer): void {
+    this.sizeBytes += piece.length;
+    this.#pieces.push(piece);
+    if (this.sizeBytes <= LIGHT_BODY_SIZE_MAX_BYTES) return;
+    this.#whole ??= new GrowingBytes(SIZE_MAX_BYTES);
+    for (const part of this.#pieces) this.#whole.append(part);
+    this.#pieces = [];
+  }
+
+  toString(): string {
+    return (this.#whole ?? Buffer.concat(this.#pieces)).toString();
   }
 }
 

@@ -111,7 +111,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     },
   });
   app.removeAllContentTypeParsers();
-  const bodies = new BodyReader(options.context.turns);
+  const bodies = new BodyReader(options.context);
   app.addContentTypeParser("*", (_request: FastifyRequest, message: IncomingMessage) => bodies.read(message));
   const lines = new ConnectionLines(options.context.clock);
   app.addHook("onRequest", async (request, reply) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GarbageNudge } from "../../../../src/media/budget/garbage-nudge.ts";
+import { GarbageNudge } from "../../../src/lib/garbage-nudge.ts";
 
 const MB = 1024 * 1024;
 
