@@ -31,11 +31,18 @@ export class Arena {
   /** `startNode` is called again whenever the node has ended. */
   static async start(startNode: () => Promise<NodeUnderTest>): Promise<Arena> {
     const post = await ListeningPost.start();
-    const node = await startNode();
-    await post.askVersion(node.url);
-    const arena = new Arena(startNode, { node, post, players: await HonestPlayers.start(node, post) });
-    await arena.#settle();
-    return arena;
+    let node: NodeUnderTest | undefined;
+    try {
+      node = await startNode();
+      await post.askVersion(node.url);
+      const arena = new Arena(startNode, { node, post, players: await HonestPlayers.start(node, post) });
+      await arena.#settle();
+      return arena;
+    } catch (error) {
+      await node?.close();
+      post.close();
+      throw error;
+    }
   }
 
   get node(): NodeUnderTest {

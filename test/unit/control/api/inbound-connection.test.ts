@@ -72,6 +72,23 @@ test("a request is read before the many bytes of others that came first", async 
     .toEqual(new Array(bodies).fill(bodyStart.length + 60_000));
 });
 
+test("all who come at once are let in before the first of them is heard", async () => {
+  const { port } = server.address() as AddressInfo; // listening on TCP: an object
+  let acceptedAtFirst: number | undefined;
+  handle = (_request, response) => {
+    acceptedAtFirst ??= accepted.length;
+    response.end("answer");
+  };
+  const answers = Array.from({ length: 50 }, () => {
+    const client = connect({ port, host: "127.0.0.1" });
+    clients.push(client);
+    client.write(GET);
+    return once(client, "data");
+  });
+  await Promise.all(answers);
+  expect(acceptedAtFirst).toBe(50);
+});
+
 test("all slices of a moment go out in one round when they cost little", async () => {
   const { client, received } = await open();
   let slices = 0;
