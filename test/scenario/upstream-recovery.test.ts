@@ -10,6 +10,8 @@ import { pathsIn, UpstreamStage } from "../support/upstream-stage.ts";
 const SONG = countedSong({ seconds: 3 });
 const SONG_PACKETS = numbersFrom(0, 150);
 const MIDDLE_BYTES = Math.floor(SONG.length / 2);
+/** Frames in which ten songs that start together on a slow machine may still be short of packets; long before the cut. */
+const STARTING_FRAMES = 25;
 /** Whole packets in what lies before the middle: a page counts once it is there to its end. */
 const MIDDLE_PACKETS = 50;
 const SAMPLES_PER_FRAME = 960;
@@ -65,7 +67,7 @@ describe("a connection cut half way", () => {
     const guild = await start(path, (nth) => (nth === 0 ? { ...CUT, ...habit } : { ...WHOLE, ...habit }));
     expect(await guild.ended()).toBe("finished");
     expect(guild.numbers).toEqual(SONG_PACKETS);
-    expect(kindsOf(guild.frames)).toMatch(/^x+-{0,5}$/);
+    expect(kindsOf(guild.frames.slice(STARTING_FRAMES))).toMatch(/^x+-{0,5}$/);
     expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
     const [load, first, second] = upstream.requests(path);
     expect(load && first && second).toBeDefined();
@@ -133,11 +135,13 @@ describe("a server that stalls half way", () => {
     expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackStuckEvent", "TrackEndEvent"]);
 
     // Sound, five silence frames, sound: RTP sequence without a hole, RTP time with the wall clock's.
-    expect(kindsOf(guild.frames)).toMatch(/^x{50}-{5}x{100}-{0,5}$/);
+    const kinds = kindsOf(guild.frames.slice(STARTING_FRAMES));
+    expect(kinds).toMatch(/^x{20,30}-{5}x{100}-{0,5}$/);
     const sequences = guild.frames.map(({ sequence }) => sequence);
     expect(sequences).toEqual(numbersFrom(sequences[0]!, sequences[0]! + sequences.length).map((n) => n & 0xffff)); // frames came
-    const before = guild.frames[54]!; // matched above
-    const after = guild.frames[55]!;
+    const lastSilence = STARTING_FRAMES + kinds.indexOf("-x");
+    const before = guild.frames[lastSilence]!; // matched above
+    const after = guild.frames[lastSilence + 1]!;
     const rtpMs = ((after.timestamp - before.timestamp) / SAMPLES_PER_FRAME) * 20;
     expect(Math.abs(rtpMs - (after.arrivalMs - before.arrivalMs))).toBeLessThan(200);
   });
