@@ -109,7 +109,7 @@ export class DaveGroup {
   /** Somebody takes part from now on; a member with the same user id is replaced. Its key package is due. */
   join(member: DaveMember): void {
     this.leave(member.userId);
-    const slot = new MemberSlot(member);
+    const slot = new MemberSlot(member, this.policy);
     this.#slots.set(member.userId, slot);
     this.#awaitKeyPackage(slot);
   }
@@ -409,7 +409,7 @@ export class DaveGroup {
   }
 
   async #proposeAndRevoke(newcomer: Newcomer, when: "atOnce" | "afterCommits"): Promise<void> {
-    const phantom = new MemberSlot(newcomer);
+    const phantom = new MemberSlot(newcomer, this.policy);
     phantom.keyPackage = parseKeyPackage(newcomer.createKeyPackage());
     const update = { staleLeaves: [], newcomers: [phantom], members: this.#members, onlookers: [] };
     const negotiation = proposeUpdate(this.#proposer, this.#tree, update);

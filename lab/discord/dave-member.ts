@@ -1,6 +1,7 @@
 // Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this process
 // (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
 
+import type { DavePolicy } from "./dave-policy.ts";
 import type { KeyPackage } from "./mls-codec.ts";
 
 /** What the gateway says to a member; the answers come back through the methods of DaveGroup. */
@@ -17,9 +18,6 @@ export interface DaveMember {
   prepareEpoch(version: number): void;
 }
 
-/** Frames of the old state may still be under way, or be sent until op 22 has arrived, this long after a change. */
-const UNDER_WAY_MS = 1000;
-
 export class MemberSlot {
   readonly member: DaveMember;
   /** Sent with op 26 and not yet used for an Add. */
@@ -31,11 +29,13 @@ export class MemberSlot {
   /** Ids announced to this member that it may answer with op 23. */
   readonly announcedIds = new Set<number>();
   keyPackageTimer: NodeJS.Timeout | undefined;
+  readonly #policy: Pick<DavePolicy, "underWayMs">;
   #isActive = false;
   #changedAtMs: number | undefined;
 
-  constructor(member: DaveMember) {
+  constructor(member: DaveMember, policy: Pick<DavePolicy, "underWayMs">) {
     this.member = member;
+    this.#policy = policy;
   }
 
   get userId(): string {
@@ -73,6 +73,6 @@ export class MemberSlot {
   }
 
   #hasJustChanged(nowMs: number): boolean {
-    return this.#changedAtMs !== undefined && nowMs - this.#changedAtMs < UNDER_WAY_MS;
+    return this.#changedAtMs !== undefined && nowMs - this.#changedAtMs < this.#policy.underWayMs;
   }
 }

@@ -22,6 +22,11 @@ export interface DavePolicy {
   soleMemberVersion: number;
   /** How long bots may take for op 26, 28 and 23, milliseconds, default 2000. */
   answerTimeoutMs: number;
+  /**
+   * How long after a change frames of the old state may still be under way, or be sent until op 22 has arrived, milliseconds,
+   * default 1000.
+   */
+  underWayMs: number;
 }
 
 export function createDavePolicy(): DavePolicy {
@@ -35,6 +40,7 @@ export function createDavePolicy(): DavePolicy {
     externalSenderAt: "afterSessionDescription",
     soleMemberVersion: 1,
     answerTimeoutMs: 2000,
+    underWayMs: 1000,
   };
 }
 

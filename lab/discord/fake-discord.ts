@@ -9,6 +9,7 @@
 //     await discord.close();
 
 import { ArrivalStatistics, type ArrivalSummary } from "./arrival-statistics.ts";
+import type { DavePolicy } from "./dave-policy.ts";
 import { FaultScript } from "./faults.ts";
 import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
@@ -38,6 +39,8 @@ export interface FakeDiscordOptions {
   readonly keepFrames?: boolean;
   /** Decrypt each n-th packet of a stream only; the others are checked by header and timed. Default 1. */
   readonly decryptEvery?: number;
+  /** What the DAVE gateway of each channel begins with, where that is not the default. */
+  readonly davePolicy?: Partial<DavePolicy>;
 }
 
 export interface ChannelOptions {
@@ -187,6 +190,7 @@ export class FakeDiscord {
       waiters: this.#waiters,
       report: (kind, detail) => this.#violations.add(kind, options.guildId, detail),
     });
+    Object.assign(channel.policy, this.#options.davePolicy);
     this.#channels.set(options.channelId, channel);
     for (const userId of options.listenerIds ?? [DEFAULT_LISTENER_ID]) channel.enter(userId);
     return channel;

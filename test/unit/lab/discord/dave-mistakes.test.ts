@@ -163,7 +163,7 @@ test("an encrypted frame in a stage channel", async () => {
 
 test("what may be plain and what encrypted depends on the group, with a second of grace", () => {
   const nothing = () => undefined;
-  const slot = new MemberSlot({
+  const member = {
     userId: BOT,
     kind: "bot",
     sendProposals: nothing,
@@ -172,7 +172,8 @@ test("what may be plain and what encrypted depends on the group, with a second o
     prepareTransition: nothing,
     executeTransition: nothing,
     prepareEpoch: nothing,
-  });
+  } as const;
+  const slot = new MemberSlot(member, { underWayMs: 1000 });
   expect([slot.allowsPlain(0), slot.allowsEncrypted(0)]).toEqual([true, false]);
   slot.setActive(true, 5000);
   expect([slot.allowsPlain(5999), slot.allowsEncrypted(5000)]).toEqual([true, true]);

@@ -425,8 +425,8 @@ describe("a cut", () => {
   test("longer than the Resume window ends the session", async () => {
     await start({ resumeWindowMs: 10 });
     const client = await connect();
-    client.drop();
     const next = await connect({ guildId: "5", userId: "6", voice: issue({ guildId: "5", userId: "6" }) });
+    client.drop();
     await next.until(() => next.has(13));
     await client.resume();
     expect(await closeCodeOf(client)).toBe(4006);
