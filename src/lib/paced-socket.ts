@@ -27,7 +27,7 @@ export class PacedSocket extends Duplex {
   #isRefused = false;
   #isHeld = false;
 
-  constructor(inner: Socket, options: PacedSocketOptions) {
+  constructor(inner: Socket, options: PacedSocketOptions = {}) {
     super({
       allowHalfOpen: options.allowHalfOpen ?? false,
       decodeStrings: false,

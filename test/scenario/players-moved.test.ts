@@ -8,6 +8,7 @@ import type { Stage } from "../../lab/stage/stage.ts";
 import { countedSong, packetNumbers } from "../support/counted-song.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { startStage } from "../support/start-stage.ts";
+import { stepsOf } from "../support/steps-of.ts";
 
 const LOADED_AUDIO = new URL("../support/worker-scripts/loaded-audio.mjs", import.meta.url);
 const SONG_SECONDS = 60;
@@ -23,10 +24,6 @@ beforeEach(async () => {
   });
 });
 afterEach(() => stage.close());
-
-function stepsOf(numbers: readonly number[]): number[] {
-  return numbers.slice(1).map((number, index) => number - (numbers[index] ?? 0));
-}
 
 async function movedCount(): Promise<number> {
   const answer = await fetch(`${stage.url}/v4/tonearm/load`, { headers: { authorization: "stage password" } });

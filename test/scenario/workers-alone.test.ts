@@ -5,6 +5,7 @@ import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { packetsOf, placesIn, SONGS } from "../support/song.ts";
 import { startStage } from "../support/start-stage.ts";
+import { stepsOf } from "../support/steps-of.ts";
 
 const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", import.meta.url);
 const DEADLY_END_TIME = 600_001;
@@ -24,7 +25,7 @@ afterEach(() => stage.close());
 
 function largestGapMs(call: MusicCall): number {
   const arrivalsMs = call.sound.map(({ arrivalMs }) => arrivalMs);
-  return Math.max(...arrivalsMs.slice(1).map((arrivalMs, index) => arrivalMs - (arrivalsMs[index] ?? 0)));
+  return Math.max(...stepsOf(arrivalsMs));
 }
 
 it("passed through, changed, paused and idle players are as they were", async () => {

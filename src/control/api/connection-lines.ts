@@ -4,18 +4,13 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
 import { type InboundConnection, inboundConnectionOf } from "./inbound-connection.ts";
-
-interface Line {
-  /** The end of its last request. */
-  last: Promise<void>;
-  count: number;
-}
 
 export class ConnectionLines {
   readonly #clock: Clock;
-  /** Of connections with a request that is being answered. */
-  readonly #lines = new WeakMap<InboundConnection, Line>();
+  /** The end of the last request of each connection that has one to answer. */
+  readonly #lastEnds = new WeakMap<InboundConnection, Promise<void>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,30 +19,28 @@ export class ConnectionLines {
   /** Undefined when it is the request's turn, else a promise of it. */
   enter(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const socket = inboundConnectionOf(request);
-    const line = this.#lines.get(socket);
     // What was received with the others is still handed out, and nobody would hear the answer.
     if (socket.destroyed) return never();
-    const ended = new Promise<void>((resolve) => response.once("close", () => resolve(this.#leave(socket))));
-    this.#lines.set(socket, { last: ended, count: (line?.count ?? 0) + 1 });
-    if (line === undefined) return undefined;
+    const before = this.#lastEnds.get(socket);
+    const ended = new Promise<void>((resolve) =>
+      response.once("close", () => {
+        if (this.#lastEnds.get(socket) === ended) this.#lastEnds.delete(socket);
+        resolve();
+      }),
+    );
+    this.#lastEnds.set(socket, ended);
+    if (before === undefined) return undefined;
     // There are some dozens in a slice at most. To pause would not do: Node resumes when a request is whole.
     socket.hold();
-    return line.last.then(() => this.#turn(socket, ended));
-  }
-
-  #leave(socket: InboundConnection): void {
-    const line = this.#lines.get(socket);
-    if (line === undefined) return;
-    line.count -= 1;
-    if (line.count === 0) this.#lines.delete(socket);
+    return before.then(() => this.#turn(socket, ended));
   }
 
   async #turn(socket: InboundConnection, ended: Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => this.#clock.after(0, resolve));
+    await pause(this.#clock, 0);
     // Nobody would hear the answer.
     if (socket.destroyed) await never();
     // The body of the last one may not be there yet.
-    if (this.#lines.get(socket)?.last === ended) socket.release();
+    if (this.#lastEnds.get(socket) === ended) socket.release();
   }
 }
 

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { pause } from "../../lib/pause.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
 import type { LogFields, Logger } from "../../log.ts";
 import type { Session } from "../sessions/session.ts";
@@ -115,7 +116,7 @@ export class WebSocketEndpoint {
 
   /** Cuts what is still open after a moment for goodbyes. Close the sessions first. */
   async close(): Promise<void> {
-    const graceEnds = new Promise<void>((resolve) => this.#options.clock.after(CLOSE_GRACE_MS, resolve));
+    const graceEnds = pause(this.#options.clock, CLOSE_GRACE_MS);
     const closed = Array.from(
       this.#sockets.keys(),
       (socket) => new Promise((resolve) => socket.once("close", resolve)),

@@ -10,6 +10,7 @@ import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { PlayerJson, PlayerStateJson } from "../api/player-json.ts";
 import type { PlayerUpdate, TrackChange } from "../api/player-update.ts";
@@ -204,7 +205,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#trackChanges.spend(1);
     const { waitMs } = this.#trackChanges;
     if (waitMs === 0) return;
-    await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    await pause(this.#clock, waitMs);
     this.#refuseDestroyed();
   }
 

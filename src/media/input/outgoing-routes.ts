@@ -9,10 +9,10 @@ import type { RoutingSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
-import { pause } from "./retry-budget.ts";
 import { SiteRefusals } from "./site-refusals.ts";
 
 export interface OutgoingRoutesOptions {

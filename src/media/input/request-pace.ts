@@ -2,8 +2,8 @@
 // connections that end after a few bytes. Who asks faster waits. Audio and look-up threads.
 
 import { Allowance } from "../../lib/allowance.ts";
+import { pause } from "../../lib/pause.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import { pause } from "./retry-budget.ts";
 
 /**
  * Opening an HLS stream takes ten requests; one that plays asks twice a second at most. A jump in a file without an index, found

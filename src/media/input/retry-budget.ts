@@ -1,6 +1,7 @@
 // How often and how soon a lost upstream is opened again. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
 
 /** Pauses before the tries: six of them over twenty seconds, the first at once. */
 const RETRY_DELAYS_MS = [0, 500, 1_500, 3_000, 5_000, 10_000];
@@ -41,18 +42,4 @@ export class RetryBudget {
     if (delayMs > 0) await pause(this.#clock, delayMs, signal);
     return !signal.aborted;
   }
-}
-
-/** Resolves after the time or when the signal fires, whichever is first. */
-export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = (): void => {
-      timer.cancel();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = clock.after(delayMs, finish);
-    signal.addEventListener("abort", finish, { once: true });
-  });
 }

@@ -79,5 +79,5 @@ function openTls(options: NetConnectOpts, admit: Admit): PacedSocket {
   tls.once("secureConnect", () => {
     isSecured = true;
   });
-  return new PacedSocket(tls, {});
+  return new PacedSocket(tls);
 }

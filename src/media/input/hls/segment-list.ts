@@ -2,12 +2,12 @@
 // near the live edge and catches up when it fell out of the window. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { pause } from "../../../lib/pause.ts";
 import type { Logger } from "../../../log.ts";
 import type { HttpClient } from "../http-client.ts";
 import { type Download, download, downloadIfChanged } from "../http-download.ts";
 import type { Validator } from "../http-headers.ts";
 import type { RequestPace } from "../request-pace.ts";
-import { pause } from "../retry-budget.ts";
 import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";

@@ -4,6 +4,7 @@ import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
 import { id3Tag, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { stepsOf } from "../../../support/steps-of.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 function open(bytes: Uint8Array) {
@@ -88,7 +89,7 @@ describe("the MP3 reader", () => {
     const sound = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 4_000_000 });
     const frameBytes = (144_000 * 128) / 44_100;
     const edges = Array.from({ length: 96 }, (_, index) => Math.floor(index * 100 * frameBytes));
-    const sizes = edges.slice(1).map((edge, index) => edge - (edges[index] ?? 0));
+    const sizes = stepsOf(edges);
     const bytes = concat(vbriFrame({ frameCount: 9569, sizes, framesPerEntry: 100 }), sound);
     const source = new MemoryByteSource(bytes);
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
