@@ -8,12 +8,12 @@ import { WorkMark } from "../../src/bridge/work-mark.ts";
 import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/log.ts";
-import { Bulkhead } from "../../src/media/bulkhead.ts";
-import { Codecs } from "../../src/media/codecs.ts";
 import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
 import type { AudioStream } from "../../src/media/demux/demuxer.ts";
+import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
-import { TickLoop } from "../../src/media/tick-loop.ts";
+import { Bulkhead } from "../../src/media/tick/bulkhead.ts";
+import { TickLoop } from "../../src/media/tick/tick-loop.ts";
 
 const CODECS = ["none", "mp3", "aac", "flac", "vorbis", "alac"];
 const ROUNDS = 10;

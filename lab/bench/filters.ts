@@ -2,7 +2,7 @@
 // encoder in the same run. `npm run bench:filters`.
 
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
-import { SoundChain } from "../../src/media/sound-chain.ts";
+import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 
 const ROUNDS = 12;
 const SECONDS = 10;

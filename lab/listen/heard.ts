@@ -1,6 +1,6 @@
 // From what a listener received to what they heard: Opus packets to sound, and whether packets came as they were sent.
 
-import { loadLibopus } from "../../src/lib/libopus.ts";
+import { loadLibopus } from "../../src/media/opus/libopus.ts";
 
 /** 20 ms, what a missing packet counts for. */
 const FRAME_SAMPLES = 960;

@@ -10,13 +10,13 @@ import type { PositionReport } from "../bridge/position-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
-import type { Bulkhead } from "./bulkhead.ts";
-import { AudioPlayer, type PlayerSurroundings } from "./player.ts";
+import { AudioPlayer, type PlayerSurroundings } from "./player/audio-player.ts";
 import type { SoundCommand } from "./relay/relay-messages.ts";
 import { RelayPort } from "./relay/relay-port.ts";
 import { RelayedVoice } from "./relay/relayed-voice.ts";
-import { TickLoop } from "./tick-loop.ts";
-import type { Voice } from "./voice.ts";
+import type { Bulkhead } from "./tick/bulkhead.ts";
+import { TickLoop } from "./tick/tick-loop.ts";
+import type { Voice } from "./voice/voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
 

@@ -12,8 +12,8 @@ import { createLogger } from "../log.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
 import { TrackBudget } from "./budget/track-budget.ts";
 import { createTrackMemory } from "./budget/track-memory.ts";
-import { createGuard, createOpener } from "./create-opener.ts";
 import { LookupWorker } from "./lookup-worker.ts";
+import { createGuard, createOpener } from "./opening/create-opener.ts";
 import { catchStrays, openOwnMark, startBeating } from "./thread-start.ts";
 import { WorkNames } from "./work-names.ts";
 
@@ -55,6 +55,10 @@ function startLookups(port: NonNullable<typeof parentPort>, { settings, markMemo
 if (parentPort === null) throw new Error("media/lookup-main.ts runs in a worker thread only");
 // Everybody needs these, and the first reading of a file from a slow disk must not look like a hang: the thread is watched once
 // it is ready. Commands wait in the port meanwhile.
-await Promise.all([import("./input/http-client.ts"), import("./input/playlist.ts"), import("./demux/open-demuxer.ts")]);
+await Promise.all([
+  import("./input/http-client.ts"),
+  import("./input/playlist.ts"),
+  import("./opening/open-demuxer.ts"),
+]);
 // workerData is made by control/workers from the same contract.
 startLookups(parentPort, workerData as WorkerStart);

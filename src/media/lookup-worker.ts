@@ -6,7 +6,7 @@ import type { ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { TrackBudget } from "./budget/track-budget.ts";
-import type { TrackOpener } from "./track-opener.ts";
+import type { TrackOpener } from "./opening/track-opener.ts";
 import type { WorkNames } from "./work-names.ts";
 
 type ProbeCommand = Extract<LookupCommand, { readonly type: "probe" }>;

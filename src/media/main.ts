@@ -15,12 +15,12 @@ import { AudioWorker } from "./audio-worker.ts";
 import { ThreadTurns } from "./budget/thread-turns.ts";
 import { TrackBudget } from "./budget/track-budget.ts";
 import { createTrackMemory } from "./budget/track-memory.ts";
-import { Bulkhead } from "./bulkhead.ts";
-import { Codecs } from "./codecs.ts";
-import { createGuard, createOpener } from "./create-opener.ts";
 import { CodecModules, packageSource } from "./decode/codec-modules.ts";
+import { createGuard, createOpener } from "./opening/create-opener.ts";
+import { Codecs } from "./pipeline/codecs.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
 import { catchStrays, openOwnMark, startBeating } from "./thread-start.ts";
+import { Bulkhead } from "./tick/bulkhead.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 
 /** Kept outside of V8's heap by all tracks of a worker together. */
@@ -98,7 +98,7 @@ function loadAhead(): void {
     import("./input/open-input.ts"),
     import("./input/http-client.ts"),
     import("./input/playlist.ts"),
-    import("./demux/open-demuxer.ts"),
+    import("./opening/open-demuxer.ts"),
   ];
   for (const part of parts) part.catch(() => undefined); // told when a player asks for it
 }

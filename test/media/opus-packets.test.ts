@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { parseOpusPacket } from "../../src/media/encode/opus-packet.ts";
+import { parseOpusPacket } from "../../src/media/opus/opus-packet.ts";
 import { decodeSongFile, makeSongFile, packetHashes, readPackets } from "../support/song-files.ts";
 import { SongListener } from "../support/song-listener.ts";
 import { judgeSong } from "../support/song-verdict.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../lab/listen/faults.ts";
 import { pitchCents } from "../../lab/listen/tone.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../src/media/opening/open-demuxer.ts";
 import { MemoryByteSource } from "../support/memory-byte-source.ts";
 import { SongListener } from "../support/song-listener.ts";
 import { startStage } from "../support/start-stage.ts";

@@ -1,7 +1,7 @@
 // A bulkhead that notes what was thrown, for what runs in an audio worker's tick.
 
 import { WorkMark } from "../../src/bridge/work-mark.ts";
-import { Bulkhead } from "../../src/media/bulkhead.ts";
+import { Bulkhead } from "../../src/media/tick/bulkhead.ts";
 
 export interface Fault {
   readonly playerId: number;

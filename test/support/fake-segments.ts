@@ -4,7 +4,7 @@
 import type { HlsSegmentFile } from "../../lab/media-server/hls.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { AudioStream, Demuxer, Packet } from "../../src/media/demux/demuxer.ts";
-import type { OpenSegment } from "../../src/media/input/hls/hls-demuxer.ts";
+import type { OpenSegment } from "../../src/media/demux/hls/hls-demuxer.ts";
 
 const PACKET_MS = 100;
 

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
-import { SoundChain } from "../../src/media/sound-chain.ts";
+import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 
 /** What JSON.parse gives. */
 export type Parsed = ReturnType<JSON["parse"]>;

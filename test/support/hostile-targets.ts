@@ -2,7 +2,7 @@
 // stands beside it, so that a test can show both: nothing is dialled, and with everything allowed exactly that is.
 
 import type { LookupAddress } from "node:dns";
-import type { ResolveHost } from "../../src/lib/outbound-guard.ts";
+import type { ResolveHost } from "../../src/network/outbound-guard.ts";
 
 export interface HostileTarget {
   readonly technique: string;

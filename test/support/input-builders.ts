@@ -3,10 +3,10 @@
 
 import type { WorkerSettings } from "../../src/bridge/worker-settings.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { OutboundGuard } from "../../src/lib/outbound-guard.ts";
 import { silentLogger } from "../../src/log.ts";
 import { HttpClient } from "../../src/media/input/http-client.ts";
 import type { InputDeps } from "../../src/media/input/open-input.ts";
+import { OutboundGuard } from "../../src/network/outbound-guard.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 

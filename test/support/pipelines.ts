@@ -3,8 +3,8 @@
 
 import { expect } from "vitest";
 import type { Demuxer } from "../../src/media/demux/demuxer.ts";
-import { Pipeline, type PipelineOptions } from "../../src/media/pipeline.ts";
-import { SoundChain } from "../../src/media/sound-chain.ts";
+import { Pipeline, type PipelineOptions } from "../../src/media/pipeline/pipeline.ts";
+import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 export function createPipeline(

@@ -5,15 +5,15 @@
 
 import type { FilterSettings } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
-import { Codecs } from "../../src/media/codecs.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
 import type { AudioStream, Packet } from "../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
-import { AudioPlayer } from "../../src/media/player.ts";
-import { FRAME_MS, TickLoop } from "../../src/media/tick-loop.ts";
-import type { Voice } from "../../src/media/voice.ts";
+import { Codecs } from "../../src/media/pipeline/codecs.ts";
+import { AudioPlayer } from "../../src/media/player/audio-player.ts";
+import { FRAME_MS, TickLoop } from "../../src/media/tick/tick-loop.ts";
+import type { Voice } from "../../src/media/voice/voice.ts";
 import { createBulkhead } from "./bulkheads.ts";
 import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";

@@ -2,7 +2,7 @@
 // song each packet heard is from.
 
 import { readFileSync } from "node:fs";
-import { openDemuxer } from "../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../src/media/opening/open-demuxer.ts";
 import { MemoryByteSource } from "./memory-byte-source.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 

@@ -3,11 +3,11 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { VoiceCredentials } from "../../src/bridge/commands.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import { OutboundGuard, type ResolveHost } from "../../src/lib/outbound-guard.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
 import { VoiceConnection, type VoiceState } from "../../src/media/voice/voice-connection.ts";
 import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
+import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guard.ts";
 
 /** No jitter, and streams that start at known places. */
 export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };

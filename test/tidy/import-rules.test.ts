@@ -105,9 +105,9 @@ describe("only one place", () => {
       "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
       "src/control/api/web-socket-endpoint.ts", // a server
       "src/control/route-planner/bind-check.ts", // binds only
-      "src/lib/guarded-dispatcher.ts",
-      "src/lib/host-resolver.ts",
-      "src/lib/outbound-guard.ts",
+      "src/network/guarded-dispatcher.ts",
+      "src/network/host-resolver.ts",
+      "src/network/outbound-guard.ts",
       "src/media/input/http-client.ts",
       "src/media/input/outgoing-routes.ts",
       "src/media/input/shoutcast-client.ts",

@@ -18,7 +18,7 @@ const LOADED: CheckResult = { status: "ok", found: "the decoder loads" };
 export const opusCheck: Check = {
   name: "Opus",
   async run() {
-    const { loadLibopus } = await import("../../lib/libopus.ts");
+    const { loadLibopus } = await import("../../media/opus/libopus.ts");
     await loadLibopus();
     return { status: "ok", found: "the library loads" };
   },

@@ -7,7 +7,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
-import { PacedSocket } from "../../lib/paced-socket.ts";
+import { PacedSocket } from "../../network/paced-socket.ts";
 
 /** How long slices are handed out before others on the thread, and new connections, have their turn. */
 const ROUND_MS = 2;

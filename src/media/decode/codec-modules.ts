@@ -1,9 +1,9 @@
 // The codecs of one thread as they come out of their packages, each asked for once, when it is first needed. Where they are
 // taken from is decided by whoever makes this: an audio thread has them from a thread that plays nothing. Audio thread.
 
-import { Libopus } from "../../lib/libopus.ts";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
+import { Libopus } from "../opus/libopus.ts";
 
 /** A constant and not a literal in the import: the compiler must not insist on an optional package. */
 export const AAC_PACKAGE: string = "@napi-rs/webcodecs";

@@ -2,12 +2,12 @@
 // (RFC 7845 mapping family 1), each with a libopus decoder of its own. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import { type Libopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../../lib/libopus.ts";
 import type { AudioStream } from "../demux/demuxer.ts";
-import { buildOpusPacket, OPUS_FRAME_SAMPLES, parseOpusPacket } from "../encode/opus-packet.ts";
+import { type Libopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../opus/libopus.ts";
+import { type OpusHead, parseOpusHead } from "../opus/opus-head.ts";
+import { buildOpusPacket, OPUS_FRAME_SAMPLES, parseOpusPacket } from "../opus/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import { type OpusHead, parseOpusHead } from "./opus-head.ts";
 
 const STEREO_HEAD: OpusHead = {
   channelCount: 2,

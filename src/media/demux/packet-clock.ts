@@ -1,7 +1,7 @@
 // How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times
 // to milliseconds, Ogg gives one time per page). Audio thread.
 
-import { packetDurationSamples } from "../encode/opus-packet.ts";
+import { packetDurationSamples } from "../opus/opus-packet.ts";
 import type { AudioStream } from "./demuxer.ts";
 import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";

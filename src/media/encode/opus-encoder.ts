@@ -1,8 +1,8 @@
 // Sound to Opus packets of 20 ms, the last stage of a player that transcodes, and the stock of idle encoders from which
 // players are served. Synchronous, no copies beyond the packet. Audio thread.
 
-import { type Libopus, loadLibopus } from "../../lib/libopus.ts";
-import { OPUS_FRAME_SAMPLES } from "./opus-packet.ts";
+import { type Libopus, loadLibopus } from "../opus/libopus.ts";
+import { OPUS_FRAME_SAMPLES } from "../opus/opus-packet.ts";
 
 export interface OpusEncoderOptions {
   /** 0 (cheapest) to 10 (best). May change at any time: encoders take it up with their next frame. */

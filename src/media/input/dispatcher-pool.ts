@@ -2,8 +2,8 @@
 // from the same address. Large blocks give nearly every request an address of its own, so few are kept. Audio thread.
 
 import type { Dispatcher } from "undici";
-import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../lib/guarded-dispatcher.ts";
-import { SocketPortions } from "../../lib/socket-portions.ts";
+import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../network/guarded-dispatcher.ts";
+import { SocketPortions } from "../../network/socket-portions.ts";
 
 /** Dispatchers kept per worker; each holds what connections its requests left idle: for 4 s, or as the server says. */
 const KEPT_MAX = 32;

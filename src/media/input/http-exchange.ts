@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
-import type { SocketFlow, SocketPortions } from "../../lib/socket-portions.ts";
+import type { SocketFlow, SocketPortions } from "../../network/socket-portions.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";

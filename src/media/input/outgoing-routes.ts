@@ -8,9 +8,9 @@ import type { AddressFamily, RouteFailure, WorkerEvent } from "../../bridge/even
 import type { RoutingSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { OutboundGuard } from "../../lib/outbound-guard.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
+import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
 import { SiteRefusals } from "./site-refusals.ts";

@@ -5,7 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { OutboundGuard } from "../../lib/outbound-guard.ts";
+import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
 

@@ -3,8 +3,8 @@
 // WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
-import { sanitize } from "../sane-samples.ts";
 import { LOUDNESS_KERNEL_BASE64 } from "./loudness-kernel-binary.ts";
+import { sanitize } from "./sane-samples.ts";
 
 /** Samples per channel that fit. */
 const KERNEL_SAMPLES = 1280;

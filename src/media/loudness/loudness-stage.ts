@@ -3,11 +3,11 @@
 // ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
-import { sanitize } from "../sane-samples.ts";
 import { GainRider } from "./gain-rider.ts";
 import { CHUNK_SAMPLES, type LoudnessKernel, REACH_BEHIND_SAMPLES, sharedLoudnessKernel } from "./loudness-kernel.ts";
 import { LoudnessMeter } from "./loudness-meter.ts";
 import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
+import { sanitize } from "./sane-samples.ts";
 
 /** Song samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
 const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;

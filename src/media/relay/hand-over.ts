@@ -3,8 +3,8 @@
 // connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { CATCH_UP_FRAMES_MAX, FRAME_MS } from "../tick-loop.ts";
-import type { Voice } from "../voice.ts";
+import { CATCH_UP_FRAMES_MAX, FRAME_MS } from "../tick/tick-loop.ts";
+import type { Voice } from "../voice/voice.ts";
 import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 

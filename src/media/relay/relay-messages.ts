@@ -3,7 +3,7 @@
 
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { FilterSettings, PlayCommand, SeekId } from "../../bridge/commands.ts";
-import type { Voice } from "../voice.ts";
+import type { Voice } from "../voice/voice.ts";
 
 /** Commands that are about the sound of a player, and so are carried out where that is made. */
 export type SoundCommand = Extract<

@@ -14,7 +14,7 @@ export class RelayPort<Out, In> {
   readonly #contain: (work: () => void) => void;
   #isClosed = false;
 
-  /** `contain` does the work of one message in the player's name (media/bulkhead.ts). */
+  /** `contain` does the work of one message in the player's name (media/tick/bulkhead.ts). */
   constructor(port: MessagePort, contain: (work: () => void) => void) {
     this.#port = port;
     this.#contain = contain;

@@ -2,7 +2,7 @@
 // of hand-over.ts. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
-import type { Voice } from "../voice.ts";
+import type { Voice } from "../voice/voice.ts";
 import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 

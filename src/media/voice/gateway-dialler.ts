@@ -4,7 +4,7 @@
 import { connect as connectTcp, isIP, type NetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 import WebSocket from "ws";
-import { PacedSocket } from "../../lib/paced-socket.ts";
+import { PacedSocket } from "../../network/paced-socket.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
 import { limitExceeded, MESSAGE_BYTES_MAX } from "./voice-limits.ts";
 

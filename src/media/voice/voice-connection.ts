@@ -59,7 +59,7 @@ export interface VoiceConnectionOptions {
   readonly guard: VoiceGuard;
   /** One for all voice connections of the thread. */
   readonly threadLimits: VoiceThreadLimits;
-  /** Does the work of a socket or timer in the player's name (media/bulkhead.ts). */
+  /** Does the work of a socket or timer in the player's name (media/tick/bulkhead.ts). */
   readonly work: (handler: () => void) => void;
   readonly clock: Clock;
   readonly random: Random;

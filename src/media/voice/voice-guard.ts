@@ -1,4 +1,4 @@
-// What voice needs of the outbound guard (lib/outbound-guard.ts): a client names the voice server, so neither its
+// What voice needs of the outbound guard (network/outbound-guard.ts): a client names the voice server, so neither its
 // gateway nor the UDP address that gateway hands out may lead into private places. On the audio thread.
 
 import type { LookupFunction } from "node:net";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { Libopus, loadLibopus } from "../../../src/lib/libopus.ts";
 import { readWasmCodec } from "../../../src/lib/read-wasm-codec.ts";
 import { startWasmCodec } from "../../../src/lib/wasm-codec.ts";
 import { createOpusDecoder } from "../../../src/media/decode/opus-decoder.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
+import { Libopus, loadLibopus } from "../../../src/media/opus/libopus.ts";
 import { SCRIPTED_STREAM } from "../../support/scripted-decoder.ts";
 
 interface Allocating {

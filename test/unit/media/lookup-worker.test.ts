@@ -3,7 +3,7 @@ import type { PlayableInput, ProbeResult } from "../../../src/bridge/playable-in
 import { NodeError } from "../../../src/errors.ts";
 import type { TrackBudget } from "../../../src/media/budget/track-budget.ts";
 import { LookupWorker } from "../../../src/media/lookup-worker.ts";
-import type { OpeningWork } from "../../../src/media/track-opener.ts";
+import type { OpeningWork } from "../../../src/media/opening/track-opener.ts";
 import { settle } from "../../support/fake-workers.ts";
 import { createTrackBudget } from "../../support/track-budgets.ts";
 

@@ -2,7 +2,7 @@
 // Matroska project). Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import { parseOpusHead } from "../../decode/opus-head.ts";
+import { parseOpusHead } from "../../opus/opus-head.ts";
 import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import type { AudioCodec, AudioStream, PcmLayout } from "../demuxer.ts";

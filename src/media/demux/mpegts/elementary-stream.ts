@@ -1,7 +1,7 @@
 // Cuts the AAC or MP3 frames out of one elementary stream of MPEG-TS, whose PES packets may start anywhere in a frame,
 // and gives each its time. Audio thread.
 
-import { ADTS_HEADER_BYTES, parseAdtsHeader } from "../adts-header.ts";
+import { ADTS_HEADER_BYTES, parseAdtsHeader } from "../adts/adts-header.ts";
 import type { AudioStream, Packet } from "../demuxer.ts";
 import { parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 

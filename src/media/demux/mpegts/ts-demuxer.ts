@@ -3,7 +3,7 @@
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
-import { parseAdtsHeader } from "../adts-header.ts";
+import { parseAdtsHeader } from "../adts/adts-header.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";

@@ -1,7 +1,7 @@
 // The codecs inside Ogg: which one a stream's first packet announces, and its header packets put together into the
 // pipeline's description (Opus RFC 7845, Vorbis I appendix A, FLAC RFC 9639 section 10.1). Audio thread.
 
-import { parseOpusHead } from "../../decode/opus-head.ts";
+import { parseOpusHead } from "../../opus/opus-head.ts";
 import type { AudioStream } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";

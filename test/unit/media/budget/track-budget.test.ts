@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { WorkMark } from "../../../../src/bridge/work-mark.ts";
-import { BudgetedSource } from "../../../../src/media/budget/budgeted-source.ts";
 import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
+import { BudgetedSource } from "../../../../src/media/input/budgeted-source.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 

@@ -5,7 +5,7 @@ import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
-import { parseOpusPacket } from "../../../../src/media/encode/opus-packet.ts";
+import { parseOpusPacket } from "../../../../src/media/opus/opus-packet.ts";
 
 function opusStream(channelCount: number, description?: Uint8Array): AudioStream {
   return { codec: "opus", sampleRateHz: 48_000, channelCount, description, pcm: undefined };

@@ -4,7 +4,7 @@ import { box } from "../../../../lab/neighbours/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readMovieBoxes } from "../../../../src/media/demux/mp4/movie-boxes.ts";
-import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { id3Tag } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";

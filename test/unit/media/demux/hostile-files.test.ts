@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
 import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
-import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { CountedTurns } from "../../../support/counted-turns.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { HOSTILE_FILES, type HostileFile } from "../../../support/hostile-files.ts";

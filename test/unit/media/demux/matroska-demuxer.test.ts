@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ascii, be, concat } from "../../../../lab/neighbours/bytes.ts";
 import { ebml } from "../../../../lab/neighbours/containers.ts";
 import { splitBlock } from "../../../../src/media/demux/matroska/block.ts";
-import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ascii, be, concat, le } from "../../../../lab/neighbours/bytes.ts";
-import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { id3Tag, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { concat } from "../../../../lab/neighbours/bytes.ts";
 import { oggPage } from "../../../../lab/neighbours/containers.ts";
-import { openDemuxer } from "../../../../src/media/demux/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";

@@ -2,13 +2,13 @@ import { createDecoder } from "libopus-wasm";
 import { expect, test } from "vitest";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
-import { loadLibopus } from "../../../../src/lib/libopus.ts";
 import {
   OPUS_LOOKAHEAD_SAMPLES,
   OpusEncoderPool,
   OpusFrameEncoder,
 } from "../../../../src/media/encode/opus-encoder.ts";
-import { isPassthroughPacket } from "../../../../src/media/encode/opus-packet.ts";
+import { loadLibopus } from "../../../../src/media/opus/libopus.ts";
+import { isPassthroughPacket } from "../../../../src/media/opus/opus-packet.ts";
 
 const OPTIONS = { complexity: 10, bitrateBps: 128_000 };
 const left = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 48_000 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
-import { SoundChain } from "../../../../src/media/sound-chain.ts";
+import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { chainWith, filtered, peak, responseAt, rms, type Stereo } from "../../../support/filter-vectors.ts";
 
 const SECOND = 48_000;

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type WebSocket from "ws";
-import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
 import { dialGateway } from "../../../../src/media/voice/gateway-dialler.ts";
+import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { type Hello, readHello, readNumbers, SERVER_NAME, SUPPORTED_GROUPS } from "../../../support/tls-hello.ts";
 
 const open: { close(): unknown }[] = [];

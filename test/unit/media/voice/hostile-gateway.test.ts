@@ -8,10 +8,10 @@ import {
   type HostileGateway,
   startHostileGateway,
 } from "../../../../lab/discord/hostile-gateway.ts";
-import { OutboundGuard } from "../../../../src/lib/outbound-guard.ts";
 import { GatewaySocket, type GatewaySocketListener } from "../../../../src/media/voice/gateway-socket.ts";
 import { createContainment } from "../../../../src/media/voice/voice-containment.ts";
 import { VoiceLimits, VoiceThreadLimits } from "../../../../src/media/voice/voice-limits.ts";
+import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
 import { createVoice, settle, until, type VoiceFixture } from "../../../support/voice-builders.ts";

@@ -1,0 +1,168 @@
+// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. Its length is not known without
+// reading it whole, so clients see a stream, as with Lavalink. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import { ByteCursor } from "../byte-cursor.ts";
+import type { ReaderParts } from "../demux-work.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import { id3Size, type LeadingTags } from "../id3.ts";
+import { withTaggedLoudness } from "../loudness-tags.ts";
+import type { FrameSearch } from "../mp3/frame-search.ts";
+import { seekPreRollMs } from "../packet-clock.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import type { Tags } from "../tags.ts";
+import { ADTS_HEADER_BYTES, type AdtsHeader, isAdtsStart, parseAdtsHeader } from "./adts-header.ts";
+
+/** Junk in front of the first frame and between frames that is searched. */
+export const ADTS_JUNK_BYTES_MAX = 1024 * 1024;
+const FRAME_BYTES_MAX = 8191;
+const CONFIRM_FRAMES = 3;
+/** Enough for common frames, so that a slow stream starts soon; then enough for the greatest. */
+const LOOK_BYTES = [4096, 2 * CONFIRM_FRAMES * FRAME_BYTES_MAX] as const;
+/** Two frames of common size fit several times. */
+const SEARCH_BYTES = 8192;
+
+/** Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. */
+export async function findAdtsFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
+  const limit = cursor.position + junkBytesMax;
+  for (;;) {
+    if (work.isSpent) await work.turn();
+    let lastStart = 0;
+    let isEnd = false;
+    for (const lookBytes of LOOK_BYTES) {
+      const bytes = await cursor.peek(lookBytes);
+      isEnd = bytes.length < lookBytes;
+      lastStart = isEnd ? bytes.length - ADTS_HEADER_BYTES : lookBytes / 2;
+      const at = findStart(bytes, { lastStart, isEnd, wanted: CONFIRM_FRAMES });
+      if (at >= 0) {
+        cursor.skip(at);
+        return cursor.position <= limit;
+      }
+    }
+    if (isEnd || cursor.position + lastStart >= limit) return false;
+    cursor.skip(lastStart + 1);
+  }
+}
+
+/** Index of the first confirmed frame that starts at or before `lastStart`, or -1. */
+function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boolean; wanted: number }): number {
+  const { lastStart, isEnd, wanted } = options;
+  for (let at = bytes.indexOf(0xff); at >= 0 && at <= lastStart; at = bytes.indexOf(0xff, at + 1)) {
+    if (isAdtsStart(bytes, { at, wanted, isEnd })) return at;
+  }
+  return -1;
+}
+
+export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+  const { source, work } = parts;
+  const cursor = new ByteCursor(source, endBytes);
+  const isFound = await findAdtsFrame(cursor, { junkBytesMax: ADTS_JUNK_BYTES_MAX, work });
+  const header = isFound ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
+  if (header === undefined)
+    throw new NodeError("media-damaged", "the AAC file cannot be read: no sound in its first part");
+  return new AdtsDemuxer(parts, { tags, header, firstFrame: cursor.position });
+}
+
+/** The stream that ADTS frames make: the decoder reads their headers itself. */
+function adtsStream(header: AdtsHeader): AudioStream {
+  const { sampleRateHz, channelCount } = header;
+  return { codec: "aac", sampleRateHz, channelCount, description: undefined, pcm: undefined };
+}
+
+class AdtsDemuxer implements Demuxer {
+  readonly info: ContainerInfo;
+  /** No length, no seek bar: see above. `seek` works all the same, by counting frames. */
+  readonly isSeekable = false;
+  readonly #source: ByteSource;
+  readonly #firstFrame: number;
+  readonly #cursor: ByteCursor;
+  readonly #pump: PacketPump;
+  readonly #tags: Tags;
+  #stream: AudioStream;
+  #timeMs = 0;
+  #isLost = false;
+  #damageBytes = 0;
+
+  constructor({ source, work }: ReaderParts, opened: { tags: Tags; header: AdtsHeader; firstFrame: number }) {
+    this.#source = source;
+    this.#firstFrame = opened.firstFrame;
+    this.#tags = opened.tags;
+    this.#stream = withTaggedLoudness(adtsStream(opened.header), opened.tags);
+    const { title, author, isrc } = opened.tags;
+    this.info = { probeName: "adts", title, author, isrc, artworkUrl: undefined, lengthMs: undefined };
+    this.#cursor = new ByteCursor(source, opened.firstFrame);
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+  }
+
+  get stream(): AudioStream {
+    return this.#stream;
+  }
+
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.#stream);
+    if (targetMs < this.#timeMs) {
+      if (!this.#source.isRandomAccess) {
+        throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+      }
+      this.#cursor.moveTo(this.#firstFrame);
+      this.#timeMs = 0;
+    }
+    this.#pump.dropUntil(targetMs);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  #step(): Step {
+    if (this.#isLost) return this.#search();
+    const cursor = this.#cursor;
+    if (!cursor.has(ADTS_HEADER_BYTES)) return WAIT;
+    const header = parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES));
+    if (header === undefined) return this.#lose();
+    if (!cursor.has(header.sizeBytes)) return WAIT;
+    this.#damageBytes = 0;
+    this.#adopt(header);
+    const data = cursor.take(header.sizeBytes);
+    const timestampMs = this.#timeMs;
+    const durationMs = (1000 * header.frameSamples) / header.sampleRateHz;
+    this.#timeMs += durationMs;
+    return { data, timestampMs, durationMs, trimEndSamples: 0 };
+  }
+
+  /** A tag between the frames is stepped over whole; anything else is searched for the next frame. */
+  #lose(): Step {
+    if (!this.#cursor.has(10)) return WAIT;
+    const tagBytes = id3Size(this.#cursor.view(10));
+    if (tagBytes > 0) this.#cursor.skip(tagBytes);
+    else this.#isLost = true;
+    return AGAIN;
+  }
+
+  #search(): Step {
+    const cursor = this.#cursor;
+    if (!cursor.has(SEARCH_BYTES) && !cursor.isShort) return WAIT;
+    const bytes = cursor.view(SEARCH_BYTES);
+    const isEnd = bytes.length < SEARCH_BYTES;
+    const lastStart = isEnd ? bytes.length - ADTS_HEADER_BYTES : SEARCH_BYTES / 2;
+    if (lastStart < 0 || this.#damageBytes > ADTS_JUNK_BYTES_MAX) return undefined;
+    const at = findStart(bytes, { lastStart, isEnd, wanted: 2 });
+    this.#isLost = at < 0;
+    const skippedBytes = at < 0 ? lastStart + 1 : at;
+    this.#damageBytes += skippedBytes;
+    cursor.skip(skippedBytes);
+    return AGAIN;
+  }
+
+  #adopt(header: AdtsHeader): void {
+    const { sampleRateHz, channelCount } = this.#stream;
+    if (header.sampleRateHz !== sampleRateHz || header.channelCount !== channelCount) {
+      this.#stream = withTaggedLoudness(adtsStream(header), this.#tags);
+    }
+  }
+}

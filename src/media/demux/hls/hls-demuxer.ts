@@ -1,0 +1,313 @@
+// An HLS stream as one continuous run of packets: each segment goes through the demuxer for its container, and the times
+// of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
+import type { TrackBudget } from "../../budget/track-budget.ts";
+import type { ByteSource } from "../../input/byte-source.ts";
+import type { HttpClient } from "../../input/http-client.ts";
+import { closedError } from "../../input/read-bounds.ts";
+import { RequestPace } from "../../input/request-pace.ts";
+import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { HlsSegment } from "./hls-segment.ts";
+import { CLOCK_WRAP_MS } from "./segment-clock.ts";
+import { SegmentList } from "./segment-list.ts";
+import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
+
+/** Opens the container of one segment; `media/opening/open-demuxer.ts` in the node. */
+export type OpenSegment = (
+  source: ByteSource,
+  hints: {
+    readonly mimeType: string | undefined;
+    readonly fileName: string | undefined;
+    readonly signal: AbortSignal;
+  },
+  budget: TrackBudget,
+) => Promise<Demuxer>;
+
+export interface HlsOptions {
+  readonly client: HttpClient;
+  readonly logger: Logger;
+  readonly openSegment: OpenSegment;
+  readonly budget: TrackBudget;
+  /** Ends the opening; afterwards `close` does. */
+  readonly signal: AbortSignal;
+}
+
+/** Segments in a row that may be missing or damaged before the stream is given up. */
+const BAD_SEGMENTS_MAX = 3;
+/** The same for segments that are well and hold no sound: nobody hears what is fetched for ever. */
+const SILENT_SEGMENTS_MAX = 10;
+/** Decoded before a seek target so that it sounds right: 80 ms for Opus, a few frames for MP3 and AAC. */
+const PRE_ROLL_MS = 100;
+/** What the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
+const ENCODER_DELAY_MS_MAX = 500;
+
+/** How far the media's clock and the playlist's durations may be apart and still be taken for the same. */
+const CLOCK_ERROR_MS_MAX = 1_000;
+
+/** A segment on its way or ready. */
+interface Fetch {
+  readonly segment: HlsSegment;
+  readonly loading: Promise<LoadedSegment>;
+}
+
+/** The segment whose packets are being handed out. */
+interface OpenedSegment {
+  readonly segment: HlsSegment;
+  readonly demuxer: Demuxer;
+  readonly clockMs: number | undefined;
+  /** What is added to its packets' times; undefined until the first packet is there. */
+  shiftMs: number | undefined;
+}
+
+export class HlsDemuxer implements Demuxer {
+  readonly #options: HlsOptions;
+  readonly #list: SegmentList;
+  readonly #loader: SegmentLoader;
+  /** Ends what is in flight; replaced at a seek. */
+  #abort = new AbortController();
+  #current: OpenedSegment | undefined;
+  #ahead: Promise<Fetch | undefined> | undefined;
+  #stream: AudioStream | undefined;
+  /** Where the next segment begins if it follows the last one; undefined: where the playlist says. */
+  #timeMs: number | undefined = 0;
+  #lastSegment: HlsSegment | undefined;
+  /** What brings the media's own clock to ours, learnt from the first segment; holds until a discontinuity. */
+  #clock: { readonly discontinuity: number; readonly offsetMs: number } | undefined;
+  /** Packets that end before this are left out after a seek. */
+  #fromMs = Number.NEGATIVE_INFINITY;
+  #badSegments = 0;
+  #silentSegments = 0;
+  #isClosed = false;
+
+  /** Opens the playlist (master or media) at `url` and its first segment. */
+  static async open(url: URL, options: HlsOptions): Promise<HlsDemuxer> {
+    const access = { ...options, pace: new RequestPace(options.budget) };
+    const list = await SegmentList.open(url, access, options.signal);
+    const demuxer = new HlsDemuxer(list, new SegmentLoader(access), options);
+    const onAbort = (): void => demuxer.close();
+    options.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      options.signal.throwIfAborted();
+      if (!(await demuxer.#openNext())) {
+        throw new NodeError("hls-playlist-invalid", "opening an HLS stream: no segment of it can be played");
+      }
+      return demuxer;
+    } catch (error) {
+      demuxer.close();
+      throw error;
+    } finally {
+      options.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  private constructor(list: SegmentList, loader: SegmentLoader, options: HlsOptions) {
+    this.#list = list;
+    this.#options = options;
+    this.#loader = loader;
+  }
+
+  get info(): ContainerInfo {
+    return {
+      probeName: "m3u|hls-outer",
+      title: undefined,
+      author: undefined,
+      isrc: undefined,
+      artworkUrl: undefined,
+      lengthMs: this.#list.lengthMs,
+    };
+  }
+
+  get stream(): AudioStream {
+    if (this.#stream === undefined) throw closedError(); // Set by `open` before anybody has the demuxer.
+    return this.#stream;
+  }
+
+  get isSeekable(): boolean {
+    return this.#list.lengthMs !== undefined;
+  }
+
+  async next(): Promise<Packet | undefined> {
+    for (;;) {
+      if (this.#isClosed) throw closedError();
+      const current = this.#current;
+      const packet = await this.#nextOf(current);
+      if (current !== this.#current) continue; // A seek came in between.
+      if (packet !== undefined && current !== undefined) {
+        this.#stream = continuedStream(this.#stream, current.demuxer.stream);
+        const placed = this.#place(packet, current);
+        if (placed.timestampMs + placed.durationMs > this.#fromMs) return placed;
+        if (this.#options.budget.isSpent) await this.#options.budget.turn();
+      } else {
+        if (current !== undefined && current.shiftMs === undefined) this.#noteSilentSegment();
+        if (!(await this.#openNext())) return undefined;
+      }
+    }
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    if (this.#isClosed) throw closedError();
+    if (!this.isSeekable) throw new NodeError("media-not-seekable", "seeking in a live HLS stream is not possible");
+    this.#drop(closedError());
+    this.#abort = new AbortController();
+    this.#list.seek(Math.max(0, positionMs - PRE_ROLL_MS));
+    this.#fromMs = positionMs - PRE_ROLL_MS;
+    this.#timeMs = undefined;
+    this.#badSegments = 0;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#drop(closedError());
+    this.#list.close();
+    this.#loader.close();
+  }
+
+  #drop(reason: Error): void {
+    this.#abort.abort(reason);
+    this.#current?.demuxer.close();
+    this.#current = undefined;
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    // Whatever became of it, nobody wants it any more.
+    ahead?.then((fetch) => fetch?.loading.then(({ source }) => source.close())).catch(() => undefined);
+  }
+
+  /** The segment's next packet, or undefined at its end, also where it is damaged. */
+  async #nextOf(current: OpenedSegment | undefined): Promise<Packet | undefined> {
+    try {
+      return await current?.demuxer.next();
+    } catch (error) {
+      if (this.#isClosed || this.#current !== current) return undefined;
+      this.#noteBadSegment(error);
+      return undefined;
+    }
+  }
+
+  /** Opens the segment that follows; false at the end of the stream. */
+  async #openNext(): Promise<boolean> {
+    const { signal } = this.#abort;
+    this.#endCurrent();
+    for (;;) {
+      try {
+        const pending = this.#ahead ?? this.#fetchNext(signal);
+        this.#ahead = undefined;
+        const fetch = await pending;
+        if (fetch === undefined) return false;
+        const loaded = await fetch.loading;
+        if (signal.aborted) {
+          loaded.source.close();
+          return this.#afterAbort();
+        }
+        this.#ahead = this.#fetchNext(signal);
+        // Reported by whoever waits for it next.
+        this.#ahead.catch(() => undefined);
+        await this.#openSegment(fetch.segment, loaded, signal);
+        if (signal.aborted) return this.#afterAbort();
+        return true;
+      } catch (error) {
+        if (signal.aborted) return this.#afterAbort();
+        this.#noteBadSegment(error);
+      }
+    }
+  }
+
+  /** A seek wants the caller to look again; a close ends it. */
+  #afterAbort(): boolean {
+    if (this.#isClosed) throw closedError();
+    return true;
+  }
+
+  #endCurrent(): void {
+    this.#current?.demuxer.close();
+    this.#current = undefined;
+  }
+
+  async #fetchNext(signal: AbortSignal): Promise<Fetch | undefined> {
+    const segment = await this.#list.next(signal);
+    if (segment === undefined) return undefined;
+    const loading = this.#loader.load(segment, signal);
+    // Reported by whoever waits for it next.
+    loading.catch(() => undefined);
+    return { segment, loading };
+  }
+
+  async #openSegment(segment: HlsSegment, loaded: LoadedSegment, signal: AbortSignal): Promise<void> {
+    const { source, clockMs } = loaded;
+    const { openSegment, budget } = this.#options;
+    const fileName = segment.url.pathname.split("/").at(-1);
+    try {
+      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
+      if (signal.aborted) return demuxer.close();
+      const before = this.#lastSegment;
+      const isNeighbour = before === undefined || segment.sequence === before.sequence + 1;
+      // In a finished stream, what was left out in between keeps its time.
+      if (!isNeighbour && this.isSeekable) this.#timeMs = undefined;
+      if (before !== undefined && before.discontinuity !== segment.discontinuity) this.#stream = undefined;
+      this.#stream = continuedStream(this.#stream, demuxer.stream);
+      this.#lastSegment = segment;
+      this.#current = { segment, demuxer, clockMs, shiftMs: undefined };
+    } catch (error) {
+      source.close();
+      throw error;
+    }
+  }
+
+  /** Notes it and goes on, unless it is one too many or will not pass. */
+  #noteBadSegment(error: unknown): void {
+    this.#badSegments++;
+    const code = error instanceof NodeError ? error.code : "internal";
+    const isSkippable = code.startsWith("media-") || code.startsWith("input-");
+    if (!isSkippable || this.#badSegments > BAD_SEGMENTS_MAX) throw error;
+    this.#options.logger.debug("left out an HLS segment", { error });
+  }
+
+  #noteSilentSegment(): void {
+    this.#silentSegments++;
+    if (this.#silentSegments <= SILENT_SEGMENTS_MAX) return;
+    const reason = `${this.#silentSegments} segments in a row hold no sound`;
+    throw new NodeError("media-damaged", `following an HLS stream: ${reason}`);
+  }
+
+  #place(packet: Packet, current: OpenedSegment): Packet {
+    this.#badSegments = 0;
+    this.#silentSegments = 0;
+    current.shiftMs ??= this.#shiftOf(packet, current);
+    const timestampMs = packet.timestampMs + current.shiftMs;
+    this.#timeMs = timestampMs + packet.durationMs;
+    return { ...packet, timestampMs };
+  }
+
+  /** What brings the segment's first packet to where the last one ended, or to the segment's place in the playlist. */
+  #shiftOf({ timestampMs }: Packet, { segment, clockMs = 0 }: OpenedSegment): number {
+    const expectedMs = this.#timeMs ?? segment.startMs;
+    // Encoder delay at the very start keeps its negative times, to be dropped by the pipeline.
+    const isDelay = expectedMs === 0 && timestampMs < 0 && timestampMs >= -ENCODER_DELAY_MS_MAX;
+    const shiftMs = isDelay ? 0 : expectedMs - timestampMs;
+    this.#clock ??= { discontinuity: segment.discontinuity, offsetMs: shiftMs - clockMs };
+    if (this.#timeMs !== undefined || this.#clock.discontinuity !== segment.discontinuity) return shiftMs;
+    // The media's own clock is more exact than the durations of the playlist, where it goes on from segment to segment.
+    const distanceMs = this.#clock.offsetMs + clockMs - shiftMs;
+    const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
+    return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
+  }
+}
+
+/** The stream to show: the object already shown while nothing about it changed, so that decoders go on. */
+function continuedStream(shown: AudioStream | undefined, found: AudioStream): AudioStream {
+  if (shown === undefined || shown === found) return found;
+  const isSame =
+    shown.codec === found.codec &&
+    shown.sampleRateHz === found.sampleRateHz &&
+    shown.channelCount === found.channelCount &&
+    JSON.stringify(shown.pcm) === JSON.stringify(found.pcm) &&
+    isSameBytes(shown.description, found.description);
+  return isSame ? shown : found;
+}
+
+function isSameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return Buffer.compare(a, b) === 0;
+}

@@ -1,0 +1,117 @@
+// Reads HLS playlists (RFC 8216): master playlists with their variants and renditions, media playlists with their segments.
+// Line by line, in turns; unknown tags are passed over. Audio thread.
+
+import type { TrackBudget } from "../../budget/track-budget.ts";
+import type { ByteWindow } from "../../input/byte-window.ts";
+import { type AttributeList, parseAttributes } from "./hls-attributes.ts";
+import { MediaPlaylist } from "./media-playlist.ts";
+import { invalidPlaylist } from "./playlist-errors.ts";
+import { PlaylistLines } from "./playlist-lines.ts";
+import { resolveUrl } from "./resolve-url.ts";
+
+/** One stream of a master playlist (EXT-X-STREAM-INF). */
+export interface HlsVariant {
+  readonly url: URL;
+  readonly bandwidthBps: number;
+  /** Empty when the playlist does not say. */
+  readonly codecs: readonly string[];
+  readonly hasResolution: boolean;
+  /** Group of its separate sound, or undefined when the sound is in the variant itself. */
+  readonly audioGroup: string | undefined;
+}
+
+/** A separate sound track (EXT-X-MEDIA of TYPE=AUDIO). Without an address the sound is in the variant. */
+export interface HlsRendition {
+  readonly url: URL | undefined;
+  readonly groupId: string;
+  readonly isDefault: boolean;
+  readonly isAutoselect: boolean;
+}
+
+export interface HlsMaster {
+  readonly kind: "master";
+  readonly variants: readonly HlsVariant[];
+  readonly renditions: readonly HlsRendition[];
+}
+
+/** Of either. Real ones have some ten. */
+const VARIANTS_MAX = 256;
+/** Of one variant. */
+const CODECS_MAX = 16;
+
+/**
+ * Reads a playlist found at `url`, against which its addresses are resolved. Takes the text over: a media playlist keeps it,
+ * and gives its memory back when it is closed.
+ * @throws NodeError "hls-playlist-invalid", or "hls-unsupported" when it is encrypted in a way we do not know
+ */
+export async function readHlsPlaylist(
+  data: ByteWindow,
+  url: URL,
+  budget: TrackBudget,
+): Promise<HlsMaster | MediaPlaylist> {
+  let isKept = false;
+  try {
+    await checkStart(data, budget);
+    const media = await MediaPlaylist.read(data, url, budget);
+    isKept = media !== undefined;
+    return media ?? (await readMaster(data, url, budget));
+  } finally {
+    if (!isKept) data.reset(0);
+  }
+}
+
+async function checkStart(data: ByteWindow, budget: TrackBudget): Promise<void> {
+  const lines = new PlaylistLines(data, 0);
+  for (let line = lines.next(); line !== undefined; line = lines.next()) {
+    if (line.kind !== undefined && /^#EXT(M3U|INF|-X-)/.test(line.text())) return;
+    if (line.kind !== undefined) break;
+    if (budget.isSpent) await budget.turn();
+  }
+  throw invalidPlaylist("it does not begin with #EXTM3U");
+}
+
+async function readMaster(data: ByteWindow, base: URL, budget: TrackBudget): Promise<HlsMaster> {
+  const variants: HlsVariant[] = [];
+  const renditions: HlsRendition[] = [];
+  let pending: AttributeList | undefined;
+  const lines = new PlaylistLines(data, 0);
+  for (let line = lines.next(); line !== undefined; line = lines.next()) {
+    if (budget.isSpent) await budget.turn();
+    const text = line.text();
+    if (text.startsWith("#EXT-X-STREAM-INF:")) pending = parseAttributes(text);
+    else if (text.startsWith("#EXT-X-MEDIA:")) addRendition(renditions, parseAttributes(text), base);
+    else if (line.kind === "address" && pending !== undefined) {
+      const url = resolveUrl(text, base);
+      if (url !== undefined) variants.push(variantOf(pending, url));
+      pending = undefined;
+    }
+    if (variants.length > VARIANTS_MAX || renditions.length > VARIANTS_MAX) {
+      throw invalidPlaylist("it names too many streams");
+    }
+  }
+  budget.pause();
+  if (variants.length === 0) throw invalidPlaylist("it names no stream");
+  return { kind: "master", variants, renditions };
+}
+
+function variantOf(attributes: AttributeList, url: URL): HlsVariant {
+  const codecs = (attributes.get("CODECS") ?? "").split(",", CODECS_MAX).map((codec) => codec.trim().toLowerCase());
+  return {
+    url,
+    bandwidthBps: Number(attributes.get("BANDWIDTH") ?? 0) || 0,
+    codecs: codecs.filter((codec) => codec !== ""),
+    hasResolution: attributes.has("RESOLUTION"),
+    audioGroup: attributes.get("AUDIO"),
+  };
+}
+
+function addRendition(renditions: HlsRendition[], attributes: AttributeList, base: URL): void {
+  if (attributes.get("TYPE") !== "AUDIO") return;
+  const address = attributes.get("URI");
+  renditions.push({
+    url: address === undefined ? undefined : resolveUrl(address, base),
+    groupId: attributes.get("GROUP-ID") ?? "",
+    isDefault: attributes.get("DEFAULT") === "YES",
+    isAutoselect: attributes.get("AUTOSELECT") === "YES",
+  });
+}

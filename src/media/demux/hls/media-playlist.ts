@@ -1,0 +1,205 @@
+// The segments of an HLS media playlist, kept as the text they came in: a hundred thousand of them take no more memory than
+// their bytes. The text is walked through once, in turns, and later from the nearest of the places noted on the way.
+// Audio thread.
+
+import type { TrackBudget } from "../../budget/track-budget.ts";
+import type { ByteWindow } from "../../input/byte-window.ts";
+import { parseAttributes, parseByteRange, parseHex } from "./hls-attributes.ts";
+import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
+import { invalidPlaylist } from "./playlist-errors.ts";
+import { PlaylistLines } from "./playlist-lines.ts";
+import { resolveUrl } from "./resolve-url.ts";
+import { FIRST_PLACE, type FoundSegment, type Place, SegmentWalk } from "./segment-walk.ts";
+
+/** A day of one-second segments. */
+const SEGMENTS_MAX = 100_000;
+/** A place is noted after so many segments, and takes about so much memory. */
+const SEGMENTS_PER_PLACE = 64;
+const PLACE_BYTES = 256;
+const TARGET_MS_MIN = 1_000;
+const TARGET_MS_MAX = 60_000;
+/** RFC 8216 section 6.3.3: live playback starts at least this many target durations before the end. */
+const LIVE_EDGE_TARGETS = 3;
+
+export class MediaPlaylist {
+  readonly kind = "media";
+  readonly #data: ByteWindow;
+  readonly #base: URL;
+  readonly #budget: TrackBudget;
+  /** In their order. */
+  readonly #places: Place[] = [FIRST_PLACE];
+  /** The last walk, where nobody is on it: most often it goes on from there. */
+  #walk: SegmentWalk | undefined;
+  #firstSequence = 0;
+  #segmentCount = 0;
+  #endMs = 0;
+  #targetDurationMs = 0;
+  #isEnded = false;
+
+  /**
+   * Takes the text over and walks through it once. Undefined: it is a master playlist.
+   * @throws NodeError "hls-playlist-invalid", "hls-unsupported", "memory-exhausted"
+   */
+  static async read(data: ByteWindow, base: URL, budget: TrackBudget): Promise<MediaPlaylist | undefined> {
+    const playlist = new MediaPlaylist(data, base, budget);
+    try {
+      return (await playlist.#noteAll()) ? playlist : undefined;
+    } finally {
+      budget.pause();
+    }
+  }
+
+  private constructor(data: ByteWindow, base: URL, budget: TrackBudget) {
+    this.#data = data;
+    this.#base = base;
+    this.#budget = budget;
+  }
+
+  get sizeBytes(): number {
+    return this.#data.endBytes;
+  }
+
+  get segmentCount(): number {
+    return this.#segmentCount;
+  }
+
+  get firstSequence(): number {
+    return this.#firstSequence;
+  }
+
+  /** One less than the first when there is none. */
+  get lastSequence(): number {
+    return this.#firstSequence + this.#segmentCount - 1;
+  }
+
+  get targetDurationMs(): number {
+    return this.#targetDurationMs;
+  }
+
+  /** True: nothing will be added any more. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Where the last segment ends. */
+  get endMs(): number {
+    return this.#endMs;
+  }
+
+  /** The first segment from this number on that can be had; undefined when there is none. */
+  async segmentFrom(sequence: number): Promise<HlsSegment | undefined> {
+    const walk = this.#walkFrom((place) => place.sequence <= sequence, sequence);
+    for (;;) {
+      const found = await this.#nextOn(walk);
+      if (found === undefined) return undefined;
+      const segment = found.sequence < sequence || found.isGap ? undefined : this.#resolve(found);
+      if (segment === undefined) continue;
+      this.#walk = walk;
+      return segment;
+    }
+  }
+
+  /** Number of the segment that holds this position, or the one after the last. */
+  async sequenceAt(positionMs: number): Promise<number> {
+    const walk = this.#walkFrom(({ startMs }) => startMs <= positionMs);
+    for (;;) {
+      const found = await this.#nextOn(walk);
+      if (found === undefined) return this.lastSequence + 1;
+      if (positionMs < found.startMs + found.durationMs) return found.sequence;
+    }
+  }
+
+  /** Number of the last segment that begins three target durations or more before the end, or of the first. */
+  async liveStart(): Promise<number> {
+    const latestMs = this.#endMs - LIVE_EDGE_TARGETS * this.#targetDurationMs;
+    const walk = this.#walkFrom(({ startMs }) => startMs <= latestMs);
+    let sequence = Math.max(this.#firstSequence, walk.sequence);
+    for (;;) {
+      const found = await this.#nextOn(walk);
+      if (found === undefined || found.startMs > latestMs) return sequence;
+      sequence = found.sequence;
+    }
+  }
+
+  /** Gives the memory back; nothing is found any more. */
+  close(): void {
+    this.#budget.memory.release((this.#places.length - 1) * PLACE_BYTES);
+    this.#places.length = 1;
+    this.#data.reset(0);
+  }
+
+  async #noteAll(): Promise<boolean> {
+    const walk = new SegmentWalk(this.#data, this.#base, FIRST_PLACE);
+    let longestMs = 0;
+    for (let found = await this.#nextOn(walk); found !== undefined; found = await this.#nextOn(walk)) {
+      if (walk.isMaster) return false;
+      if (this.#segmentCount === 0) this.#firstSequence = found.sequence;
+      if (++this.#segmentCount > SEGMENTS_MAX) throw invalidPlaylist(`it has more than ${SEGMENTS_MAX} segments`);
+      longestMs = Math.max(longestMs, found.durationMs);
+      this.#endMs = found.startMs + found.durationMs;
+      if (this.#segmentCount % SEGMENTS_PER_PLACE === 0) this.#notePlace(walk.place);
+    }
+    // Required by the standard, and still missing in places; then the longest segment is the best guess.
+    const targetMs = walk.targetDurationMs || longestMs;
+    this.#targetDurationMs = Math.min(Math.max(targetMs, TARGET_MS_MIN), TARGET_MS_MAX);
+    this.#isEnded = walk.isEnded;
+    return !walk.isMaster;
+  }
+
+  #notePlace(place: Place): void {
+    this.#budget.memory.take(PLACE_BYTES, "its playlist");
+    this.#places.push(place);
+  }
+
+  /** A walk from the last place of those that fit, or the one of last time where that is nearer to this number. */
+  #walkFrom(isBefore: (place: Place) => boolean, sequence?: number): SegmentWalk {
+    let [low, high] = [0, this.#places.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (isBefore(this.#places[middle]!)) low = middle;
+      else high = middle - 1;
+    }
+    const place = this.#places[low]!;
+    const known = this.#walk;
+    const isNear =
+      known !== undefined && sequence !== undefined && known.sequence <= sequence && known.sequence >= place.sequence;
+    if (!isNear) return new SegmentWalk(this.#data, this.#base, place);
+    this.#walk = undefined;
+    return known;
+  }
+
+  async #nextOn(walk: SegmentWalk): Promise<FoundSegment | undefined> {
+    for (;;) {
+      if (this.#budget.isSpent) await this.#budget.turn();
+      const found = walk.step();
+      if (found === "end") return undefined;
+      if (found !== "none") return found;
+    }
+  }
+
+  #resolve(found: FoundSegment): HlsSegment | undefined {
+    const url = resolveUrl(found.address(), this.#base);
+    if (url === undefined) return undefined;
+    const { sequence, durationMs, startMs, discontinuity, range } = found;
+    const key = this.#keyAt(found.keyAtBytes);
+    const map = this.#mapAt(found.mapAtBytes, found.mapKeyAtBytes);
+    return { url, range, key, map, sequence, durationMs, startMs, discontinuity };
+  }
+
+  #keyAt(atBytes: number | undefined): HlsKey | undefined {
+    const attributes = this.#attributesAt(atBytes);
+    const url = resolveUrl(attributes?.get("URI") ?? "", this.#base);
+    return url && { url, iv: parseHex(attributes?.get("IV"), 16) };
+  }
+
+  #mapAt(atBytes: number | undefined, keyAtBytes: number | undefined): HlsPart | undefined {
+    const attributes = this.#attributesAt(atBytes);
+    const url = resolveUrl(attributes?.get("URI") ?? "", this.#base);
+    return url && { url, range: parseByteRange(attributes?.get("BYTERANGE"), 0), key: this.#keyAt(keyAtBytes) };
+  }
+
+  #attributesAt(atBytes: number | undefined): ReturnType<typeof parseAttributes> | undefined {
+    const line = atBytes === undefined ? undefined : new PlaylistLines(this.#data, atBytes).next();
+    return line && parseAttributes(line.text());
+  }
+}

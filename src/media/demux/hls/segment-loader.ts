@@ -1,0 +1,162 @@
+// Fetches HLS segments ready for a demuxer: byte ranges, decryption, the initialisation section in front, timestamps of
+// packed audio taken off. Keys and initialisation sections are kept. Audio thread.
+
+import { createDecipheriv } from "node:crypto";
+import { NodeError } from "../../../errors.ts";
+import type { ByteWindow } from "../../input/byte-window.ts";
+import type { HttpClient } from "../../input/http-client.ts";
+import { type ByteTransform, type Download, download } from "../../input/http-download.ts";
+import type { RequestPace } from "../../input/request-pace.ts";
+import { WindowSource } from "../../input/window-source.ts";
+import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
+import { segmentClockMs } from "./segment-clock.ts";
+
+/** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */
+const SEGMENT_BYTES_MAX = 24 * 1024 * 1024;
+/** Real initialisation sections have one or two KiB. */
+const MAP_BYTES_MAX = 1024 * 1024;
+const KEY_BYTES = 16;
+/** Live streams change their key every now and then; the last few are enough. */
+const KEPT_MAX = 8;
+/** In front of packed audio there is one; each is looked for. */
+const ID3_TAGS_MAX = 16;
+/** The first timestamp of a segment's sound is looked for in this much of it, video and all. */
+const CLOCK_BYTES_MAX = 1024 * 1024;
+
+export interface LoadedSegment {
+  readonly source: WindowSource;
+  /** Where it begins on its own clock (segment-clock.ts). */
+  readonly clockMs: number | undefined;
+}
+
+export interface SegmentLoaderOptions {
+  readonly client: HttpClient;
+  readonly pace: RequestPace;
+}
+
+export class SegmentLoader {
+  readonly #options: SegmentLoaderOptions;
+  readonly #keys = new Map<string, Uint8Array>();
+  readonly #maps = new Map<string, Uint8Array>();
+
+  constructor(options: SegmentLoaderOptions) {
+    this.#options = options;
+  }
+
+  /** @throws NodeError of the download, or "media-damaged" when it cannot be decrypted */
+  async load(segment: HlsSegment, signal: AbortSignal): Promise<LoadedSegment> {
+    const map = segment.map === undefined ? undefined : await this.#loadMap(segment.map, segment.sequence, signal);
+    const { data, mimeType } = await this.#loadPart(segment, {
+      sequence: segment.sequence,
+      sizeBytesMax: SEGMENT_BYTES_MAX,
+      prefix: map,
+      signal,
+    });
+    const mapBytes = map?.length ?? 0;
+    const beginning = data.read(mapBytes, Math.min(data.endBytes - mapBytes, CLOCK_BYTES_MAX));
+    const firstBytes = map === undefined ? id3Bytes(data) : 0;
+    const clockMs = beginning === undefined ? undefined : segmentClockMs(beginning);
+    return { source: new WindowSource(data, { firstBytes, mimeType }), clockMs };
+  }
+
+  async #loadMap(map: HlsPart, sequence: number, signal: AbortSignal): Promise<Uint8Array> {
+    const name = `${map.url.href} ${map.range?.offsetBytes ?? 0} ${map.key?.url.href ?? ""}`;
+    const known = this.#maps.get(name);
+    if (known !== undefined) return known;
+    const { data } = await this.#loadPart(map, { sequence, sizeBytesMax: MAP_BYTES_MAX, signal });
+    return this.#keep(this.#maps, name, data);
+  }
+
+  async #loadPart(
+    part: HlsPart,
+    options: {
+      readonly sequence: number;
+      readonly sizeBytesMax: number;
+      readonly prefix?: Uint8Array | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<Download> {
+    const { url, range, key } = part;
+    const { sequence, sizeBytesMax, prefix, signal } = options;
+    const keyBytes = key === undefined ? undefined : await this.#loadKey(key, signal);
+    const iv = key?.iv ?? ivOf(sequence);
+    const transform = keyBytes === undefined ? undefined : () => new Decryption(keyBytes, iv);
+    return download(url, { ...this.#options, range, sizeBytesMax, prefix, signal, transform });
+  }
+
+  async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {
+    const known = this.#keys.get(url.href);
+    if (known !== undefined) return known;
+    const { data } = await download(url, { ...this.#options, sizeBytesMax: 1024, signal });
+    const sizeBytes = data.endBytes;
+    if (sizeBytes === KEY_BYTES) return this.#keep(this.#keys, url.href, data);
+    data.reset(0);
+    throw new NodeError("media-damaged", `decrypting an HLS segment: its key has ${sizeBytes} bytes instead of 16`);
+  }
+
+  /** The bytes, kept for the segments that follow. */
+  #keep(kept: Map<string, Uint8Array>, name: string, data: ByteWindow): Uint8Array {
+    const { memory } = this.#options.pace.budget;
+    const bytes = Uint8Array.from(data.read(0, data.endBytes) ?? []);
+    data.reset(0);
+    memory.take(bytes.length, "the beginnings of segments");
+    kept.set(name, bytes);
+    for (const [oldest, { length }] of kept) {
+      if (kept.size <= KEPT_MAX) break;
+      kept.delete(oldest);
+      memory.release(length);
+    }
+    return bytes;
+  }
+
+  /** Gives back what it has kept. */
+  close(): void {
+    for (const kept of [this.#keys, this.#maps]) {
+      for (const { length } of kept.values()) this.#options.pace.budget.memory.release(length);
+      kept.clear();
+    }
+  }
+}
+
+/** RFC 8216 section 5.2: the segment's number as 128 bits, most significant byte first. */
+function ivOf(sequence: number): Uint8Array {
+  const iv = Buffer.alloc(16);
+  iv.writeBigUInt64BE(BigInt(sequence), 8);
+  return iv;
+}
+
+/** AES-128 in CBC mode, piece by piece as it is received. */
+class Decryption implements ByteTransform {
+  readonly #decipher: ReturnType<typeof createDecipheriv>;
+
+  constructor(key: Uint8Array, iv: Uint8Array) {
+    this.#decipher = createDecipheriv("aes-128-cbc", key, iv);
+  }
+
+  update(chunk: Uint8Array): Uint8Array {
+    return this.#decipher.update(chunk);
+  }
+
+  final(): Uint8Array {
+    try {
+      return this.#decipher.final();
+    } catch (error) {
+      throw new NodeError("media-damaged", "decrypting an HLS segment: the key does not fit, or it is damaged", {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** Packed audio begins with ID3 tags that hold its time (RFC 8216 section 3.4); readers of MP3 or ADTS need no such. */
+function id3Bytes(data: ByteWindow): number {
+  let at = 0;
+  for (let count = 0; count < ID3_TAGS_MAX; count++) {
+    const head = data.read(at, 10);
+    if (head === undefined || head[0] !== 0x49 || head[1] !== 0x44 || head[2] !== 0x33) break;
+    const [a, b, c, d] = head.subarray(6) as unknown as [number, number, number, number]; // Ten bytes were read.
+    const footerBytes = (head[5]! & 0x10) === 0 ? 0 : 10;
+    at += 10 + (((a & 127) << 21) | ((b & 127) << 14) | ((c & 127) << 7) | (d & 127)) + footerBytes;
+  }
+  return at;
+}

@@ -1,0 +1,48 @@
+// A byte source whose reader is charged for what it does with the bytes: its stretch ends where it waits for them, and a new
+// one begins when they are there. Stands in front of every source that a demuxer reads. Audio and look-up threads.
+
+import type { TrackBudget } from "../budget/track-budget.ts";
+import type { ByteSource } from "./byte-source.ts";
+
+export class BudgetedSource implements ByteSource {
+  readonly sizeBytes: number | undefined;
+  readonly isRandomAccess: boolean;
+  readonly #source: ByteSource;
+  readonly #budget: TrackBudget;
+  readonly #onClose: () => void;
+
+  constructor(source: ByteSource, budget: TrackBudget, onClose: () => void) {
+    const { sizeBytes, isRandomAccess } = source.told ?? source;
+    this.sizeBytes = sizeBytes;
+    this.isRandomAccess = isRandomAccess;
+    this.#source = source;
+    this.#budget = budget;
+    this.#onClose = onClose;
+  }
+
+  get mimeType(): string | undefined {
+    return this.#source.mimeType;
+  }
+
+  async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {
+    this.#budget.pause();
+    try {
+      return await this.#source.read(positionBytes, lengthBytes);
+    } finally {
+      this.#budget.resume();
+    }
+  }
+
+  readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
+    return this.#source.readBuffered(positionBytes, lengthBytes);
+  }
+
+  aimReadAhead(sizeBytes: number): void {
+    this.#source.aimReadAhead?.(sizeBytes);
+  }
+
+  close(): void {
+    this.#onClose();
+    this.#source.close();
+  }
+}

@@ -1,0 +1,79 @@
+// Connects the track opener to the real world: guard, HTTP client, routes, containers. The same for playing and for looking
+// up, so what could be loaded can be played. What is large (HTTP client, containers) is loaded when it is first needed, so
+// that an idle thread stays small. Audio and look-up threads.
+
+import type { EventChannel } from "../../bridge/channel.ts";
+import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import { createHostResolver } from "../../network/host-resolver.ts";
+import { OutboundGuard } from "../../network/outbound-guard.ts";
+import { OwnNetwork } from "../../network/own-network.ts";
+import type { HttpClient } from "../input/http-client.ts";
+import type { OutgoingRoutes } from "../input/outgoing-routes.ts";
+import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
+
+export interface OpenerParts {
+  readonly settings: WorkerSettings;
+  readonly guard: OutboundGuard;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Where addresses to send from are asked for, and reported that failed. */
+  readonly channel: Pick<EventChannel, "send" | "wantRoute">;
+}
+
+/** The guard that everything a thread dials has to pass. */
+export function createGuard({ networkAllow, routing }: WorkerSettings, clock: Clock): OutboundGuard {
+  const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
+  return new OutboundGuard(networkAllow, { ownNetwork, resolve: createHostResolver({ clock }) });
+}
+
+export function createOpener(parts: OpenerParts): TrackOpener {
+  const { settings, guard, clock, logger } = parts;
+  let whenClient: Promise<HttpClient> | undefined;
+  const loadClient = (): Promise<HttpClient> => {
+    whenClient ??= Promise.all([import("../input/http-client.ts"), loadRoutes(parts)]).then(
+      ([{ HttpClient }, routes]) => new HttpClient({ guard, settings: settings.http, clock, routes }),
+    );
+    return whenClient;
+  };
+  const openDemuxer: TrackOpenerOptions["openDemuxer"] = async (source, hints, budget) =>
+    (await import("./open-demuxer.ts")).openDemuxer(source, hints, budget);
+  return new TrackOpener({
+    openInput: async (input, work) => {
+      const { openInput } = await import("../input/open-input.ts");
+      return openInput(input, { ...work, client: await loadClient(), settings, clock: work.budget.clock, logger });
+    },
+    readPlaylist: async (input, opened) => (await import("../input/playlist.ts")).readPlaylist(input, opened),
+    openHls: async (url, work) => {
+      const { HlsDemuxer } = await import("../demux/hls/hls-demuxer.ts");
+      const deps = { client: await loadClient(), clock: work.budget.clock, logger, openSegment: openDemuxer };
+      return HlsDemuxer.open(url, { ...work, ...deps });
+    },
+    openDemuxer,
+    clock,
+    readAheadMs: settings.readAheadMs,
+  });
+}
+
+async function loadRoutes({
+  settings,
+  guard,
+  clock,
+  logger,
+  channel,
+}: OpenerParts): Promise<OutgoingRoutes | undefined> {
+  const { routing, http } = settings;
+  // Behind a proxy, sites see the proxy's address whatever ours is.
+  if (routing === undefined || !routing.sources.includes("http") || http.proxyUrl !== undefined) return undefined;
+  const { OutgoingRoutes } = await import("../input/outgoing-routes.ts");
+  return new OutgoingRoutes({
+    guard,
+    clock,
+    logger,
+    retriesMax: routing.retriesMax,
+    lookupTimeoutMs: http.connectTimeoutMs,
+    wantRoute: (families) => channel.wantRoute(families),
+    send: (event) => channel.send(event),
+  });
+}

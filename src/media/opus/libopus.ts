@@ -1,0 +1,199 @@
+// libopus as WebAssembly, with its heap laid open: encoders and decoders work on fixed scratch areas of that heap, so a frame
+// costs no allocation. Encoders of a thread share one instance, decoders another: what strangers send reaches only the
+// latter. Should it ever run wild there, the instance is replaced, and who lived in it makes itself anew (`generation`).
+// docs/decisions/codecs.md has the measurements.
+
+import { NodeError } from "../../errors.ts";
+import { readWasmCodec } from "../../lib/read-wasm-codec.ts";
+import { startWasmCodec, type WasmCodec } from "../../lib/wasm-codec.ts";
+
+/** The functions that are used. */
+interface LibopusFunctions {
+  _malloc(sizeBytes: number): number;
+  _free(pointer: number): void;
+  _oc_create_encoder(sampleRateHz: number, channelCount: number, application: number, errorPointer: number): number;
+  _oc_destroy_encoder(encoder: number): void;
+  _oc_encode_float(encoder: number, pcm: number, samples: number, packet: number, sizeBytesMax: number): number;
+  _oc_encoder_ctl(encoder: number, request: number, value: number): number;
+  _oc_create_decoder(sampleRateHz: number, channelCount: number, errorPointer: number): number;
+  _oc_destroy_decoder(decoder: number): void;
+  _oc_decode_float(
+    decoder: number,
+    packet: number,
+    sizeBytes: number,
+    pcm: number,
+    samplesMax: number,
+    isFec: number,
+  ): number;
+  _oc_decoder_ctl(decoder: number, request: number, value: number): number;
+}
+
+/** With views of its heap, which are replaced when it grows: read them at each use. */
+interface LibopusModule extends LibopusFunctions {
+  readonly HEAPU8: Uint8Array;
+  readonly HEAP32: Int32Array;
+  readonly HEAPF32: Float32Array;
+}
+
+/** Room for thousands of encoders. */
+const HEAP_BYTES_MAX = 256 * 1024 * 1024;
+/** What a decoder occupies, measured. */
+export const OPUS_DECODER_BYTES = 27_000;
+
+/** Longest packet sound, 120 ms at 48 kHz (RFC 6716 section 3.2). */
+export const OPUS_PACKET_SAMPLES_MAX = 5760;
+/** Longest packet bytes: 48 frames of 1275 bytes with their lengths, and some padding. */
+export const OPUS_PACKET_BYTES_MAX = 65_536;
+
+const OPUS_SAMPLE_RATE_HZ = 48_000;
+const OPUS_APPLICATION_AUDIO = 2049;
+const OPUS_SET_BITRATE = 4002;
+const OPUS_SET_COMPLEXITY = 4010;
+const OPUS_SET_SIGNAL = 4024;
+const OPUS_SIGNAL_MUSIC = 3002;
+const OPUS_SET_GAIN = 4034;
+const OPUS_SET_PREDICTION_DISABLED = 4042;
+
+export class Libopus {
+  readonly #codec: WasmCodec;
+  #home: Home;
+  #generation = 0;
+
+  constructor(codec: WasmCodec) {
+    this.#codec = codec;
+    this.#home = createHome(codec);
+  }
+
+  get module(): LibopusModule {
+    return this.#home.module;
+  }
+
+  /** Scratch of `OPUS_PACKET_SAMPLES_MAX` interleaved stereo floats; overwritten by every encode and decode. */
+  get pcmPointer(): number {
+    return this.#home.pcmPointer;
+  }
+
+  /** Scratch of `OPUS_PACKET_BYTES_MAX` bytes. */
+  get packetPointer(): number {
+    return this.#home.packetPointer;
+  }
+
+  /** Grows when the instance has been replaced: encoders and decoders made before are gone. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The packet of `sizeBytes` in the scratch to sound in the scratch; samples per channel, negative for a damaged one. */
+  decode(decoder: number, sizeBytes: number): number {
+    const { module, packetPointer, pcmPointer } = this.#home;
+    try {
+      return module._oc_decode_float(decoder, packetPointer, sizeBytes, pcmPointer, OPUS_PACKET_SAMPLES_MAX, 0);
+    } catch (cause) {
+      this.#replace();
+      throw new NodeError("media-decode-failed", "decode opus: the decoder gave up on a packet", { cause });
+    }
+  }
+
+  /** So many samples of both channels in the scratch to a packet in the scratch; its size, negative for a failure. */
+  encode(encoder: number, lengthSamples: number, sizeBytesMax: number): number {
+    const { module, packetPointer, pcmPointer } = this.#home;
+    try {
+      return module._oc_encode_float(encoder, pcmPointer, lengthSamples, packetPointer, sizeBytesMax);
+    } catch (cause) {
+      this.#replace();
+      throw new NodeError("internal", "encode opus: the encoder gave up on a frame", { cause });
+    }
+  }
+
+  /** A new stereo encoder for music at 48 kHz (about 49 kB). Complexity 0 to 10, bitrate 500 to 512000. */
+  createEncoder(options: { readonly complexity: number; readonly bitrateBps: number }): number {
+    const module = this.module;
+    const encoder = module._oc_create_encoder(OPUS_SAMPLE_RATE_HZ, 2, OPUS_APPLICATION_AUDIO, this.#home.errorPointer);
+    this.#check(encoder, "create an encoder");
+    const results = [
+      module._oc_encoder_ctl(encoder, OPUS_SET_BITRATE, options.bitrateBps),
+      module._oc_encoder_ctl(encoder, OPUS_SET_COMPLEXITY, options.complexity),
+      module._oc_encoder_ctl(encoder, OPUS_SET_SIGNAL, OPUS_SIGNAL_MUSIC),
+    ];
+    if (results.every((result) => result === 0)) return encoder;
+    module._oc_destroy_encoder(encoder);
+    throw new Error(`libopus refused complexity ${options.complexity} or bitrate ${options.bitrateBps}`);
+  }
+
+  /** Takes effect with the next frame: nothing of the stream so far is forgotten. */
+  setComplexity(encoder: number, complexity: number): void {
+    this.module._oc_encoder_ctl(encoder, OPUS_SET_COMPLEXITY, complexity);
+  }
+
+  /** False: packets lean on nothing before them, until it is true again (as in a new encoder). */
+  setPrediction(encoder: number, { isOn }: { readonly isOn: boolean }): void {
+    this.module._oc_encoder_ctl(encoder, OPUS_SET_PREDICTION_DISABLED, isOn ? 0 : 1);
+  }
+
+  /** A new decoder to 48 kHz (about 27 kB). `gainQ8` is the output gain of OpusHead, 1/256 dB. */
+  createDecoder(channelCount: 1 | 2, gainQ8: number): number {
+    const decoder = this.module._oc_create_decoder(OPUS_SAMPLE_RATE_HZ, channelCount, this.#home.errorPointer);
+    this.#check(decoder, "create a decoder");
+    if (gainQ8 !== 0) this.module._oc_decoder_ctl(decoder, OPUS_SET_GAIN, gainQ8);
+    return decoder;
+  }
+
+  #replace(): void {
+    this.#home = createHome(this.#codec);
+    this.#generation += 1;
+  }
+
+  #check(pointer: number, action: string): void {
+    const code = this.module.HEAP32[this.#home.errorPointer >> 2];
+    if (pointer === 0 || code !== 0) throw new Error(`libopus could not ${action} (${code})`);
+  }
+}
+
+/** One instance and the scratch areas in it. */
+interface Home {
+  readonly module: LibopusModule;
+  readonly pcmPointer: number;
+  readonly packetPointer: number;
+  readonly errorPointer: number;
+}
+
+function createHome(codec: WasmCodec): Home {
+  const { functions, heap } = startWasmCodec<LibopusFunctions>(codec, { sizeBytesMax: HEAP_BYTES_MAX });
+  const module = Object.defineProperties({ ...functions }, viewsOf(heap)) as LibopusModule; // the views are added here
+  const home: Home = {
+    module,
+    pcmPointer: module._malloc(OPUS_PACKET_SAMPLES_MAX * 2 * Float32Array.BYTES_PER_ELEMENT),
+    packetPointer: module._malloc(OPUS_PACKET_BYTES_MAX),
+    errorPointer: module._malloc(4),
+  };
+  if (!home.pcmPointer || !home.packetPointer || !home.errorPointer) throw new Error("libopus has no memory to start");
+  return home;
+}
+
+function viewsOf(heap: { readonly buffer: ArrayBuffer }): PropertyDescriptorMap {
+  let bytes = new Uint8Array(heap.buffer);
+  let integers = new Int32Array(heap.buffer);
+  let floats = new Float32Array(heap.buffer);
+  const renew = () => {
+    if (bytes.buffer === heap.buffer) return;
+    bytes = new Uint8Array(heap.buffer);
+    integers = new Int32Array(heap.buffer);
+    floats = new Float32Array(heap.buffer);
+  };
+  const view = (give: () => Uint8Array | Int32Array | Float32Array): PropertyDescriptor => ({
+    get: () => {
+      renew();
+      return give();
+    },
+  });
+  return { HEAPU8: view(() => bytes), HEAP32: view(() => integers), HEAPF32: view(() => floats) };
+}
+
+// Loaded once per thread and never changed afterwards, like an imported module.
+let loading: Promise<Libopus> | undefined;
+
+/** An instance for whoever has no audio thread's (see codec-modules.ts): tests, tools. The first call takes 30 to 100 ms. */
+export function loadLibopus(): Promise<Libopus> {
+  loading ??= readWasmCodec("opus").then((codec) => new Libopus(codec));
+  return loading;
+}

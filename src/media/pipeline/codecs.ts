@@ -1,0 +1,70 @@
+// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded before a
+// track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
+
+import { Allowance } from "../../lib/allowance.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
+import { createDecoder } from "../decode/create-decoder.ts";
+import type { Decoder } from "../decode/decoder.ts";
+import type { AudioStream } from "../demux/demuxer.ts";
+import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "../encode/opus-encoder.ts";
+
+/** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
+const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([
+  ["mp3", (modules) => modules.wasm("mp3")],
+  ["flac", (modules) => modules.wasm("flac")],
+  ["mp4", (modules) => modules.aac()],
+  ["adts", (modules) => modules.aac()],
+]);
+
+/** Native decoders in place of failed ones, of all tracks together. Damage in a stream is a handful of packets. */
+const REPLACEMENTS = { burst: 24, perSecond: 12 };
+
+export class Codecs {
+  /** All encoders of the worker look here. */
+  readonly #settings: { complexity: number; readonly bitrateBps: number };
+  readonly #modules: CodecModules;
+  readonly #replacements: Allowance;
+  #pool: Promise<OpusEncoderPool> | undefined;
+
+  constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
+    this.#settings = { ...options };
+    this.#modules = modules;
+    this.#replacements = new Allowance({ clock, ...REPLACEMENTS });
+  }
+
+  /** Rejects with a NodeError when the codec is not available here. */
+  createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
+    return createDecoder(stream, { modules: this.#modules, budget, replacements: this.#replacements });
+  }
+
+  /**
+   * Loads what a track will probably need, while its input is still being opened: by the container that it was found to have.
+   * What is wrong with a codec is told when the track asks for it.
+   */
+  warmUp(container: string | undefined): void {
+    const [name = ""] = container?.split("|") ?? [];
+    const load = DECODERS_OF.get(name);
+    if (load === undefined) return;
+    for (const loading of [load(this.#modules), this.#modules.libopus("encode")]) loading.catch(() => undefined);
+  }
+
+  /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
+  setComplexity(complexity: number): void {
+    this.#settings.complexity = complexity;
+  }
+
+  async acquireEncoder(): Promise<OpusFrameEncoder> {
+    this.#pool ??= this.#modules.libopus("encode").then((opus) => new OpusEncoderPool(opus, this.#settings));
+    // A failure to load is not kept: the next track tries again.
+    this.#pool.catch(() => {
+      this.#pool = undefined;
+    });
+    return (await this.#pool).acquire();
+  }
+
+  releaseEncoder(encoder: OpusFrameEncoder): void {
+    this.#pool?.then((pool) => pool.release(encoder)).catch(() => encoder.close());
+  }
+}

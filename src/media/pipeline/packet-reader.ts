@@ -1,0 +1,266 @@
+// Reads one track's packets ahead of the sound: opens the input, fills the packet queue in bursts, seeks. Everything that
+// waits for the network happens here, outside the tick; the pipeline only takes what lies in the queue. Audio thread.
+
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import { NodeError } from "../../errors.ts";
+import type { Timer } from "../../lib/clock.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import type { AudioStream, Demuxer, Packet } from "../demux/demuxer.ts";
+import { OpusRepacketizer } from "../opus/opus-packet.ts";
+import { PacketQueue } from "./packet-queue.ts";
+
+/** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
+const SEEK_PATIENCE_MS = 400;
+const FRAME_MS = 20;
+const SAMPLES_PER_MS = 48;
+const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
+/** The shortest packets that any format knows are 16 samples long. */
+const PACKETS_PER_MS_MAX = 16;
+/** Packets that may come without any sound in them, as where a file is damaged. */
+const SILENT_PACKETS_MAX = 4096;
+/** Longest Opus packet of one stream: 48 frames of 1275 bytes, and as much of padding as anybody could want. */
+const OPUS_BYTES_MAX = 64 * 1024;
+
+/** Opens an input up to its first packet; rejects with a NodeError that says why not. */
+export type OpenDemuxer = (
+  input: PlayableInput,
+  work: { readonly signal: AbortSignal; readonly budget: TrackBudget },
+) => Promise<Demuxer>;
+
+export interface PacketReaderOptions {
+  readonly input: PlayableInput;
+  readonly startMs: number;
+  /** Of the song as the client was told, for containers that do not say it themselves. */
+  readonly lengthMs: number | undefined;
+  readonly open: OpenDemuxer;
+  readonly budget: TrackBudget;
+  /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
+  readonly onProgress: () => void;
+  /** Reading has failed for good; what is queued may still be played. Called at most once. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class PacketReader {
+  readonly queue = new PacketQueue();
+  readonly #options: PacketReaderOptions;
+  readonly #repacketizer = new OpusRepacketizer();
+  readonly #abort = new AbortController();
+  #demuxer: Demuxer | undefined;
+  /** Of the packet read last. */
+  #stream: AudioStream | undefined;
+  /** Grows with each demuxer that is given up, so that its late answers are dropped. */
+  #generation = 0;
+  #seekTargetMs: number | undefined;
+  /** Runs while a seek waits for a read that is under way. */
+  #patience: Timer | undefined;
+  #landedMs: number;
+  #runNumber = 0;
+  #isReading = false;
+  #isAtEnd = false;
+  /** End of the packet read last; undefined right after a seek. */
+  #readUntilMs: number | undefined;
+  /** The same at its highest in this run, and packets that came too close for it. */
+  #reachedMs = Number.NEGATIVE_INFINITY;
+  #silentPackets = 0;
+  #hasFailed = false;
+
+  constructor(options: PacketReaderOptions) {
+    this.#options = options;
+    this.#landedMs = Math.max(0, options.startMs);
+    if (this.#landedMs > 0) this.#seekTargetMs = this.#landedMs;
+    this.#start();
+  }
+
+  /** Where the current run of packets is meant to be heard from: packets or samples before it are only pre-roll. */
+  get landedMs(): number {
+    return this.#landedMs;
+  }
+
+  /** Grows with each seek that has landed: what is queued now does not follow what was queued before. */
+  get runNumber(): number {
+    return this.#runNumber;
+  }
+
+  /** The target of a seek that has not landed yet. */
+  get seekTargetMs(): number | undefined {
+    return this.#seekTargetMs;
+  }
+
+  /** Where the song ends: what its container says, and once all has been read what there was; undefined without an end. */
+  get lengthMs(): number | undefined {
+    const toldMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
+    return toldMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? toldMs) : toldMs;
+  }
+
+  /** No more packets will come (end of track or failure). */
+  get isFinished(): boolean {
+    return (this.#isAtEnd || this.#hasFailed) && this.#seekTargetMs === undefined;
+  }
+
+  /** Reads on when there is room; called by the pipeline after it took packets. */
+  wake(): void {
+    if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
+    if (this.#seekTargetMs === undefined && (this.#isAtEnd || !this.queue.isLow)) return;
+    void this.#read(this.#demuxer, this.#generation);
+  }
+
+  /** Goes elsewhere. The queue keeps the old packets until the new ones are there. A stream that cannot seek ignores it. */
+  seek(positionMs: number): void {
+    if (this.#demuxer?.isSeekable === false || this.#hasFailed) return;
+    const targetMs = Math.max(0, positionMs);
+    this.#seekTargetMs = targetMs;
+    if (!this.#isReading) {
+      this.wake();
+      return;
+    }
+    const generation = this.#generation;
+    this.#patience?.cancel();
+    this.#patience = this.#options.budget.clock.after(SEEK_PATIENCE_MS, () => {
+      const isStillWaiting = this.#isReading && this.#seekTargetMs === targetMs && this.#generation === generation;
+      if (isStillWaiting && this.#demuxer !== undefined && !this.#abort.signal.aborted) this.#start();
+    });
+  }
+
+  /** The track is over: gives back what it has taken of memory. */
+  close(): void {
+    this.#abort.abort();
+    this.#patience?.cancel();
+    this.#generation += 1;
+    this.#demuxer?.close();
+    this.queue.clear();
+    this.#options.budget.memory.releaseAll();
+  }
+
+  /** Opens the input (again) and goes to the seek target, if any. */
+  #start(): void {
+    this.#demuxer?.close();
+    this.#demuxer = undefined;
+    const generation = ++this.#generation;
+    this.#isReading = true;
+    const { input, budget } = this.#options;
+    this.#options.open(input, { signal: this.#abort.signal, budget }).then(
+      (demuxer) => {
+        if (generation !== this.#generation) {
+          demuxer.close();
+          return;
+        }
+        this.#demuxer = demuxer;
+        if (!demuxer.isSeekable) this.#seekTargetMs = undefined;
+        if (!demuxer.isSeekable) this.#landedMs = 0;
+        void this.#read(demuxer, generation);
+      },
+      (error: unknown) => {
+        budget.pause();
+        this.#fail(error, generation);
+      },
+    );
+  }
+
+  /** One burst, on a turn of its own: the pending seek, then packets until the queue is full. */
+  async #read(demuxer: Demuxer, generation: number): Promise<void> {
+    this.#isReading = true;
+    const { budget } = this.#options;
+    try {
+      await budget.turn();
+      const isThrough = await this.#readOn(demuxer, generation);
+      budget.pause();
+      if (!isThrough) return;
+      this.#isReading = false;
+      this.#options.onProgress();
+    } catch (error) {
+      budget.pause();
+      this.#fail(error, generation);
+    }
+  }
+
+  /** False when the demuxer was given up meanwhile. */
+  async #readOn(demuxer: Demuxer, generation: number): Promise<boolean> {
+    const { budget } = this.#options;
+    let soughtMs: number | undefined;
+    for (;;) {
+      if (budget.isSpent) await budget.turn();
+      if (generation !== this.#generation) return false;
+      const targetMs = this.#seekTargetMs;
+      if (targetMs !== soughtMs && targetMs !== undefined) {
+        await demuxer.seek(targetMs);
+        soughtMs = targetMs;
+        continue;
+      }
+      if (targetMs === undefined && this.queue.isFull) return true;
+      const packet = await demuxer.next();
+      if (generation !== this.#generation) return false;
+      if (this.#seekTargetMs !== targetMs) continue;
+      if (targetMs !== undefined) {
+        this.#land(targetMs);
+        soughtMs = undefined;
+      }
+      if (packet === undefined) {
+        this.#isAtEnd = true;
+        return true;
+      }
+      this.#count(packet);
+      this.#push(packet, demuxer.stream);
+      // The first packets start the music: tell the pipeline at once, later ones in bursts.
+      if (this.queue.length <= 2) this.#options.onProgress();
+    }
+  }
+
+  /** Packets without time fill no second: when they do not end, the track does. */
+  #count({ timestampMs, durationMs }: Packet): void {
+    this.#readUntilMs = timestampMs + durationMs;
+    const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
+    this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);
+    this.#silentPackets = Math.max(0, this.#silentPackets + 1 - PACKETS_PER_MS_MAX * gainedMs);
+    if (this.#silentPackets <= SILENT_PACKETS_MAX) return;
+    throw new NodeError("media-damaged", "the media cannot be played: its packets hold no sound");
+  }
+
+  /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
+  #push(packet: Packet, stream: AudioStream): void {
+    if (stream !== this.#stream) {
+      // What waits for the rest of its 20 ms belongs to what came before.
+      this.#repacketizer.reset();
+      this.#stream = stream;
+    }
+    const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
+    if (isOpus && packet.data.length > OPUS_BYTES_MAX) return;
+    const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
+    const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
+    if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {
+      this.queue.push({ packet, stream });
+      return;
+    }
+    groups.forEach((data, index) => {
+      const timestampMs = packet.timestampMs - pendingMs + index * FRAME_MS;
+      const behindSamples = (groups.length - 1 - index) * FRAME_SAMPLES + this.#repacketizer.pendingSamples;
+      const trimEndSamples = Math.max(0, packet.trimEndSamples - behindSamples);
+      // End padding of long packets is more than one group: nobody is meant to hear it.
+      if (trimEndSamples >= FRAME_SAMPLES) return;
+      this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream });
+    });
+  }
+
+  /** The first packet of the new place is here: only now the old ones go, so a slow seek leaves no hole. */
+  #land(positionMs: number): void {
+    this.queue.clear();
+    this.#repacketizer.reset();
+    this.#isAtEnd = false;
+    this.#readUntilMs = undefined;
+    this.#reachedMs = Number.NEGATIVE_INFINITY;
+    this.#landedMs = positionMs;
+    this.#runNumber += 1;
+    this.#seekTargetMs = undefined;
+  }
+
+  #fail(error: unknown, generation: number): void {
+    if (generation !== this.#generation || this.#abort.signal.aborted) return;
+    this.#isReading = false;
+    this.#hasFailed = true;
+    this.#seekTargetMs = undefined;
+    this.#demuxer?.close();
+    this.#options.onFailure(
+      error instanceof NodeError ? error : new NodeError("internal", "reading the track failed", { cause: error }),
+    );
+    this.#options.onProgress();
+  }
+}

@@ -1,0 +1,27 @@
+// Tells which packets can be sent to Discord as they came. Asked by pipeline.ts for every packet. Audio thread.
+
+import type { AudioStream } from "../demux/demuxer.ts";
+import { isPassthroughHead, parseOpusHead } from "../opus/opus-head.ts";
+import { isPassthroughPacket } from "../opus/opus-packet.ts";
+import type { QueuedPacket } from "./packet-queue.ts";
+
+export class PassablePackets {
+  #stream: AudioStream | undefined;
+  #isStreamPassable = false;
+
+  /** True for 20 ms of Opus whose header asks for nothing a listener would miss. */
+  has({ packet, stream }: QueuedPacket): boolean {
+    if (stream !== this.#stream) {
+      this.#stream = stream;
+      this.#isStreamPassable = isPassableStream(stream);
+    }
+    return this.#isStreamPassable && isPassthroughPacket(packet.data);
+  }
+}
+
+/** Mono or stereo in one Opus stream, without an output gain to apply (RFC 7845 section 5.1). */
+function isPassableStream(stream: AudioStream): boolean {
+  if (stream.codec !== "opus" || stream.channelCount > 2) return false;
+  const head = stream.description === undefined ? undefined : parseOpusHead(stream.description);
+  return head === undefined || isPassthroughHead(head);
+}

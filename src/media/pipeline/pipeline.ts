@@ -1,0 +1,412 @@
+// The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
+// otherwise transcoded. Switches between the two mid-track, follows seeks, knows song time and the end. `produce` runs
+// inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
+
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import type { Decoder } from "../decode/decoder.ts";
+import type { AudioStream } from "../demux/demuxer.ts";
+import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import type { SoundChain } from "../sound/sound-chain.ts";
+import type { QueuedPacket } from "./packet-queue.ts";
+import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
+import { PassablePackets } from "./passable-packets.ts";
+import type { PacketSupply } from "./track-decoder.ts";
+import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
+
+const FRAME_MS = 20;
+const SAMPLES_PER_MS = 48;
+/** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
+const HISTORY_PACKETS = 4;
+/** Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming. */
+const DECODED_PACKETS_KEPT = 12;
+/** Song times of a packet and of the end of the last frame agree when closer than this. */
+const SAME_MOMENT_MS = 0.5;
+/** A skip takes a cross-fade of this length. */
+const SKIP_MS_MIN = 5;
+
+/** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
+export interface CodecSupply {
+  /** What the decoder keeps is taken from the budget's memory until it is closed. */
+  createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
+  acquireEncoder(): Promise<OpusFrameEncoder>;
+  releaseEncoder(encoder: OpusFrameEncoder): void;
+}
+
+export interface PipelineOptions {
+  readonly input: PlayableInput;
+  readonly startMs: number;
+  readonly endMs: number | undefined;
+  /** As the client was told; undefined for streams. What the container says comes first. */
+  readonly lengthMs: number | undefined;
+  readonly open: OpenDemuxer;
+  readonly codecs: CodecSupply;
+  readonly chain: SoundChain;
+  readonly budget: TrackBudget;
+  /** Something can be produced that could not before, or the end was reached: try `produce` again. */
+  readonly onProgress: () => void;
+  /** The track cannot go on. Buffered sound can still be produced. At most once. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Why `produce` gave nothing. */
+export type DryCause = "input" | "decoder";
+
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #reader: PacketReader;
+  readonly #supply: PacketSupply;
+  #transcoder: Transcoder | undefined;
+  #isStartingTranscoder = false;
+  /** Oldest first; while passing through: what was sent, while transcoding: what was decoded. */
+  readonly #recent: QueuedPacket[] = [];
+  #runNumber = 0;
+  #endMs: number | undefined;
+  #positionMs: number;
+  /** A new run of packets has begun: drop what lies before its start. */
+  #isRunFresh = true;
+  readonly #passable = new PassablePackets();
+  #hasFailed = false;
+  /** The failure is one of decoding: what is queued cannot be played either. */
+  #isBroken = false;
+  #isClosed = false;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#positionMs = Math.max(0, options.startMs);
+    this.#endMs = options.endMs !== undefined && options.endMs > this.#positionMs ? options.endMs : undefined;
+    this.#reader = new PacketReader({
+      input: options.input,
+      startMs: options.startMs,
+      lengthMs: options.lengthMs,
+      open: options.open,
+      budget: options.budget,
+      onProgress: () => this.#options.onProgress(),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#supply = this.#createSupply();
+  }
+
+  /** What is done to this track's sound. */
+  get chain(): SoundChain {
+    return this.#options.chain;
+  }
+
+  /** Song time at the end of the frame produced last. */
+  get positionMs(): number {
+    return this.#positionMs;
+  }
+
+  /** Where a seek under way will land. */
+  get seekTargetMs(): number | undefined {
+    return this.#reader.seekTargetMs;
+  }
+
+  /** Counts the seeks that have landed; `produce` works on the newest run. */
+  get runNumber(): number {
+    return this.#reader.runNumber;
+  }
+
+  /** Where the newest run starts to be heard. */
+  get landedMs(): number {
+    return this.#reader.landedMs;
+  }
+
+  /** True when no frame will come any more. */
+  get isEnded(): boolean {
+    if (this.#reader.seekTargetMs !== undefined) return false;
+    if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
+    if (this.#isBroken) return true;
+    if (this.#transcoder !== undefined) return this.#contain(() => this.#transcoder?.isDrained) ?? true;
+    return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#isStartingTranscoder;
+  }
+
+  /** What an empty `produce` waits for. */
+  get dryCause(): DryCause {
+    const isDecoding = this.#isStartingTranscoder || (this.#transcoder?.isWaiting ?? false);
+    return isDecoding ? "decoder" : "input";
+  }
+
+  seek(positionMs: number): void {
+    this.#reader.seek(positionMs);
+  }
+
+  /** Takes effect at once; an end at or before the present position is ignored (protocol-v4.md section 2.8). */
+  setEnd(endMs: number | undefined): void {
+    const fromMs = this.#reader.seekTargetMs ?? this.#positionMs;
+    this.#endMs = endMs !== undefined && endMs > fromMs ? endMs : undefined;
+  }
+
+  /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `dryCause` say why). Valid until the next call. */
+  produce(): Uint8Array | undefined {
+    return this.#contain(() => {
+      if (this.#isClosed) return undefined;
+      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.isEnded) return undefined;
+      const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
+      this.#reader.wake();
+      return frame;
+    });
+  }
+
+  /** The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next call. */
+  render(): SoundFrame | undefined {
+    return this.#contain(() => {
+      if (!this.canRender() || this.#transcoder === undefined) return undefined;
+      const frame = this.#transcoder.render(this.#supply);
+      if (frame !== undefined) this.#onFrame(this.#transcoder);
+      this.#reader.wake();
+      return frame;
+    });
+  }
+
+  /** True when `render` will probably give sound. Otherwise sees that it soon can. */
+  canRender(): boolean {
+    const canRender = this.#contain(() => {
+      if (this.#isClosed) return false;
+      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.isEnded) return false;
+      const head = this.#reader.queue.peek();
+      if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
+      return this.#transcoder?.canBegin(this.#supply) ?? false;
+    });
+    return canRender ?? false;
+  }
+
+  /** True while it is decoded and heard: what `render` gives follows on what `produce` gave. */
+  get isTranscoding(): boolean {
+    return this.#transcoder?.isRunning ?? false;
+  }
+
+  /** False when what `render` gave is all there is, at the end or because the input is dry. */
+  get hasMore(): boolean {
+    return this.#contain(() => this.#transcoder?.hasMore(this.#supply)) ?? false;
+  }
+
+  /** Encodes a mix in place of this track's own next frame. */
+  encode({ left, right }: SoundFrame): Uint8Array | undefined {
+    return this.#contain(() => this.#transcoder?.encoder.encode(left, right));
+  }
+
+  /** What was heard of the other track so far is followed by this one's, and the other way round. Both are decoded. */
+  exchangeEncoders(other: Pipeline): void {
+    const [mine, theirs] = [this.#transcoder, other.#transcoder];
+    if (mine !== undefined && theirs !== undefined) [mine.encoder, theirs.encoder] = [theirs.encoder, mine.encoder];
+  }
+
+  /** Listeners got silence frames in between: what is encoded next must not lean on the sound before them. */
+  onSilenceSent(): void {
+    this.#transcoder?.encoder.makeNextIndependent();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.close();
+    this.#stopTranscoder();
+  }
+
+  /** A seek has landed: from here on packets belong to another place. */
+  #beginRun(): void {
+    this.#runNumber = this.#reader.runNumber;
+    this.#recent.length = 0;
+    this.#isRunFresh = true;
+    this.#positionMs = this.#reader.landedMs;
+    if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return;
+    this.#transcoder?.jumpTo(this.#alignedStartMs());
+  }
+
+  /** Where the sound of a fresh run starts: exactly there, or for Opus at the nearest packet (at most 10 ms off). */
+  #alignedStartMs(): number {
+    const landedMs = this.#reader.landedMs;
+    const head = this.#reader.queue.peek();
+    if (head === undefined || !this.#passable.has(head)) return landedMs;
+    const offsetMs = landedMs - head.packet.timestampMs;
+    return head.packet.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
+  }
+
+  #passThrough(): Uint8Array | undefined {
+    const queue = this.#reader.queue;
+    if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
+    const head = queue.peek();
+    if (head === undefined) return undefined;
+    const canPass = this.#passable.has(head);
+    this.#placeFades(this.#positionMs);
+    if (!canPass || !this.#options.chain.isNeutral) {
+      this.#startTranscoder(head.stream);
+      // Until the decoder is there, music that can go on as it is goes on.
+      if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
+      if (!canPass || this.#isRunFresh) return undefined;
+    }
+    queue.shift();
+    this.#isRunFresh = false;
+    this.#remember(head, HISTORY_PACKETS);
+    this.#positionMs = Math.max(0, head.packet.timestampMs + FRAME_MS);
+    return head.packet.data;
+  }
+
+  /** Drops the packets of a fresh run that only warm a decoder up; keeps them as history in case one is needed. */
+  #skipPreRoll(): void {
+    const queue = this.#reader.queue;
+    const startMs = this.#alignedStartMs();
+    for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
+      if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
+      queue.shift();
+      this.#remember(head, HISTORY_PACKETS);
+    }
+  }
+
+  #transcode(transcoder: Transcoder): Uint8Array | undefined {
+    if (this.#options.chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
+    const frame = transcoder.encode(this.#supply);
+    if (frame !== undefined) this.#onFrame(transcoder);
+    return frame;
+  }
+
+  #onFrame(transcoder: Transcoder): void {
+    this.#isRunFresh = false;
+    this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
+  }
+
+  /** Tells the fades how far the end is from a song time, in samples as they are heard. */
+  #placeFades(songMs: number): void {
+    const { chain, startMs } = this.#options;
+    const endMs = Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    const samplesPerMs = SAMPLES_PER_MS / chain.rate;
+    chain.fades.place((endMs - songMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
+  }
+
+  /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
+  #resumePassingThrough(transcoder: Transcoder): boolean {
+    const nextMs = transcoder.encodedUntilMs;
+    const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
+    const entry = this.#recent[index];
+    if (entry === undefined) this.#alignWithPackets(transcoder);
+    if (entry === undefined || !this.#passable.has(entry)) return false;
+    this.#reader.queue.unshift(this.#recent.splice(index));
+    this.#stopTranscoder();
+    return true;
+  }
+
+  /** Timescale has left off within a packet: skip to the start of a later one, at most 25 ms ahead. */
+  #alignWithPackets(transcoder: Transcoder): void {
+    const nextMs = transcoder.encodedUntilMs;
+    const isWithin = ({ packet }: QueuedPacket) =>
+      packet.timestampMs < nextMs && packet.timestampMs + FRAME_MS > nextMs;
+    const index = this.#recent.findIndex(isWithin);
+    const around = this.#recent.slice(index, index + 3);
+    if (index < 0 || around.some((entry) => !this.#passable.has(entry))) return;
+    const target = around.find(({ packet }) => packet.timestampMs - nextMs >= SKIP_MS_MIN);
+    if (target !== undefined) transcoder.skipTo(target.packet.timestampMs);
+  }
+
+  /** Gets decoder and encoder; the first call starts that, a later one finds the transcoder in place. */
+  #startTranscoder(stream: AudioStream): void {
+    if (this.#isStartingTranscoder) return;
+    this.#isStartingTranscoder = true;
+    const { codecs, budget } = this.#options;
+    const whenDecoder = codecs.createDecoder(stream, budget);
+    const whenEncoder = codecs.acquireEncoder();
+    let areTaken = false;
+    Promise.all([whenDecoder, whenEncoder])
+      .then(([decoder, encoder]) => {
+        this.#isStartingTranscoder = false;
+        areTaken = true;
+        if (this.#isClosed || this.#hasFailed) {
+          codecs.releaseEncoder(encoder);
+          decoder.close();
+          return;
+        }
+        this.#transcoder = this.#createTranscoder({ stream, decoder, encoder });
+        if (this.#recent.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
+        else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent);
+        else this.#startTranscoderAtHead(this.#transcoder);
+        this.#options.onProgress();
+      })
+      .catch((error: unknown) => {
+        this.#isStartingTranscoder = false;
+        if (!areTaken) {
+          whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
+          whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
+        }
+        this.#break(error);
+      });
+  }
+
+  #createTranscoder(parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">): Transcoder {
+    const { codecs, chain, budget, onProgress } = this.#options;
+    return new Transcoder({
+      ...parts,
+      chain,
+      budget,
+      createDecoder: (next) => codecs.createDecoder(next, budget),
+      onProgress,
+      onFailure: (error) => this.#break(error),
+      onRender: (songMs) => this.#placeFades(songMs),
+    });
+  }
+
+  /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
+  #startTranscoderFresh(transcoder: Transcoder): void {
+    this.#reader.queue.unshift(this.#recent.splice(0));
+    transcoder.startAt(this.#alignedStartMs());
+  }
+
+  /** A chained file goes on in another codec: what was passed through is heard and of no use to its decoder. */
+  #startTranscoderAtHead(transcoder: Transcoder): void {
+    this.#recent.length = 0;
+    transcoder.startAt(this.#reader.queue.peek()?.packet.timestampMs ?? this.#positionMs);
+  }
+
+  #stopTranscoder(): void {
+    const transcoder = this.#transcoder;
+    if (transcoder === undefined) return;
+    this.#transcoder = undefined;
+    this.#contain(() => transcoder.close());
+    this.#options.codecs.releaseEncoder(transcoder.encoder);
+  }
+
+  #createSupply(): PacketSupply {
+    const reader = this.#reader;
+    const remember = (entry: QueuedPacket) => this.#remember(entry, DECODED_PACKETS_KEPT);
+    const isStale = () => reader.runNumber !== this.#runNumber;
+    return {
+      take() {
+        if (isStale()) return undefined;
+        const entry = reader.queue.shift();
+        if (entry !== undefined) remember(entry);
+        return entry;
+      },
+      get isFinished() {
+        return !isStale() && reader.isFinished && reader.queue.length === 0;
+      },
+    };
+  }
+
+  #remember(entry: QueuedPacket, limit: number): void {
+    this.#recent.push(entry);
+    while (this.#recent.length > limit) this.#recent.shift();
+  }
+
+  /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */
+  #contain<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.#break(error);
+      return undefined;
+    }
+  }
+
+  #break(error: unknown): void {
+    this.#isBroken = true;
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#hasFailed || this.#isClosed) return;
+    this.#hasFailed = true;
+    this.#options.onFailure(error);
+    this.#options.onProgress();
+  }
+}

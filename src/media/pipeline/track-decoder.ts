@@ -1,0 +1,317 @@
+// Packets of one track to a queue of stereo sound at 48 kHz, in small steps: a packet or a piece of its sound at a time, as
+// much as is wanted soon and no longer than a tick may take. What a decoder throws goes to whoever asked for sound; what it
+// says later goes to `onFailure`. The first half of transcoder.ts. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { StereoFifo } from "../../lib/stereo-fifo.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import { ChangeLimit } from "../decode/change-limit.ts";
+import type { Decoder, PcmBlock } from "../decode/decoder.ts";
+import { cutPcm } from "../decode/pcm-pieces.ts";
+import { requirePlayableRate } from "../decode/resampler.ts";
+import { isRateReady, prepareRate } from "../decode/resampler-kernel.ts";
+import { StereoConverter } from "../decode/stereo-converter.ts";
+import type { AudioStream, Packet } from "../demux/demuxer.ts";
+import type { QueuedPacket } from "./packet-queue.ts";
+
+const FRAME_SAMPLES = 960;
+/** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
+const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
+const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
+/** Times of packets may wander by this much against the decoded samples before they are believed again. */
+const DRIFT_MS_MAX = 60;
+/** Sound is converted in pieces of this length: a block of it may be a minute long. */
+const PIECES_PER_SECOND = 25;
+/** What one call of `fill` may do: so many steps, and beyond the first none that begins later than this. */
+const STEPS_MAX = 64;
+const FILL_MS_MAX = 2;
+/** Packets in a row that hold no sound: half a minute of the shortest there are, and more than any decoder needs to begin. */
+const SILENT_PACKETS_MAX = 2000;
+
+/** Where packets come from and whether more will come. */
+export interface PacketSupply {
+  take(): QueuedPacket | undefined;
+  readonly isFinished: boolean;
+}
+
+/** Decoders are made elsewhere, asynchronously; see `createDecoder`. */
+export interface SongDecoderOptions {
+  readonly decoder: Decoder;
+  readonly stream: AudioStream;
+  readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
+  readonly budget: TrackBudget;
+  /** There may be sound now that took more than one call of `fill`. */
+  readonly onProgress: () => void;
+  /** What was waited for has failed. Decoding is over then. */
+  readonly onFailure: (error: unknown) => void;
+  /** The sound goes on in another stream of the same track. */
+  readonly onStream: (stream: AudioStream) => void;
+}
+
+export class SongDecoder {
+  /** Decoded sound, in order. */
+  readonly fifo = new StereoFifo();
+  readonly #options: SongDecoderOptions;
+  readonly #changes = new ChangeLimit();
+  #converter: StereoConverter;
+  #decoder: Decoder;
+  #stream: AudioStream;
+  /** What has been taken from the supply and not decoded yet: the rest of a long packet. */
+  #packet: QueuedPacket | undefined;
+  /** What has been decoded and not converted yet. */
+  #block: { readonly pcm: PcmBlock; readonly endSample: number } | undefined;
+  #blockSample = 0;
+  /** A decode or a change of decoder that has not answered yet. */
+  #isWaiting = false;
+  /** More than one call may do was wanted: the rest has a turn of its own. */
+  #isTurnWanted = false;
+  #isAsync = false;
+  #end: "open" | "flushing" | "flushed" = "open";
+  #isClosed = false;
+  /** Decoded sound before this song time is dropped. */
+  #dropBeforeMs = Number.NEGATIVE_INFINITY;
+  /** Song time of the next decoded sample; undefined after a jump, until a packet tells. */
+  #nextMs: number | undefined;
+  #silentPackets = 0;
+  #run = 0;
+
+  constructor(options: SongDecoderOptions) {
+    this.#options = options;
+    this.#decoder = options.decoder;
+    this.#stream = options.stream;
+    this.#converter = this.#createConverter();
+  }
+
+  /** What the sound in the queue was last decoded from. */
+  get stream(): AudioStream {
+    return this.#stream;
+  }
+
+  /** True while a decoder works on a packet, or decoding waits for its turn. */
+  get isWaiting(): boolean {
+    return this.#isWaiting || this.#isTurnWanted;
+  }
+
+  /** True when the last of the sound is in the queue. */
+  get isFlushed(): boolean {
+    return this.#end === "flushed";
+  }
+
+  /** What is decoded from the next packet on is heard from here. */
+  startAt(positionMs: number): void {
+    this.#dropBeforeMs = positionMs;
+  }
+
+  /** Decodes packets that were heard already, to go on behind them. */
+  decodeHistory(history: readonly QueuedPacket[]): void {
+    for (const { packet } of history) {
+      const pcm = this.#decoder.decode(packet.data);
+      // Only Opus is passed through, and its decoder answers at once.
+      if (pcm instanceof Promise) throw new Error("the Opus decoder must be synchronous");
+      this.#accept(pcm, packet);
+      while (this.#block !== undefined) this.#convertPiece(this.#block);
+    }
+  }
+
+  /** Jumps: nothing that was decoded or is being decoded is of use, and what comes is heard from `positionMs`. */
+  jumpTo(positionMs: number): void {
+    this.#run += 1;
+    this.fifo.clear();
+    this.#packet = undefined;
+    this.#block = undefined;
+    this.#converter.reset();
+    this.#decoder.reset();
+    this.#end = "open";
+    this.#nextMs = undefined;
+    this.#dropBeforeMs = positionMs;
+  }
+
+  /** Sees that sound is ready, as far as packets, decoder and this call's share of the thread allow. */
+  fill(supply: PacketSupply): void {
+    const { clock } = this.#options.budget;
+    const startedMs = clock.now();
+    for (let steps = 0; this.#wantsMore && this.#step(supply); steps++) {
+      if (steps < STEPS_MAX && clock.now() - startedMs < FILL_MS_MAX) continue;
+      if (this.#wantsMore) this.#fillLater(supply);
+      return;
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#run += 1;
+    this.#converter.close();
+    this.#decoder.close();
+  }
+
+  get #wantsMore(): boolean {
+    const targetSamples = this.#isAsync ? TARGET_SAMPLES_ASYNC : TARGET_SAMPLES_SYNC;
+    return !this.#isClosed && !this.#isWaiting && !this.isFlushed && this.fifo.lengthSamples < targetSamples;
+  }
+
+  /** One piece of sound, one packet, or the end. False when there is nothing to be done now. */
+  #step(supply: PacketSupply): boolean {
+    if (this.#block !== undefined) {
+      const { sampleRateHz } = this.#block.pcm;
+      // The filter table of another rate takes longer than a tick has: it is made in between.
+      if (isRateReady(sampleRateHz)) this.#convertPiece(this.#block);
+      else this.#await(prepareRate(sampleRateHz, this.#options.budget), supply, () => undefined);
+      return true;
+    }
+    if (this.#end === "flushing") {
+      this.#converter.flush(this.fifo);
+      this.#end = "flushed";
+      return true;
+    }
+    const entry = this.#packet ?? supply.take();
+    this.#packet = undefined;
+    if (entry !== undefined) {
+      if (entry.stream === this.#stream) this.#decode(entry, supply);
+      else this.#changeDecoder(entry, supply);
+      return true;
+    }
+    if (supply.isFinished) this.#flush(supply);
+    return supply.isFinished;
+  }
+
+  /** The tick goes on without it. Sockets and the other tracks have their turns in between. */
+  #fillLater(supply: PacketSupply): void {
+    if (this.#isTurnWanted) return;
+    this.#isTurnWanted = true;
+    const { budget, onFailure, onProgress } = this.#options;
+    budget
+      .turn()
+      .then(() => {
+        this.#isTurnWanted = false;
+        if (this.#isClosed) return;
+        this.fill(supply);
+        onProgress();
+      })
+      .catch((error: unknown) => onFailure(error))
+      .finally(() => budget.pause());
+  }
+
+  #decode(entry: QueuedPacket, supply: PacketSupply): void {
+    const packet = entry.stream.codec === "pcm" ? this.#cut(entry) : entry.packet;
+    const pcm = this.#decoder.decode(packet.data);
+    if (pcm instanceof Promise) {
+      this.#isAsync = true;
+      this.#await(pcm, supply, (value) => this.#accept(value, packet));
+    } else {
+      this.#accept(pcm, packet);
+    }
+  }
+
+  /** The first piece of a packet; the rest is the next packet. */
+  #cut({ packet, stream }: QueuedPacket): Packet {
+    const { sampleRateHz, channelCount, pcm } = stream;
+    const frameBytes = (channelCount * (pcm?.bitsPerSample ?? 8)) / 8;
+    const pieceSamples = Math.ceil(sampleRateHz / PIECES_PER_SECOND);
+    const { first, rest } = cutPcm(packet, { pieceSamples, frameBytes, sampleRateHz });
+    if (rest !== undefined) this.#packet = { packet: rest, stream };
+    return first;
+  }
+
+  /** Chained files: the next packet belongs to another stream. */
+  #changeDecoder(entry: QueuedPacket, supply: PacketSupply): void {
+    this.#changes.spend();
+    this.#packet = entry;
+    this.#nextMs = undefined;
+    const run = this.#run;
+    const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
+      if (this.#isClosed) {
+        decoder.close();
+        return;
+      }
+      // Also behind a jump: what comes next is of this stream, or changes the decoder again.
+      this.#decoder.close();
+      this.#decoder = decoder;
+      this.#stream = entry.stream;
+      if (run === this.#run) this.#converter.flush(this.fifo);
+      this.#converter.close();
+      this.#converter = this.#createConverter();
+      this.#options.onStream(entry.stream);
+    });
+    this.#await(whenChanged, supply, () => undefined);
+  }
+
+  #createConverter(): StereoConverter {
+    return new StereoConverter({
+      codec: this.#stream.codec,
+      memory: this.#options.budget.memory,
+      limit: this.#changes,
+    });
+  }
+
+  #flush(supply: PacketSupply): void {
+    const accept = (pcm: PcmBlock) => {
+      this.#end = "flushing";
+      this.#accept(pcm, undefined);
+    };
+    const pcm = this.#decoder.flush();
+    if (pcm instanceof Promise) this.#await(pcm, supply, accept);
+    else accept(pcm);
+  }
+
+  /** Waits for a decoder without holding the tick; answers that belong to a time before a jump are dropped. */
+  #await<T>(promise: Promise<T>, supply: PacketSupply, accept: (value: T) => void): void {
+    const run = this.#run;
+    this.#isWaiting = true;
+    promise
+      .then((value) => {
+        this.#isWaiting = false;
+        if (this.#isClosed) return;
+        if (run === this.#run) accept(value);
+        this.fill(supply);
+      })
+      .catch((error: unknown) => {
+        this.#isWaiting = false;
+        if (!this.#isClosed) this.#options.onFailure(error);
+      });
+  }
+
+  /** Keeps a block to be converted, without what lies before the start and behind the end. */
+  #accept(pcm: PcmBlock, packet: Packet | undefined): void {
+    requirePlayableRate(pcm.sampleRateHz);
+    if (packet !== undefined) this.#countSilent(pcm);
+    const trimSamples = packet !== undefined && packet.trimEndSamples > 0 ? packet.trimEndSamples : 0;
+    const endSample = Math.max(0, pcm.lengthSamples - trimSamples);
+    const isOff =
+      packet !== undefined &&
+      (this.#nextMs === undefined || Math.abs(this.#nextMs - packet.timestampMs) > DRIFT_MS_MAX);
+    if (isOff && endSample > 0) this.#nextMs = packet.timestampMs;
+    if (endSample === 0 || this.#nextMs === undefined) return;
+    const startMs = this.#nextMs;
+    this.#nextMs = startMs + (endSample / pcm.sampleRateHz) * 1000;
+    const skipMs = this.#dropBeforeMs - startMs;
+    this.#blockSample = skipMs > 0 ? Math.min(endSample, Math.round((skipMs / 1000) * pcm.sampleRateHz)) : 0;
+    if (this.#blockSample < endSample) this.#block = { pcm, endSample };
+  }
+
+  #countSilent(pcm: PcmBlock): void {
+    this.#silentPackets = pcm.lengthSamples > 0 ? 0 : this.#silentPackets + 1;
+    if (this.#silentPackets < SILENT_PACKETS_MAX) return;
+    const message = `decode ${this.#stream.codec}: ${this.#silentPackets} packets in a row hold no sound`;
+    throw new NodeError("media-damaged", `${message}; check that the file plays elsewhere`);
+  }
+
+  #convertPiece({ pcm, endSample }: { readonly pcm: PcmBlock; readonly endSample: number }): void {
+    const from = this.#blockSample;
+    const to = Math.min(endSample, from + Math.ceil(pcm.sampleRateHz / PIECES_PER_SECOND));
+    const isWhole = from === 0 && to === pcm.lengthSamples;
+    this.#blockSample = to;
+    if (to === endSample) this.#block = undefined;
+    const before = this.fifo.lengthSamples;
+    this.#converter.push(isWhole ? pcm : slice(pcm, from, to), this.fifo);
+    this.#changes.earn(this.fifo.lengthSamples - before);
+  }
+}
+
+function slice(block: PcmBlock, fromSample: number, toSample: number): PcmBlock {
+  return {
+    channels: block.channels.map((channel) => channel.subarray(fromSample, toSample)),
+    lengthSamples: toSample - fromSample,
+    sampleRateHz: block.sampleRateHz,
+  };
+}

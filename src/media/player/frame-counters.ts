@@ -1,0 +1,69 @@
+// Counts one player's frames per wall-clock minute, by what became of them: the node can say why it stuttered, and clients
+// get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
+
+import type { FrameMinute } from "../../bridge/events.ts";
+
+export type LossCause = keyof FrameMinute["lostFrames"];
+
+const MINUTE_MS = 60_000;
+/** A player that had no track for longer than this was not playing "without a gap". */
+const GAP_MS_MAX = 100;
+
+export class FrameCounters {
+  /** Since the player was made. */
+  sentTotal = 0;
+  lostTotal = 0;
+  #minute: number;
+  #sent = 0;
+  readonly #lost: Record<LossCause, number> = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+  /** Since when it plays without a gap, epoch milliseconds. */
+  #playingSinceMs = Number.POSITIVE_INFINITY;
+  /** When it stopped; plus infinity while it plays. */
+  #stoppedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(epochMs: number) {
+    this.#minute = Math.floor(epochMs / MINUTE_MS);
+  }
+
+  addSent(): void {
+    this.#sent += 1;
+    this.sentTotal += 1;
+  }
+
+  addLost(cause: LossCause, frames: number): void {
+    this.#lost[cause] += frames;
+    this.lostTotal += frames;
+  }
+
+  /** Playing begins (track started or pause ended). A gap of up to 100 ms since the last stop does not count as one. */
+  onPlaying(epochMs: number): void {
+    if (epochMs - this.#stoppedAtMs > GAP_MS_MAX) this.#playingSinceMs = epochMs;
+    this.#stoppedAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Playing stops (end, pause). */
+  onStopped(epochMs: number): void {
+    if (this.#stoppedAtMs === Number.POSITIVE_INFINITY) this.#stoppedAtMs = epochMs;
+  }
+
+  /** The minute that has just ended, once, for each player that counted anything in it; undefined otherwise. */
+  takeMinute(playerId: number, epochMs: number): FrameMinute | undefined {
+    const minute = Math.floor(epochMs / MINUTE_MS);
+    if (minute === this.#minute) return undefined;
+    const startedMs = this.#minute * MINUTE_MS;
+    const lost = this.#lost;
+    const isIdle = this.#sent === 0 && lost.inputDry + lost.decoderLate + lost.loopLate + lost.voiceNotReady === 0;
+    const isPlaying = this.#stoppedAtMs === Number.POSITIVE_INFINITY;
+    const report: FrameMinute = {
+      playerId,
+      minute: this.#minute,
+      sentFrames: this.#sent,
+      lostFrames: { ...lost },
+      isWholeMinute: isPlaying && this.#playingSinceMs <= startedMs,
+    };
+    this.#minute = minute;
+    this.#sent = 0;
+    lost.inputDry = lost.decoderLate = lost.loopLate = lost.voiceNotReady = 0;
+    return isIdle ? undefined : report;
+  }
+}

@@ -1,0 +1,226 @@
+// The song before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises. Both are
+// decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no seam. At most two
+// songs sound at once. Drives both inside the tick, for player.ts. Audio thread.
+
+import type { FilterSettings } from "../../bridge/commands.ts";
+import { clamp } from "../filters/clamp.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+import { PRIMING_SAMPLES, type SoundFrame } from "../pipeline/transcoder.ts";
+import type { Fade } from "../sound/fade-curve.ts";
+
+/** A song that has to make room for a third one falls in 100 ms. */
+const ROOM_FADE: Fade = { lengthSamples: 4800, curve: "sine" };
+/** Shorter than a frame (20 ms) no fade is. */
+const FADE_SAMPLES_MIN = 960;
+
+export interface LeavingSongOptions {
+  readonly pipeline: Pipeline;
+  /** How it falls. Undefined: it does not, and is gone when the next one can be heard. */
+  readonly crossfade: Fade | undefined;
+  /** What it has come in over, if that is still heard. */
+  readonly before: LeavingSong | undefined;
+}
+
+export class LeavingSong {
+  readonly #pipeline: Pipeline;
+  readonly #crossfade: Fade | undefined;
+  #before: LeavingSong | undefined;
+  /** What it is mixed with: its packets come from that one's encoder. */
+  #partner: Pipeline | undefined;
+  #isPartnerUnwanted = false;
+  #isOver = false;
+  #isNextHeard = false;
+
+  constructor({ pipeline, crossfade, before }: LeavingSongOptions) {
+    this.#pipeline = pipeline;
+    this.#crossfade = crossfade;
+    this.#before = before;
+    if (crossfade !== undefined) pipeline.chain.fades.keepDecoded();
+  }
+
+  /** It is heard no more, and closed. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** What `produce` gave last has sound of the next song in it. */
+  get isNextHeard(): boolean {
+    return this.#isNextHeard;
+  }
+
+  /** False for one that just waits for the next. */
+  get canFade(): boolean {
+    return this.#crossfade !== undefined;
+  }
+
+  /** True while it and the song behind it are heard. */
+  get isMixing(): boolean {
+    return this.#partner !== undefined && !this.#isPartnerUnwanted;
+  }
+
+  /** The next 20 ms as one Opus packet: of this song, of both, or of the next one alone. Undefined when all are dry. */
+  produce(next: Pipeline | undefined): Uint8Array | undefined {
+    this.#isNextHeard = false;
+    const partner = this.#partner;
+    if (partner !== undefined) return this.#mix(partner, partner === next ? undefined : next);
+    if (this.#crossfade === undefined) return this.#produceNextOrOwn(next);
+    if (next?.canRender() === true) {
+      // Room for the third song first.
+      if (this.#before === undefined) return this.#begin(next, this.#crossfade);
+      this.#before.fall(ROOM_FADE);
+    }
+    return this.#produceOwnOrNext(next);
+  }
+
+  /** Falls, whether or not another song comes. */
+  fall(fade: Fade | undefined = this.#crossfade): void {
+    if (fade === undefined) return;
+    const { fades } = this.#pipeline.chain;
+    const lengthSamples = Math.max(FADE_SAMPLES_MIN, Math.min(fade.lengthSamples, fades.remainingSamples));
+    fades.fall({ lengthSamples, curve: fade.curve });
+  }
+
+  /**
+   * The song it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes on
+   * falling until a third song is there. False when this one is to make room, or none.
+   */
+  dropNext(): boolean {
+    const partner = this.#partner;
+    if (partner === undefined || this.#isPartnerUnwanted) return false;
+    if (partner.chain.fades.gain >= this.#pipeline.chain.fades.gain) return false;
+    partner.chain.fades.fall(ROOM_FADE);
+    this.#isPartnerUnwanted = true;
+    return true;
+  }
+
+  setVolume(volume: number): void {
+    this.#pipeline.chain.setVolume(volume);
+    this.#before?.setVolume(volume);
+    if (this.#isPartnerUnwanted) this.#partner?.chain.setVolume(volume);
+  }
+
+  setFilters(filters: FilterSettings): void {
+    this.#pipeline.chain.setFilters(filters);
+    this.#before?.setFilters(filters);
+    if (this.#isPartnerUnwanted) this.#partner?.chain.setFilters(filters);
+  }
+
+  onSilenceSent(): void {
+    (this.#partner ?? this.#pipeline).onSilenceSent();
+    this.#before?.onSilenceSent();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#before?.close();
+    this.#pipeline.close();
+    if (this.#isPartnerUnwanted) this.#partner?.close();
+  }
+
+  /** Both are heard from now on, when the next one has something to be heard. */
+  #begin(next: Pipeline, crossfade: Fade): Uint8Array | undefined {
+    const { fades } = this.#pipeline.chain;
+    const canMix = this.#pipeline.isTranscoding && !this.#pipeline.isEnded && fades.fallingSamples > 0;
+    if (!canMix) return this.#produceOwnOrNext(next);
+    const { curve } = crossfade;
+    const fadeSamples = Math.min(crossfade.lengthSamples, fades.remainingSamples, fades.fallingSamples);
+    const lengthSamples = Math.max(FADE_SAMPLES_MIN, fadeSamples);
+    next.chain.fades.rise({ lengthSamples, curve });
+    const frame = next.render();
+    if (frame === undefined) return this.#produceOwnOrNext(next);
+    // The next song's first frame begins with silence; this one falls when that one begins to rise.
+    fades.fall({ lengthSamples, curve }, PRIMING_SAMPLES);
+    this.#pipeline.exchangeEncoders(next);
+    this.#partner = next;
+    return this.#encodeMix(next, this.#renderOwn(), frame);
+  }
+
+  /** `third`: what comes after both, when the partner has been replaced. */
+  #mix(partner: Pipeline, third: Pipeline | undefined): Uint8Array | undefined {
+    const hasMadeRoom = this.#isPartnerUnwanted && partner.chain.fades.fallingSamples === 0;
+    const frame = hasMadeRoom ? undefined : partner.render();
+    if (!hasMadeRoom && (frame !== undefined || !partner.isEnded)) {
+      return this.#encodeMix(partner, this.#renderOwn(), frame);
+    }
+    // The partner is gone first: this one goes on alone where it was heard.
+    this.#pipeline.exchangeEncoders(partner);
+    if (this.#isPartnerUnwanted) partner.close();
+    this.#partner = undefined;
+    this.#isPartnerUnwanted = false;
+    return this.produce(third);
+  }
+
+  /** The own song's next frame; its last one ends in silence, so that nothing breaks off. */
+  #renderOwn(): SoundFrame | undefined {
+    const pipeline = this.#pipeline;
+    const frame = pipeline.render();
+    if (frame !== undefined && pipeline.hasMore && pipeline.chain.fades.fallingSamples > 0) return frame;
+    this.#isOver = true;
+    if (frame !== undefined) fadeToSilence(frame);
+    return frame;
+  }
+
+  #encodeMix(partner: Pipeline, own: SoundFrame | undefined, others: SoundFrame | undefined): Uint8Array | undefined {
+    this.#isNextHeard = others !== undefined && !this.#isPartnerUnwanted;
+    if (own !== undefined && others !== undefined) addUp(own, others);
+    const mix = own ?? others;
+    const packet = mix === undefined ? undefined : partner.encode(mix);
+    if (this.#isOver) this.#endMix();
+    return packet;
+  }
+
+  /** The partner goes on alone, with the encoder it has. */
+  #endMix(): void {
+    this.#pipeline.close();
+    if (this.#isPartnerUnwanted) this.#partner?.close();
+    this.#partner = undefined;
+  }
+
+  #produceNextOrOwn(next: Pipeline | undefined): Uint8Array | undefined {
+    const frame = next?.produce();
+    if (frame === undefined) return this.#produceOwn();
+    this.#isNextHeard = true;
+    this.close();
+    return frame;
+  }
+
+  /** With crossfade this song is heard as long as it can be. */
+  #produceOwnOrNext(next: Pipeline | undefined): Uint8Array | undefined {
+    const own = this.#produceOwn();
+    if (own !== undefined || next === undefined) return own;
+    const frame = next.produce();
+    if (frame === undefined) return undefined;
+    this.#isNextHeard = true;
+    this.close();
+    return frame;
+  }
+
+  #produceOwn(): Uint8Array | undefined {
+    const before = this.#before;
+    if (before !== undefined) {
+      const frame = before.produce(this.#pipeline);
+      if (before.isOver) this.#before = undefined;
+      if (frame !== undefined || !before.isOver) return frame;
+    }
+    const isSilent = this.#pipeline.chain.fades.fallingSamples === 0;
+    const frame = isSilent ? undefined : this.#pipeline.produce();
+    if (isSilent || (frame === undefined && this.#pipeline.isEnded)) this.close();
+    return frame;
+  }
+}
+
+function addUp(sum: SoundFrame, other: SoundFrame): void {
+  const { left, right } = sum;
+  for (let sample = 0; sample < left.length; sample++) {
+    left[sample] = clamp(left[sample]! + other.left[sample]!);
+    right[sample] = clamp(right[sample]! + other.right[sample]!);
+  }
+}
+
+function fadeToSilence({ left, right }: SoundFrame): void {
+  for (let sample = 0; sample < left.length; sample++) {
+    const gain = 1 - (sample + 1) / left.length;
+    left[sample] = left[sample]! * gain;
+    right[sample] = right[sample]! * gain;
+  }
+}

@@ -1,0 +1,97 @@
+// One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held by
+// player.ts. Audio thread.
+
+import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { TrackBudget } from "../budget/track-budget.ts";
+import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
+import type { GuestTrack } from "../relay/relay-messages.ts";
+import { GreedWatch } from "./greed-watch.ts";
+
+/** What opening a track on another worker may take: so far ahead that one takes over. */
+const LEAD_MS = 2000;
+/** For a rest that is shorter, it is not worth while. */
+const REST_MS_MIN = 10_000;
+
+/** Until it is tried again: opening it there has cost something. */
+const STAY_MS = 5000;
+
+export interface PlayingTrack {
+  readonly trackId: TrackId;
+  /** As it was asked for, but for the end, which may have been set anew. */
+  command: PlayCommand;
+  readonly pipeline: Pipeline;
+  readonly budget: TrackBudget;
+  readonly greed: GreedWatch;
+  seekId: SeekId;
+  /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
+  sentRun: number;
+  /** Some of its sound has gone out (or would have, had somebody been there to hear it). */
+  hasSounded: boolean;
+  hasFailed: boolean;
+  isStuckReported: boolean;
+  /** Another worker was not ready for it in time: before this moment it is not tried again. */
+  staysUntilMs: number;
+  /** What it had used of the thread when that was last asked for. */
+  usedBeforeMs: number;
+}
+
+/** What a track is played with. */
+export interface TrackSurroundings {
+  readonly clock: Clock;
+  readonly open: PipelineOptions["open"];
+  readonly codecs: PipelineOptions["codecs"];
+  /** What a track of this player may take. */
+  readonly createBudget: (playerId: PlayerId) => TrackBudget;
+}
+
+/** Begins to read it. */
+export function startTrack(
+  command: PlayCommand,
+  { clock, open, codecs, createBudget }: TrackSurroundings,
+  hooks: Pick<PipelineOptions, "chain" | "onProgress" | "onFailure">,
+): PlayingTrack {
+  const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
+  const budget = createBudget(playerId);
+  return {
+    trackId,
+    command,
+    budget,
+    greed: new GreedWatch(clock, budget),
+    seekId: 0,
+    sentRun: 0,
+    hasSounded: false,
+    hasFailed: false,
+    isStuckReported: false,
+    staysUntilMs: Number.NEGATIVE_INFINITY,
+    usedBeforeMs: 0,
+    pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, ...hooks }),
+  };
+}
+
+/** It has some time to play that is known, and is where it was last sent to. */
+export function canGoOnElsewhere({ pipeline, command, ...track }: PlayingTrack, nowMs: number): boolean {
+  if (!track.hasSounded || track.hasFailed || nowMs < track.staysUntilMs) return false;
+  if (pipeline.seekTargetMs !== undefined) return false;
+  const { lengthMs = 0, endMs = lengthMs } = command;
+  return Math.min(lengthMs, endMs) - pipeline.positionMs > LEAD_MS + REST_MS_MIN;
+}
+
+/** Another worker was not ready for it in time. */
+export function keepHere(track: PlayingTrack, nowMs: number): void {
+  track.staysUntilMs = nowMs + STAY_MS;
+}
+
+/** How another worker goes on with it, a little ahead of where it is. */
+export function guestTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<GuestTrack, "play" | "seekId"> {
+  const startMs = pipeline.positionMs + LEAD_MS * pipeline.chain.rate;
+  return { play: { ...command, startMs, isPaused: false }, seekId };
+}
+
+/** Time of the thread that it has used since the last call, milliseconds. */
+export function takeUsedMs(track: PlayingTrack): number {
+  const { usedMs } = track.budget;
+  const sinceMs = usedMs - track.usedBeforeMs;
+  track.usedBeforeMs = usedMs;
+  return sinceMs;
+}

@@ -1,0 +1,100 @@
+// Where a player's track is, and when the main thread has to be told: whenever time starts or stops running, and when what was
+// sent is not where it reckons. In between it computes the position itself. Audio thread.
+
+import type { PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
+import type { PositionReport } from "../../bridge/position-report.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+
+/** The main thread's reckoning of the position may be this far off before it is told anew. */
+const DRIFT_MS_MAX = 15;
+/** Of drift alone it is told no more often: a thread that is late has no time to say so with every frame. */
+const DRIFT_REPORT_MS = 100;
+
+/** What is looked at of the track that plays. */
+export interface LocatedTrack {
+  readonly trackId: TrackId;
+  readonly seekId: SeekId;
+  /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
+  readonly sentRun: number;
+  readonly pipeline: Pick<Pipeline, "runNumber" | "seekTargetMs" | "landedMs">;
+}
+
+export interface PositionReporterOptions {
+  readonly playerId: PlayerId;
+  readonly clock: Clock;
+  /** The track that plays, if any. */
+  readonly locate: () => LocatedTrack | undefined;
+  readonly send: (report: PositionReport) => void;
+}
+
+export class PositionReporter {
+  readonly #options: PositionReporterOptions;
+  /** Song time that has been sent, and when the last of it was. */
+  #sentUntilMs = 0;
+  #sentAtMs = 0;
+  /** What the main thread was told last. */
+  #reportedRate = 0;
+  #reportedMs = 0;
+  #reportedAtMs = 0;
+
+  constructor(options: PositionReporterOptions) {
+    this.#options = options;
+  }
+
+  /** Where the track is; undefined without one. */
+  get position(): PositionReport | undefined {
+    const { playerId, clock, locate } = this.#options;
+    const track = locate();
+    if (track === undefined) return undefined;
+    const { trackId, seekId, sentRun, pipeline } = track;
+    const hasJumped = pipeline.runNumber !== sentRun;
+    const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
+    return {
+      playerId,
+      trackId,
+      seekId,
+      positionMs: pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : this.#sentUntilMs),
+      epochMs: clock.epochMs() - agoMs,
+      rate: this.#reportedRate,
+    };
+  }
+
+  /** A track begins; the main thread takes it to stand still at its start. */
+  begin(startMs: number): void {
+    this.#sentUntilMs = startMs;
+    this.#reportedRate = 0;
+  }
+
+  /** A seek has been asked for. */
+  jump(): void {
+    this.#reportedRate = 0;
+    this.#send();
+  }
+
+  /** The track has been sent up to a song time, just now. */
+  advance(untilMs: number, rate: number): void {
+    this.#sentUntilMs = untilMs;
+    this.#sentAtMs = this.#options.clock.now();
+    this.run(rate);
+    // Frames that go out late, or close together behind a stall, are not where the main thread expects them.
+    const sinceReportMs = this.#sentAtMs - this.#reportedAtMs;
+    const expectedMs = this.#reportedMs + sinceReportMs * this.#reportedRate;
+    if (sinceReportMs >= DRIFT_REPORT_MS && Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
+  }
+
+  /** Song time runs at this rate, 0 for not at all. */
+  run(rate: number): void {
+    if (this.#reportedRate === rate) return;
+    this.#reportedRate = rate;
+    this.#send();
+  }
+
+  #send(): void {
+    const report = this.position;
+    if (report === undefined) return;
+    this.#reportedMs = report.positionMs;
+    this.#reportedAtMs = this.#sentAtMs;
+    this.#options.send(report);
+  }
+}

@@ -1,0 +1,106 @@
+// A player's way to its voice connection: has it made when it is first asked for, sends frames with the time that has passed
+// between them, and tells the main thread what becomes of it. Held by player.ts. Audio thread.
+
+import type { PlainEvent } from "../../bridge/channel.ts";
+import type { PlayerId, VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
+import { FRAME_MS } from "../tick/tick-loop.ts";
+import type { Voice, VoiceClose, VoiceState } from "../voice/voice.ts";
+
+/** The WebSocket close code for a connection that ended without one. */
+const VOICE_FAULT = 1006;
+
+export interface VoiceOutputOptions {
+  readonly playerId: PlayerId;
+  readonly create: () => Promise<Voice>;
+  readonly send: (event: PlainEvent) => void;
+}
+
+export class VoiceOutput {
+  readonly #options: VoiceOutputOptions;
+  /** Made when voice is asked for first: a player without voice loads nothing of it. */
+  #whenVoice: Promise<Voice> | undefined;
+  #voice: Voice | undefined;
+  #voiceId: VoiceId = 0;
+  #lastSentDeadlineMs: number | undefined;
+  #isClosed = false;
+
+  constructor(options: VoiceOutputOptions) {
+    this.#options = options;
+  }
+
+  get voice(): Voice | undefined {
+    return this.#voice;
+  }
+
+  get gate(): Voice["gate"] {
+    return this.#voice?.gate ?? "down";
+  }
+
+  /** Resolves when the gateway's WebSocket is open. */
+  async connect(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
+    this.#voiceId = voiceId;
+    this.#whenVoice ??= this.#options.create();
+    const voice = await this.#whenVoice;
+    this.#voice = voice;
+    if (this.#isClosed) voice.close();
+    await voice.connect(credentials);
+  }
+
+  /** One that others connect. */
+  adopt(voice: Voice): void {
+    this.#voice = voice;
+  }
+
+  /** False when it could not be sent. */
+  sendFrame(opus: Uint8Array, deadlineMs: number): boolean {
+    if (this.gate !== "send") return false;
+    this.#skipGapBefore(deadlineMs);
+    return this.#voice?.sendFrame(opus) ?? false;
+  }
+
+  sendSilence(deadlineMs: number): void {
+    if (this.gate !== "send") return;
+    this.#skipGapBefore(deadlineMs);
+    this.#voice?.sendSilence();
+  }
+
+  stopSpeaking(): void {
+    this.#voice?.stopSpeaking();
+  }
+
+  tellState(state: VoiceState): void {
+    const { playerId, send } = this.#options;
+    if (!this.#isClosed) send({ type: "voiceState", playerId, voiceId: this.#voiceId, ...state });
+  }
+
+  tellClosed(close: VoiceClose): void {
+    const { playerId, send } = this.#options;
+    // Closes of our own making (move, destroy) are known on the main thread.
+    if (this.#isClosed || (close.code === 1000 && !close.isByRemote)) return;
+    send({ type: "voiceClosed", playerId, voiceId: this.#voiceId, ...close });
+  }
+
+  /** The connection is what fails: it is given up, and the next one is made anew. */
+  drop(): void {
+    const voice = this.#voice;
+    this.#voice = undefined;
+    this.#whenVoice = undefined;
+    if (voice === undefined) return;
+    this.tellClosed({ code: VOICE_FAULT, reason: "the voice connection failed unexpectedly", isByRemote: false });
+    voice.close();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#voice?.close();
+  }
+
+  /** RTP time goes on while nothing is sent (pause, dry input, dropped deadlines). */
+  #skipGapBefore(deadlineMs: number): void {
+    if (this.#lastSentDeadlineMs !== undefined) {
+      const gapFrames = Math.round((deadlineMs - this.#lastSentDeadlineMs) / FRAME_MS) - 1;
+      if (gapFrames > 0) this.#voice?.skipFrames(gapFrames);
+    }
+    this.#lastSentDeadlineMs = deadlineMs;
+  }
+}

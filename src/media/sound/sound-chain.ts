@@ -1,0 +1,172 @@
+// What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is the
+// protocol's in its order (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as
+// many or, where timescale is on, more or fewer. Made anew for each track. Audio thread.
+
+import type { FilterSettings } from "../../bridge/commands.ts";
+import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../filters/builtin.ts";
+import { FilterStage } from "../filters/filter-stage.ts";
+import type { RateFilter } from "../filters/rate-filter.ts";
+import { tonearmSettingsIn } from "../filters/setting.ts";
+import { timescale } from "../filters/timescale/timescale.ts";
+import { VolumeFilter } from "../filters/volume.ts";
+import { LoudnessStage, type SongQueue } from "../loudness/loudness-stage.ts";
+import { SongFades } from "./track-fades.ts";
+
+/** Song samples given to timescale at a time. */
+const BLOCK_SAMPLES = 960;
+
+export class SoundChain {
+  readonly fades = new SongFades();
+  readonly #loudness = new LoudnessStage();
+  readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
+  readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
+  readonly #volume = new VolumeFilter();
+  #rate: RateFilter | undefined;
+  /** Settings that the filters do not have yet. */
+  #newFilters: FilterSettings | undefined;
+  readonly #left = new Float32Array(BLOCK_SAMPLES);
+  readonly #right = new Float32Array(BLOCK_SAMPLES);
+
+  /** 0 to 1000; a change is a ramp of 10 ms. */
+  setVolume(volume: number): void {
+    this.#volume.setVolume(volume);
+  }
+
+  /**
+   * Replaces all filters; the change is heard within 20 ms of sound, without a click. They are made when there is sound for them, in
+   * the tick: hundreds of players that are given some at once hold up nobody, and of many changes only the last one counts.
+   */
+  setFilters(filters: FilterSettings): void {
+    this.fades.set(filters);
+    this.#newFilters = filters;
+  }
+
+  #applyFilters(): void {
+    const filters = this.#newFilters;
+    if (filters === undefined) return;
+    this.#newFilters = undefined;
+    this.#loudness.set(tonearmSettingsIn(filters, "loudness"));
+    this.#before.set(filters);
+    this.#after.set(filters);
+    const settings = filters[timescale.name];
+    const isEnabled = timescale.isEnabled(settings);
+    if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
+    else if (isEnabled) this.#rate = timescale.create(settings);
+    this.#dropIdleRate();
+  }
+
+  /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
+  get isNeutral(): boolean {
+    this.#applyFilters();
+    const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
+    return this.#loudness.isNeutral && areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
+  }
+
+  /** Song samples per sample that is heard. */
+  get rate(): number {
+    this.#applyFilters();
+    return this.#rate?.rate ?? 1;
+  }
+
+  /** Song samples taken from the queue that have not been heard. */
+  get heldSamples(): number {
+    this.#applyFilters();
+    return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
+  }
+
+  /** Takes from `song` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
+  prepare(song: SongQueue, lengthSamples: number): number {
+    this.#applyFilters();
+    const rate = this.#rate;
+    const queue = this.#loudness.over(song);
+    if (rate === undefined) return queue.lengthSamples;
+    if (rate.isIdentity) return rate.availableSamples + queue.lengthSamples;
+    while (rate.availableSamples < lengthSamples && queue.lengthSamples > 0) this.#push(queue, rate);
+    return rate.availableSamples;
+  }
+
+  /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the song silence follows. */
+  render(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    this.#applyFilters();
+    const queue = this.#loudness.over(song);
+    if (this.#rate === undefined) this.#take(queue, left, right, lengthSamples);
+    else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
+    else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
+    this.#after.process(left, right, lengthSamples);
+    this.fades.process(left, right, lengthSamples);
+    this.#volume.process(left, right, lengthSamples);
+  }
+
+  /** The song is over, and all that could be taken from `song` has been: `prepare` then counts the tail too. */
+  finish(): void {
+    this.#applyFilters();
+    this.#loudness.finish();
+    const rate = this.#rate;
+    if (rate === undefined) return;
+    while (!rate.isIdentity && this.#loudness.lengthSamples > 0) this.#push(this.#loudness, rate);
+    rate.flush();
+  }
+
+  /** Forgets song samples that were taken but not heard: a seek. */
+  jump(): void {
+    this.#applyFilters();
+    this.#loudness.jump();
+    this.#rate?.reset();
+    this.#dropIdleRate();
+    this.#before.jump();
+    this.#after.jump();
+  }
+
+  /** Nothing was heard before: filters set meanwhile need no cross-fade. `loudnessLufs`: what the song's tags say. */
+  begin(loudnessLufs?: number): void {
+    this.jump();
+    this.#loudness.begin(loudnessLufs);
+    this.#before.settle();
+    this.#after.settle();
+    this.fades.begin();
+    this.#volume.reset();
+  }
+
+  /** Sound goes on, maybe in another stream of the same track, whose tags say so much. */
+  continueWith(loudnessLufs: number | undefined): void {
+    this.#applyFilters();
+    this.#loudness.continueWith(loudnessLufs);
+  }
+
+  #push(queue: SongQueue, rate: RateFilter): void {
+    const count = queue.readInto(this.#left, this.#right, BLOCK_SAMPLES);
+    this.#before.process(this.#left, this.#right, count);
+    rate.push(this.#left, this.#right, count);
+  }
+
+  #dropIdleRate(): void {
+    if (this.#rate?.isIdentity && this.#rate.availableSamples === 0) this.#rate = undefined;
+  }
+
+  #take(queue: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    silenceFrom(queue.readInto(left, right, lengthSamples), left, right, lengthSamples);
+    this.#before.process(left, right, lengthSamples);
+  }
+
+  /** Timescale has been switched off: what it holds comes first, then it is dropped. */
+  #takeRest(
+    rate: RateFilter,
+    {
+      queue,
+      left,
+      right,
+      lengthSamples,
+    }: { queue: SongQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
+  ): void {
+    const held = rate.readInto(left, right, lengthSamples);
+    this.#dropIdleRate();
+    if (held === lengthSamples) return;
+    this.#take(queue, left.subarray(held), right.subarray(held), lengthSamples - held);
+  }
+}
+
+function silenceFrom(start: number, left: Float32Array, right: Float32Array, end: number): void {
+  if (start === end) return;
+  left.fill(0, start, end);
+  right.fill(0, start, end);
+}

@@ -1,0 +1,196 @@
+// How loud one song is at each moment for the sake of its beginning, its end, and the songs before and behind it: fadeIn,
+// fadeOut and crossfade of `pluginFilters.tonearm`. Works on sound as it is heard, behind the filters and before the
+// player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound runs.
+
+import type { FilterSettings } from "../../bridge/commands.ts";
+import { tonearmSettingsIn } from "../filters/setting.ts";
+import { type Fade, fadeGain, fadeOf } from "./fade-curve.ts";
+
+/** Curves are calculated once in so many samples (1 ms), straight lines lie between. */
+const PIECE_SAMPLES = 48;
+/** A jump (a seek, new settings, another end) is spread over 20 ms. */
+const GLIDE_SAMPLES = 960;
+/** A difference in loudness that is no jump: -66 dB. */
+const SAME_GAIN = 0.0005;
+/** What has to be decoded for a fade is decoded this much earlier (500 ms), until when Opus may pass through. */
+const LEAD_SAMPLES = 24_000;
+/** Sound that goes on this long (1 s) behind the end that was told: the length was wrong, and so is the silence. */
+const OVERRUN_SAMPLES_MAX = 48_000;
+
+/** A fade under way. `doneSamples` below 0: it is still to begin. */
+interface Way extends Fade {
+  doneSamples: number;
+}
+
+export class SongFades {
+  #fadeIn: Way | undefined;
+  #fadeOut: Fade | undefined;
+  #crossfade: Fade | undefined;
+  /** The crossfade from the song before, in place of fadeIn. */
+  #rise: Way | undefined;
+  /** On the way out, in place of fadeOut. */
+  #fall: Way | undefined;
+  /** How loud it was when it began to fall. */
+  #fallGain = 1;
+  #isKept = false;
+  #hasBegun = false;
+  /** Until the end of the song, and from its start to there; Infinity when nobody knows. */
+  #remainingSamples = Number.POSITIVE_INFINITY;
+  #wholeSamples = Number.POSITIVE_INFINITY;
+  /** What comes next has to follow on this (until something is decoded: packets as they came). Undefined: on nothing. */
+  #lastGain: number | undefined = 1;
+  #glide = 0;
+  #glideSamples = 0;
+
+  /** Takes over the settings. fadeIn is for songs that have not begun; taken away it lets go at once. */
+  set(filters: FilterSettings): void {
+    const fadeIn = fadeOf(tonearmSettingsIn(filters, "fadeIn"));
+    if (fadeIn === undefined) this.#fadeIn = undefined;
+    else if (!this.#hasBegun) this.#fadeIn = { ...fadeIn, doneSamples: 0 };
+    this.#fadeOut = fadeOf(tonearmSettingsIn(filters, "fadeOut"));
+    this.#crossfade = fadeOf(tonearmSettingsIn(filters, "crossfade"));
+  }
+
+  /** True when sound is left as it is, and will be for half a second. */
+  get isNeutral(): boolean {
+    if (this.#isKept || this.#way !== undefined || this.#fall !== undefined) return false;
+    if (this.#glideSamples > 0 || this.#lastGain !== 1) return false;
+    return !this.#hasEnd || this.#endSamples === 0 || this.#remainingSamples > this.#endSamples + LEAD_SAMPLES;
+  }
+
+  /** True in the last part of a song, over which the next one may come in. Only while crossfade is on. */
+  get isEnding(): boolean {
+    return this.#crossfade !== undefined && this.#hasEnd && this.#remainingSamples <= this.#endSamples;
+  }
+
+  /** Samples until it has fallen silent; Infinity while it does not fall. */
+  get fallingSamples(): number {
+    if (this.#fall === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#fall.lengthSamples - this.#fall.doneSamples);
+  }
+
+  /** Samples until the end of the song; Infinity when nobody knows. */
+  get remainingSamples(): number {
+    return this.#hasEnd ? Math.max(0, this.#remainingSamples) : Number.POSITIVE_INFINITY;
+  }
+
+  /** How loud what comes next is. */
+  get gain(): number {
+    return this.#gainAt(0);
+  }
+
+  /** Tells where the next samples are, in samples as they are heard: until the end, and from the song's start to there. */
+  place(remainingSamples: number, wholeSamples: number): void {
+    this.#hasBegun = true;
+    this.#remainingSamples = remainingSamples;
+    this.#wholeSamples = wholeSamples;
+  }
+
+  /** Nothing of the song has been heard: fadeIn begins with the next sample. */
+  begin(): void {
+    this.#hasBegun = true;
+    this.#lastGain = undefined;
+    this.#glideSamples = 0;
+    if (this.#fadeIn !== undefined) this.#fadeIn.doneSamples = 0;
+  }
+
+  /** The song will be mixed: it must be decoded from now on. */
+  keepDecoded(): void {
+    this.#isKept = true;
+  }
+
+  /** It comes in over another song. For a song that has not begun. */
+  rise(fade: Fade): void {
+    this.#rise = { ...fade, doneSamples: 0 };
+  }
+
+  /** It goes, from as loud as it is now, `delaySamples` from now. A fall under way that is over sooner goes on. */
+  fall(fade: Fade, delaySamples = 0): void {
+    if (this.fallingSamples <= fade.lengthSamples) return;
+    this.#fallGain = this.#outGainAt(0);
+    this.#fall = { ...fade, doneSamples: -delaySamples };
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    if (this.isNeutral) {
+      this.#advance(lengthSamples);
+      return;
+    }
+    for (let start = 0; start < lengthSamples; start += PIECE_SAMPLES) {
+      this.#spreadJump();
+      const count = Math.min(PIECE_SAMPLES, lengthSamples - start);
+      let gain = this.#heardGainAt(0);
+      const endGain = this.#heardGainAt(count);
+      const step = (endGain - gain) / count;
+      if (gain !== 1 || endGain !== 1) {
+        for (let sample = start; sample < start + count; sample++) {
+          left[sample] = left[sample]! * gain;
+          right[sample] = right[sample]! * gain;
+          gain += step;
+        }
+      }
+      this.#lastGain = this.#gainAt(count);
+      this.#advance(count);
+    }
+    if (this.#way !== undefined && this.#way.doneSamples >= this.#way.lengthSamples) {
+      this.#fadeIn = undefined;
+      this.#rise = undefined;
+    }
+  }
+
+  get #way(): Way | undefined {
+    return this.#rise ?? this.#fadeIn;
+  }
+
+  get #hasEnd(): boolean {
+    return this.#remainingSamples < Number.POSITIVE_INFINITY && this.#remainingSamples > -OVERRUN_SAMPLES_MAX;
+  }
+
+  /** Over what the song falls at its end, 0 for not at all. Crossfade stands in place of fadeOut. */
+  get #endSamples(): number {
+    // Half of a short song at most, or many in a row would have ended before they are heard.
+    if (this.#crossfade !== undefined) return Math.min(this.#crossfade.lengthSamples, this.#wholeSamples / 2);
+    return this.#fadeOut?.lengthSamples ?? 0;
+  }
+
+  #heardGainAt(aheadSamples: number): number {
+    return this.#gainAt(aheadSamples) + this.#glideAt(aheadSamples);
+  }
+
+  /** What all fades together come to, without glides. */
+  #gainAt(aheadSamples: number): number {
+    const way = this.#way;
+    const inGain = way === undefined ? 1 : fadeGain(way.curve, (way.doneSamples + aheadSamples) / way.lengthSamples);
+    return inGain * this.#outGainAt(aheadSamples);
+  }
+
+  #outGainAt(aheadSamples: number): number {
+    const fall = this.#fall;
+    if (fall !== undefined) {
+      const share = (fall.doneSamples + aheadSamples) / fall.lengthSamples;
+      return this.#fallGain * fadeGain(fall.curve, 1 - share);
+    }
+    const end = this.#crossfade ?? this.#fadeOut;
+    if (end === undefined || !this.#hasEnd) return 1;
+    return fadeGain(end.curve, (this.#remainingSamples - aheadSamples) / this.#endSamples);
+  }
+
+  #glideAt(aheadSamples: number): number {
+    return this.#glide * Math.max(0, (this.#glideSamples - aheadSamples) / GLIDE_SAMPLES);
+  }
+
+  #spreadJump(): void {
+    if (this.#lastGain === undefined) return;
+    const jump = this.#lastGain - this.#gainAt(0);
+    if (Math.abs(jump) < SAME_GAIN) return;
+    this.#glide = jump + this.#glideAt(0);
+    this.#glideSamples = GLIDE_SAMPLES;
+  }
+
+  #advance(lengthSamples: number): void {
+    if (this.#way !== undefined) this.#way.doneSamples += lengthSamples;
+    if (this.#fall !== undefined) this.#fall.doneSamples += lengthSamples;
+    this.#remainingSamples -= lengthSamples;
+    this.#glideSamples = Math.max(0, this.#glideSamples - lengthSamples);
+  }
+}

@@ -1,0 +1,85 @@
+// Keeps what goes wrong in one player's code from everybody else: every way into a player (the tick, a timer, a command, a
+// socket, a promise nobody waited for) leads through here. What it throws ends that player's track or voice connection, and
+// the worker goes on. Also says in shared memory whose work the thread is doing, for when it is lost. Audio thread.
+
+import type { PlayerId } from "../../bridge/commands.ts";
+import type { Activity, WorkMark } from "../../bridge/work-mark.ts";
+import { type Clock, wrapTimers } from "../../lib/clock.ts";
+
+/** What the tick drives: one player. */
+export interface Tickable {
+  readonly playerId: PlayerId;
+  /** The frame's moment has come: send what `prepare` left. */
+  send(deadlineMs: number): void;
+  /** Makes the frame for the next deadline. Called after `send`, some milliseconds before that deadline. */
+  prepare(): void;
+}
+
+export interface BulkheadOptions {
+  readonly mark: WorkMark;
+  /** Something of this player threw. Must not throw itself. */
+  readonly onFault: (playerId: PlayerId, error: unknown) => void;
+}
+
+export class Bulkhead {
+  readonly #options: BulkheadOptions;
+
+  constructor(options: BulkheadOptions) {
+    this.#options = options;
+  }
+
+  /** Does a player's work; undefined when it has thrown. */
+  run<Result>(playerId: PlayerId, activity: Activity, work: () => Result): Result | undefined {
+    const { mark, onFault } = this.#options;
+    mark.enter(playerId, activity);
+    try {
+      return work();
+    } catch (error) {
+      onFault(playerId, error);
+      return undefined;
+    } finally {
+      mark.leave();
+    }
+  }
+
+  // As `run`, for the tick: without a closure a frame.
+
+  send(player: Tickable, deadlineMs: number): void {
+    const { mark, onFault } = this.#options;
+    mark.enter(player.playerId, "send");
+    try {
+      player.send(deadlineMs);
+    } catch (error) {
+      onFault(player.playerId, error);
+    }
+    mark.leave();
+  }
+
+  prepare(player: Tickable): void {
+    const { mark, onFault } = this.#options;
+    mark.enter(player.playerId, "prepare");
+    try {
+      player.prepare();
+    } catch (error) {
+      onFault(player.playerId, error);
+    }
+    mark.leave();
+  }
+
+  /** A clock whose timers are the player's. */
+  clockOf(playerId: PlayerId, clock: Clock): Clock {
+    return wrapTimers(clock, (callback) => () => this.run(playerId, "timer", callback));
+  }
+
+  /**
+   * What nobody has caught, from a callback or a promise: it belongs to whoever the thread was working for. False: that is
+   * not known.
+   */
+  attribute(error: unknown): boolean {
+    const { mark, onFault } = this.#options;
+    const { work } = mark;
+    if (work === undefined) return false;
+    onFault(work.owner, error);
+    return true;
+  }
+}

@@ -1,0 +1,105 @@
+import { expect, it } from "vitest";
+import { ThreadTurns } from "../../../../../src/media/budget/thread-turns.ts";
+import type { TrackBudget } from "../../../../../src/media/budget/track-budget.ts";
+import { readHlsPlaylist } from "../../../../../src/media/demux/hls/hls-playlist.ts";
+import { FakeClock } from "../../../../support/fake-clock.ts";
+import { readMedia, receivedText, segmentsOf } from "../../../../support/hls-playlists.ts";
+import { patternBytes } from "../../../../support/input-builders.ts";
+import { createTrackBudget } from "../../../../support/track-budgets.ts";
+
+const BASE = new URL("http://cdn.example/a/index.m3u8");
+
+function countedTurns(): { readonly budget: TrackBudget; readonly count: () => number } {
+  const turns = new ThreadTurns();
+  let count = 0;
+  const next = turns.next.bind(turns);
+  turns.next = () => {
+    count++;
+    return next();
+  };
+  return { budget: createTrackBudget({ clock: new FakeClock(), turns }), count: () => count };
+}
+
+function randomPlaylist(seed: number, count: number): string {
+  const random = patternBytes(count * 8, seed);
+  const lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:4", `#EXT-X-MEDIA-SEQUENCE:${seed % 1000}`];
+  for (let index = 0; index < count; index++) {
+    const [key, map, gap, cut, range, seconds, wrong, note] = random.subarray(index * 8, index * 8 + 8);
+    if (key! < 40) lines.push(`#EXT-X-KEY:METHOD=AES-128,URI="k${index}",IV=0x${index.toString(16)}`);
+    if (key! > 240) lines.push("#EXT-X-KEY:METHOD=NONE");
+    if (map! < 30) lines.push(`#EXT-X-MAP:URI="m${index}",BYTERANGE="${index + 1}@2"`);
+    if (gap! < 20) lines.push("#EXT-X-GAP");
+    if (cut! < 20) lines.push("#EXT-X-DISCONTINUITY");
+    if (note! < 20) lines.push("", "# a note", " ");
+    if (range! < 120) lines.push(`#EXT-X-BYTERANGE:${index + 1}${range! < 30 ? "@7" : ""}`);
+    lines.push(`#EXTINF:${seconds! % 5},`, wrong! < 20 ? "rtsp://other/x" : `file${index >> 3}.ts`);
+  }
+  return [...lines, "#EXT-X-ENDLIST"].join("\n");
+}
+
+it("wherever one looks a segment up, it is the same as on the way from the start (seeded)", async () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const text = randomPlaylist(seed, 1_000);
+  const segments = await segmentsOf(await readMedia(text, BASE));
+  const playlist = await readMedia(text, BASE);
+  expect(segments.length).toBeGreaterThan(700);
+  for (let round = 0; round < 300; round++) {
+    const wanted = playlist.firstSequence + ((round * 7_919) % 1_010);
+    const expected = segments.find(({ sequence }) => sequence >= wanted);
+    expect(await playlist.segmentFrom(wanted), `seed ${seed}, ${wanted}`).toEqual(expected);
+    const positionMs = (round * 7_919_000) % (playlist.endMs + 5_000);
+    const found = await playlist.segmentFrom(await playlist.sequenceAt(positionMs));
+    const byTime = segments.find(({ startMs, durationMs }) => positionMs < startMs + durationMs);
+    if (byTime === undefined || found === undefined) expect(found, `seed ${seed}`).toBe(byTime);
+    else expect(found.sequence, `seed ${seed}, ${positionMs} ms`).toBeLessThanOrEqual(byTime.sequence);
+  }
+});
+
+it("a hundred thousand segments take no more memory than their text, and give it back", async () => {
+  const text = `#EXTM3U\n${Array.from({ length: 99_999 }, (_, index) => `#EXTINF:1,\n${index}\n`).join("")}`;
+  const budget = createTrackBudget();
+  const playlist = await readMedia(text, BASE, budget);
+  expect(playlist.segmentCount).toBe(99_999);
+  expect(budget.memory.usedBytes).toBeLessThan(text.length * 1.5);
+  expect((await playlist.segmentFrom(77_777))?.url.href).toBe("http://cdn.example/a/77777");
+  playlist.close();
+  expect(budget.memory.usedBytes).toBe(0);
+});
+
+it.each([
+  ["newlines", "\n", 1_000],
+  ["carriage returns and spaces", " \r\n", 300],
+  ["comments", "#\n", 1],
+  ["tags", "#EXT-X-KEY:METHOD=NONE\n", 1],
+  ["segments of no length", "#EXTINF:0,\na\n", 1],
+  ["changes of time", "#EXT-X-DISCONTINUITY\n", 1],
+])("%s are read in turns, twice as many in twice as many", async (_what, line, linesPerStep) => {
+  const [once, twice] = await Promise.all(
+    [40_000, 80_000].map(async (count) => {
+      const { budget, count: turnCount } = countedTurns();
+      await readMedia(`#EXTM3U\n${line.repeat(count)}`, BASE, budget);
+      return turnCount();
+    }),
+  );
+  expect(once!).toBeGreaterThanOrEqual(Math.floor(40_000 / 512 / linesPerStep));
+  expect(twice! - 2 * once!).toBeLessThanOrEqual(2);
+});
+
+it("a line without end is refused before it is looked at", async () => {
+  const budget = createTrackBudget();
+  const data = receivedText(`#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI="${"a".repeat(300_000)}"\n`, budget);
+  await expect(readHlsPlaylist(data, BASE, budget)).rejects.toThrow(/a line of more than 16384 bytes/);
+  expect(budget.memory.usedBytes).toBe(0);
+});
+
+it("a playlist that would take more memory than its track has is refused", async () => {
+  const text = `#EXTM3U\n${"#EXTINF:1,\na\n".repeat(90_000)}`;
+  const budget = createTrackBudget({ memoryBytes: text.length + 100_000 });
+  await expect(readMedia(text, BASE, budget)).rejects.toMatchObject({ code: "memory-exhausted" });
+});
+
+it.each(["NaN", "-1", "Infinity", "1e99", ""])("a segment of %j seconds lasts a time that can be", async (seconds) => {
+  const playlist = await readMedia(`#EXTM3U\n#EXTINF:${seconds},\na\n#EXT-X-ENDLIST`, BASE);
+  expect(playlist.endMs).toBeGreaterThanOrEqual(0);
+  expect(playlist.endMs).toBeLessThanOrEqual(86_400_000);
+});

@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { chooseVariants } from "../../../../../src/media/demux/hls/variant-choice.ts";
+import { readMaster } from "../../../../support/hls-playlists.ts";
+
+async function choose(lines: string[]): Promise<string[]> {
+  const playlist = await readMaster(["#EXTM3U", ...lines].join("\n"), new URL("http://x.example/"));
+  return chooseVariants(playlist).map(({ pathname }) => pathname.slice(1));
+}
+
+function variant(name: string, attributes: string): string {
+  return `#EXT-X-STREAM-INF:${attributes}\n${name}`;
+}
+
+const VIDEO = 'CODECS="avc1.4d401e,mp4a.40.2",RESOLUTION=640x360';
+
+it("a sound track of its own comes before everything, the default one of the richest group", async () => {
+  const names = await choose([
+    '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="low",DEFAULT=YES,URI="low-en"',
+    '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="high",AUTOSELECT=YES,URI="high-de"',
+    '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="high",DEFAULT=YES,URI="high-en"',
+    variant("v1", `BANDWIDTH=500000,${VIDEO},AUDIO="low"`),
+    variant("v2", `BANDWIDTH=3000000,${VIDEO},AUDIO="high"`),
+  ]);
+  expect(names.slice(0, 2)).toEqual(["high-en", "low-en"]);
+});
+
+it("a sound track that is within its variant leads to that variant", async () => {
+  const media = '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="in",DEFAULT=YES,NAME="x"';
+  expect(await choose([media, variant("v1", `BANDWIDTH=900000,${VIDEO},AUDIO="in"`)])).toEqual(["v1"]);
+});
+
+it("sound alone comes before video: the richest that is not wasted", async () => {
+  const names = await choose([
+    variant("a64", 'BANDWIDTH=64000,CODECS="mp4a.40.5"'),
+    variant("a192", 'BANDWIDTH=192000,CODECS="mp4a.40.2"'),
+    variant("lossless", 'BANDWIDTH=1500000,CODECS="flac"'),
+    variant("v", `BANDWIDTH=800000,${VIDEO}`),
+  ]);
+  expect(names).toEqual(["a192", "a64", "lossless", "v"]);
+});
+
+it("of video the cheapest with good sound", async () => {
+  const names = await choose(
+    [240, 400, 900, 5_000].map((kbit) => variant(`v${kbit}`, `BANDWIDTH=${kbit}000,${VIDEO}`)),
+  );
+  expect(names).toEqual(["v900", "v5000", "v400", "v240"]);
+});
+
+it("sound we cannot decode is left out while there is other", async () => {
+  const dolby = variant("dolby", 'BANDWIDTH=384000,CODECS="ec-3"');
+  expect(await choose([dolby, variant("aac", 'BANDWIDTH=64000,CODECS="mp4a.40.2"')])).toEqual(["aac"]);
+  expect(await choose([dolby])).toEqual(["dolby"]);
+});
+
+it("variants that say nothing are tried", async () => {
+  expect(await choose([variant("b", "BANDWIDTH=100000"), variant("a", "BANDWIDTH=130000")])).toEqual(["a", "b"]);
+});

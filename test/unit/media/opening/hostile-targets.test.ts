@@ -1,0 +1,255 @@
+// The outbound guard under every target of test/support/hostile-targets.ts, through every way a client or a server can
+// name one to an audio worker. All real but the resolver; whole nodes are in test/scenario/hostile-targets.test.ts.
+
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import { type AddressInfo, isIPv4 } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import { HlsDemuxer } from "../../../../src/media/demux/hls/hls-demuxer.ts";
+import { HttpClient, parseInputUrl } from "../../../../src/media/input/http-client.ts";
+import { openInput } from "../../../../src/media/input/open-input.ts";
+import { OutgoingRoutes } from "../../../../src/media/input/outgoing-routes.ts";
+import { readPlaylist } from "../../../../src/media/input/playlist.ts";
+import { requestShoutcast } from "../../../../src/media/input/shoutcast-client.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { TrackOpener } from "../../../../src/media/opening/track-opener.ts";
+import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
+import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
+import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
+import { inputSettings } from "../../../support/input-builders.ts";
+import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+import { createVoice, until } from "../../../support/voice-builders.ts";
+import { recordDials } from "../../../support/worker-scripts/record-dials.mjs";
+
+const budget = createTrackBudget();
+
+/** Only the site that leads on. */
+const CLOSED = [`${SITE_ADDRESS}/32`];
+const OPEN = ["0.0.0.0/0", "::/0"];
+interface Way {
+  readonly name: string;
+  /** With these networks allowed. */
+  readonly prepare: (allow: readonly string[]) => Attempt;
+}
+
+let range: HostileRange;
+let folder: string;
+let cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  range = await HostileRange.start(HOSTILE_TARGETS);
+  await recordDials((dial) => range.note(dial));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "tonearm-hostile-")));
+});
+
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+
+afterAll(async () => {
+  await range.close();
+  rmSync(folder, { recursive: true });
+});
+
+// The ways.
+
+const WAYS: readonly Way[] = [
+  { name: "an identifier or an encoded track", prepare: (allow) => openWith(createOpener(allow)) },
+  ...SITE_WAYS.map((way) => ({
+    name: `a server that answers with: ${way}`,
+    prepare: (allow: readonly string[]): Attempt => {
+      const attempt = openWith(createOpener(allow));
+      return (url, signal) => attempt(range.site.leadingTo(url, way), signal);
+    },
+  })),
+  { name: "a local list", prepare: fromLocalList },
+  { name: "an identifier, sent from an address of a block", prepare: fromChosenAddress },
+  { name: "an old Shoutcast server", prepare: asShoutcast },
+  { name: "a voice endpoint", prepare: asVoiceEndpoint },
+];
+
+function openWith(opener: TrackOpener): Attempt {
+  return async (url, signal) =>
+    (await opener.open({ kind: "http", url, container: undefined }, { signal, budget })).close();
+}
+
+interface OpenerParts {
+  readonly settings?: Partial<WorkerSettings>;
+  readonly routes?: (guard: OutboundGuard) => OutgoingRoutes;
+}
+
+/** Wired as in src/media/opening/create-opener.ts. */
+function createOpener(allow: readonly string[], { settings: changes, routes }: OpenerParts = {}): TrackOpener {
+  const settings = { ...inputSettings, networkAllow: allow, ...changes };
+  const guard = new OutboundGuard(allow, { resolve: resolveHostile });
+  const deps = { clock: systemClock, logger: silentLogger };
+  const client = new HttpClient({ guard, settings: settings.http, clock: systemClock, routes: routes?.(guard) });
+  cleanups.push(() => client.close());
+  return new TrackOpener({
+    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings }),
+    readPlaylist,
+    openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
+    openDemuxer,
+    clock: systemClock,
+    readAheadMs: 10_000,
+  });
+}
+
+function fromLocalList(allow: readonly string[]): Attempt {
+  const opener = createOpener(allow, { settings: { localRoots: [folder] } });
+  let count = 0;
+  return async (url, signal) => {
+    const path = join(folder, `${count++}.m3u`);
+    writeFileSync(path, `#EXTM3U\n${url}\n`);
+    (await opener.open({ kind: "local", path, container: undefined }, { signal, budget })).close();
+  };
+}
+
+function fromChosenAddress(allow: readonly string[]): Attempt {
+  const routes = (guard: OutboundGuard) =>
+    new OutgoingRoutes({
+      guard,
+      clock: systemClock,
+      logger: silentLogger,
+      retriesMax: 1,
+      lookupTimeoutMs: 1_000,
+      wantRoute: async (families) => (families.includes(4) ? "127.0.0.1" : "::"),
+      send: () => undefined,
+    });
+  return openWith(createOpener(allow, { routes }));
+}
+
+function asShoutcast(allow: readonly string[]): Attempt {
+  const guard = new OutboundGuard(allow, { resolve: resolveHostile });
+  const options = { headers: {}, guard, clock: systemClock, settings: inputSettings.http, localAddress: undefined };
+  return async (url, signal) => requestShoutcast({ ...options, url: parseInputUrl(url), signal });
+}
+
+function asVoiceEndpoint(networkAllow: readonly string[]): Attempt {
+  return async (url, signal) => {
+    const { connection, credentials } = createVoice({ endpoint: url, networkAllow, resolve: resolveHostile });
+    signal.addEventListener("abort", () => connection.close());
+    await connection.connect(credentials()).finally(() => connection.close());
+  };
+}
+
+// What comes of them.
+
+/** Where the way does not take the text for an address at all, nothing is dialled either. */
+const NO_ADDRESS = [
+  "hls-playlist-invalid",
+  "hls-unsupported",
+  "input-url-invalid",
+  "media-unknown-format",
+  "playlist-empty",
+  "voice-connect-failed",
+];
+
+it("the list is long, and each entry is different", () => {
+  expect(new Set(HOSTILE_TARGETS.map(({ url }) => url)).size).toBe(HOSTILE_TARGETS.length);
+  expect(HOSTILE_TARGETS.length).toBeGreaterThanOrEqual(200);
+});
+
+describe.runIf(process.platform === "linux").each(WAYS)("$name", ({ prepare }) => {
+  let refused: string[];
+
+  it("reaches none of the targets", async () => {
+    const { visitorCount, dials } = range;
+    const dialCount = dials.length;
+    const codes = await range.codesOf(prepare(CLOSED));
+    expect(range.strayDials(dialCount)).toEqual([]);
+    expect(range.visitorCount).toBe(visitorCount);
+    refused = [...codes.keys()].filter((url) => codes.get(url) === "address-refused");
+    expect(refused.length).toBeGreaterThanOrEqual(200);
+    expect([...codes].filter(([, code]) => ![...NO_ADDRESS, "address-refused"].includes(code))).toEqual([]);
+  });
+
+  it("with everything allowed reaches exactly those that were refused", async () => {
+    const dialCount = range.dials.length;
+    const reached = await range.reachedBy(prepare(OPEN));
+    expect(reached.toSorted()).toEqual(refused.toSorted());
+    expect(range.misledDials(dialCount)).toEqual([]);
+  });
+});
+
+describe("the UDP address that a voice gateway names", () => {
+  /** As text, where a gateway can only mean an address; each once. */
+  const hosts = [
+    ...new Set(HOSTILE_TARGETS.map(({ url }) => /^http:\/\/\[?([^\]@\\]+?)\]?:PORT\/PATH$/.exec(url)?.[1])),
+  ];
+  const addresses = hosts.filter((host) => host !== undefined);
+
+  /** The datagrams' addresses, of each gateway that names one of the list; the rest of the handshake is the real one. */
+  async function dialledBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
+    const dialCount = range.dials.length;
+    await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow));
+    return range.dials.slice(dialCount).flatMap(({ protocol, address }) => (protocol === "udp" ? address : []));
+  }
+
+  it("gets no datagram", async () => {
+    const canary = await UdpCanary.start();
+    cleanups.push(() => canary.close());
+    expect(await dialledBy(["127.0.0.1/32"], canary.port)).toEqual([]);
+    expect(canary.packetCount).toBe(0);
+    expect(addresses.length).toBeGreaterThanOrEqual(200);
+  });
+
+  it("with everything allowed gets some, when it is written as an address", async () => {
+    const canary = await UdpCanary.start();
+    cleanups.push(() => canary.close());
+    const dialled = await dialledBy(OPEN, canary.port);
+    expect([...new Set(dialled)].toSorted()).toEqual(addresses.filter((address) => isIPv4(address)).toSorted());
+    expect(canary.packetCount).toBeGreaterThan(0);
+  });
+});
+
+/** Connects, and leaves when the gateway has closed the session or its UDP address has been dialled. */
+async function meetGateway(ready: { udpAddress: string; udpPort: number }, networkAllow: readonly string[]) {
+  const gateway = await ScriptedVoiceGateway.start(ready);
+  const { connection, credentials, closes } = createVoice({ endpoint: gateway.endpoint, networkAllow });
+  const dialCount = range.dials.length;
+  const isDialled = () => range.dials.slice(dialCount).some(({ address }) => address === ready.udpAddress);
+  await connection.connect(credentials());
+  await until(
+    () => closes.length > 0 || gateway.last.all(1).length > 0 || isDialled() || gateway.connections.length > 1,
+  );
+  connection.close();
+  await gateway.close();
+}
+
+describe.runIf(process.platform === "linux")("behind a proxy", () => {
+  /** Ports of the targets that the proxy is asked for. */
+  async function portsAskedFor(allow: readonly string[]): Promise<number[]> {
+    const ports: number[] = [];
+    const note = ({ url = "" }: IncomingMessage) => ports.push(Number(/:(\d+)(?:\/|\?|$)/.exec(url)?.[1]));
+    const proxy = createServer((request, response) => {
+      note(request);
+      response.writeHead(404).end();
+    });
+    proxy.on("connect", (request, socket) => {
+      note(request);
+      socket.end("HTTP/1.1 502 No\r\n\r\n");
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, SITE_ADDRESS, resolve));
+    cleanups.push(() => proxy.close());
+    const proxyUrl = `http://${SITE_ADDRESS}:${(proxy.address() as AddressInfo).port}`;
+    await range.codesOf(openWith(createOpener(allow, { settings: { http: { ...inputSettings.http, proxyUrl } } })));
+    return ports;
+  }
+
+  it("the proxy is asked for none of the targets", async () => {
+    expect(await portsAskedFor([])).toEqual([]);
+  });
+
+  it("with everything allowed it is asked for all of them", async () => {
+    expect(new Set(await portsAskedFor(OPEN))).toEqual(new Set(range.aims.map(({ port }) => port)));
+  });
+});

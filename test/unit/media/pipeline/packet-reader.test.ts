@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { WorkMark } from "../../../../src/bridge/work-mark.ts";
+import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
+import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { PacketReader, type PacketReaderOptions } from "../../../../src/media/pipeline/packet-reader.ts";
+import { CountedTurns } from "../../../support/counted-turns.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { HOSTILE_FILES } from "../../../support/hostile-files.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+import { until } from "../../../support/voice-builders.ts";
+
+const STREAM: AudioStream = {
+  codec: "aac",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
+};
+
+function packetsOf(count: number, durationMs: number, sizeBytes = 10): Packet[] {
+  return Array.from({ length: count }, (_, index) => ({
+    data: new Uint8Array(sizeBytes).fill(0xfc),
+    timestampMs: index * durationMs,
+    durationMs,
+    trimEndSamples: 0,
+  }));
+}
+
+function setup(open: PacketReaderOptions["open"], onProgress: () => void = () => undefined) {
+  const turns = new CountedTurns();
+  const mark = new WorkMark(WorkMark.allocate());
+  const budget = createTrackBudget({ clock: new FakeClock(), turns, mark });
+  const failures: unknown[] = [];
+  const reader = new PacketReader({
+    input: { kind: "local", path: "/song", container: undefined },
+    startMs: 0,
+    lengthMs: undefined,
+    open,
+    budget,
+    onProgress,
+    onFailure: (error) => failures.push(error),
+  });
+  return { reader, budget, turns, mark, failures };
+}
+
+/** Takes packets until there are none any more. */
+async function drain(reader: PacketReader, failures: readonly unknown[]): Promise<number> {
+  let count = 0;
+  await until(() => {
+    while (reader.queue.shift() !== undefined) count += 1;
+    reader.wake();
+    return reader.isFinished || failures.length > 0;
+  });
+  return count;
+}
+
+function hostile(name: string, sizeBytes: number): PacketReaderOptions["open"] {
+  const file = HOSTILE_FILES.find((candidate) => candidate.name === name);
+  const bytes = file?.build(sizeBytes) ?? new Uint8Array(0);
+  return (_input, work) => openDemuxer(new MemoryByteSource(bytes), {}, work.budget);
+}
+
+describe("a reader of packets", () => {
+  it("reads a file of empty laces through without a single packet, and gives the thread back", async () => {
+    const { reader, turns, failures, mark } = setup(hostile("webm: blocks of 256 empty laces", 70_000));
+    expect([await drain(reader, failures), failures]).toEqual([0, []]);
+    expect(turns.count).toBeGreaterThan(15);
+    expect(turns.count).toBeLessThan(80);
+    expect(mark.work).toBeUndefined();
+  });
+
+  it("stops at a bound of packets, however short they are", async () => {
+    const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(10_000, 0.1) });
+    const { reader, mark } = setup(async () => demuxer);
+    await until(() => reader.queue.isFull && mark.work === undefined);
+    expect(reader.queue.length).toBe(512);
+    reader.close();
+  });
+
+  it.each(["webm: packets without time", "ogg: packets without time"])(
+    "ends a track whose packets hold no sound: %s",
+    async (name) => {
+      const { reader, failures } = setup(hostile(name, 100_000));
+      expect(await drain(reader, failures)).toBeLessThanOrEqual(4097);
+      expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("no sound") }]);
+    },
+  );
+
+  it("lets packets pass that do not say how long they are, as long as time goes on", async () => {
+    const packets = packetsOf(12_000, 5).map((packet) => ({ ...packet, durationMs: 0 }));
+    const { reader, failures } = setup(async () => new ScriptedDemuxer({ stream: STREAM, packets }));
+    expect([await drain(reader, failures), failures]).toEqual([12_000, []]);
+  });
+
+  it("seeks to the same place twice within one burst", async () => {
+    const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(100, 20) });
+    // The first packet of the new place is here, and the burst goes on.
+    const onProgress = (): void => {
+      if (reader.runNumber === 1 && reader.seekTargetMs === undefined) reader.seek(1000);
+    };
+    const { reader, mark } = setup(async () => demuxer, onProgress);
+    await until(() => reader.queue.isFull && mark.work === undefined);
+    reader.seek(1000);
+    await until(() => reader.runNumber === 2 && reader.queue.length > 1);
+    expect([demuxer.seeks, reader.queue.peek()?.packet.timestampMs]).toEqual([[1000, 1000], 920]);
+    reader.close();
+  });
+
+  it("ends a track of one stream after another, none of which has sound", async () => {
+    const { reader, failures } = setup(hostile("ogg: one stream after another", 100_000));
+    expect(await drain(reader, failures)).toBeLessThan(70);
+    expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("one stream after") }]);
+  });
+
+  it("drops Opus packets that no encoder makes", async () => {
+    const stream = { ...STREAM, codec: "opus" } as const;
+    const packets = [...packetsOf(1, 20, 70_000), ...packetsOf(2, 20, 100)];
+    const { reader, failures } = setup(async () => new ScriptedDemuxer({ stream, packets }));
+    expect([await drain(reader, failures), failures]).toEqual([2, []]);
+  });
+
+  it("gives all memory back when it is closed, also while it opens or waits for its turn", async () => {
+    const bytes = HOSTILE_FILES.find(({ name }) => name === "webm: a long cue list")?.build(600_000);
+    for (const turnsBefore of [0, 1, 5, 20, 50]) {
+      const source = new MemoryByteSource(bytes ?? new Uint8Array(0));
+      const { reader, budget, turns, mark } = setup((_input, { signal, budget: given }) =>
+        openDemuxer(source, { signal }, given),
+      );
+      await until(() => turns.count >= turnsBefore);
+      if (turnsBefore > 0) expect(budget.memory.usedBytes).toBeGreaterThan(0);
+      reader.close();
+      source.close();
+      await until(() => mark.work === undefined);
+      for (let round = 0; round < 10; round++) await new Promise((resolve) => setImmediate(resolve));
+      expect(budget.memory.usedBytes).toBe(0);
+    }
+  });
+});

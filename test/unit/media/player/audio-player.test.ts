@@ -1,0 +1,424 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { PlayCommand } from "../../../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
+import { FRAME_MS, TickLoop } from "../../../../src/media/tick/tick-loop.ts";
+import type { Voice } from "../../../../src/media/voice/voice.ts";
+import { createBulkhead } from "../../../support/bulkheads.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
+import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
+const STUCK_MS = 10_000;
+const FRAME_COUNT = 200;
+const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+
+const PACKETS = numberedPackets(FRAME_COUNT);
+
+class RecordingVoice implements Voice {
+  gate: Voice["gate"] = "send";
+  readonly log: string[] = [];
+  readonly frames: number[] = [];
+  isClosed = false;
+
+  async connect(): Promise<void> {}
+
+  sendFrame(opus: Uint8Array): boolean {
+    const number = packetNumber(opus);
+    this.frames.push(number);
+    this.log.push(`frame ${number}`);
+    return true;
+  }
+
+  sendSilence(): boolean {
+    this.log.push("silence");
+    return true;
+  }
+
+  stopSpeaking(): void {
+    this.log.push("stop");
+  }
+
+  skipFrames(count: number): void {
+    this.log.push(`skip ${count}`);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+let clock: FakeClock;
+let loop: TickLoop;
+let voice: RecordingVoice;
+let player: AudioPlayer;
+let events: WorkerEvent[];
+let demuxers: ScriptedDemuxer[];
+let nextDemuxer: () => Promise<ScriptedDemuxer>;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  loop = new TickLoop(clock, createBulkhead().bulkhead);
+  voice = new RecordingVoice();
+  events = [];
+  demuxers = [];
+  nextDemuxer = async () => new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+  player = new AudioPlayer(
+    1,
+    {
+      clock,
+      loop,
+      open: async () => {
+        const demuxer = await nextDemuxer();
+        demuxers.push(demuxer);
+        return demuxer;
+      },
+      codecs: {
+        createDecoder: () => Promise.reject(new Error("nothing is decoded here")),
+        acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
+        releaseEncoder: () => undefined,
+      },
+      createBudget: (owner) => createTrackBudget({ clock, owner }),
+      trackStuckThresholdMs: STUCK_MS,
+      send: (event) => events.push(event),
+    },
+    async () => voice,
+  );
+  await player.connectVoice(1, CREDENTIALS);
+});
+afterEach(() => player.close());
+
+function play(changes: Partial<PlayCommand> = {}): void {
+  const input = { kind: "local", path: "/song", container: undefined } as const;
+  const command = { trackId: 1, startMs: 0, endMs: undefined, lengthMs: undefined, isPaused: false, ...changes };
+  player.play({ type: "play", playerId: 1, input, ...command });
+}
+
+/** Lets reads that are due happen, without time passing. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((next) => setImmediate(next));
+}
+
+/** `count` ticks, with the reading between them that a real worker would do. */
+async function tick(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    clock.advance(FRAME_MS);
+    await settle();
+  }
+}
+
+function eventsOf(type: WorkerEvent["type"]): WorkerEvent[] {
+  return events.filter((event) => event.type === type);
+}
+
+async function checkHealthFor(ms: number): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += 500) {
+    clock.advance(500);
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+  }
+  await settle();
+}
+
+describe("playing", () => {
+  it("sends each frame once, in order, and ends with five silence frames and speaking off", async () => {
+    play();
+    await settle();
+    await tick(FRAME_COUNT + 10);
+    expect(voice.frames).toEqual(PACKETS.map((_, index) => index));
+    expect(voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it("makes a frame when it is due if its turn to prepare had not come", async () => {
+    play();
+    await tick(4);
+    voice.log.length = 0;
+    const deadlineMs = clock.now() + FRAME_MS;
+    player.send(deadlineMs);
+    player.send(deadlineMs + FRAME_MS);
+    expect(voice.log).toEqual(["frame 3", "frame 4"]);
+  });
+
+  it("reports the position once when it starts to run, and tells it exactly at any time", async () => {
+    play();
+    await settle();
+    await tick(10);
+    expect(eventsOf("position").length).toBe(1);
+    expect(player.position).toMatchObject({ trackId: 1, rate: 1, positionMs: voice.frames.length * FRAME_MS });
+  });
+
+  it("tells the position anew when a stall has moved the song against the clock", async () => {
+    play();
+    await settle();
+    await tick(5);
+    clock.stall(200);
+    await tick(5);
+    const event = eventsOf("position").at(-1);
+    if (event?.type !== "position") throw new Error("no report");
+    const { positionMs, epochMs, rate } = event.report;
+    const reckonedMs = positionMs + (clock.epochMs() - epochMs) * rate;
+    expect(Math.abs(reckonedMs - voice.frames.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
+  });
+
+  it("goes on where it was after a pause, after silence, and lets RTP time pass", async () => {
+    play();
+    await settle();
+    await tick(10);
+    player.pause(true);
+    await tick(50);
+    const heard = voice.frames.length;
+    expect(voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    expect(player.position?.rate).toBe(0);
+    player.pause(false);
+    await tick(5);
+    expect(voice.frames.slice(heard)).toEqual(
+      [heard, heard + 1, heard + 2, heard + 3, heard + 4].slice(0, voice.frames.length - heard),
+    );
+    const skipped = voice.log.filter((line) => line.startsWith("skip")).map((line) => Number(line.slice(5)));
+    expect(skipped.length).toBe(1);
+    expect(skipped[0]!).toBeGreaterThan(40);
+  });
+
+  it("started paused sends nothing and knows its position", async () => {
+    play({ isPaused: true, startMs: 1000 });
+    await settle();
+    await tick(10);
+    expect(voice.log).toEqual([]);
+    expect(player.position?.positionMs).toBe(1000);
+  });
+});
+
+describe("a seek", () => {
+  it("shows its target at once and goes on from there", async () => {
+    play();
+    await settle();
+    await tick(5);
+    player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 7, positionMs: 2000 });
+    expect(player.position).toMatchObject({ positionMs: 2000, seekId: 7, rate: 0 });
+    await settle();
+    await tick(3);
+    expect(player.position).toMatchObject({ seekId: 7, rate: 1 });
+    expect(voice.frames).toContain(100);
+    expect(player.position!.positionMs).toBeGreaterThanOrEqual(2020);
+  });
+
+  it("while paused keeps its target until the music goes on", async () => {
+    play();
+    await settle();
+    await tick(5);
+    player.pause(true);
+    await tick(10);
+    player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 3000 });
+    await settle();
+    await tick(10);
+    expect(player.position?.positionMs).toBe(3000);
+    const heard = voice.frames.length;
+    player.pause(false);
+    await tick(3);
+    expect(voice.frames[heard]).toBe(150);
+  });
+
+  it("for another track than the one that plays is ignored", async () => {
+    play();
+    await settle();
+    player.seek({ type: "seek", playerId: 1, trackId: 99, seekId: 1, positionMs: 3000 });
+    expect(demuxers[0]?.seeks).toEqual([]);
+  });
+});
+
+describe("a replaced track", () => {
+  it("sounds on until the new one can, and reports nothing any more", async () => {
+    play();
+    await settle();
+    await tick(5);
+    let arrive = (): void => undefined;
+    const opening = new Promise<void>((resolve) => (arrive = resolve));
+    nextDemuxer = () => opening.then(() => new ScriptedDemuxer({ stream: OPUS, packets: PACKETS.slice(100) }));
+    play({ trackId: 2, startMs: 0 });
+    await tick(5);
+    const ghost = voice.frames.at(-1)!;
+    expect(ghost).toBeGreaterThanOrEqual(8);
+    expect(player.position).toMatchObject({ trackId: 2, positionMs: 0 });
+    arrive();
+    await settle();
+    await tick(5);
+    expect(voice.frames.at(-1)).toBeGreaterThanOrEqual(100);
+    expect(voice.log).not.toContain("silence");
+    expect(demuxers[0]?.isClosed).toBe(true);
+    expect(eventsOf("trackEnded")).toEqual([]);
+  });
+
+  it("does not hide that the new one is stuck", async () => {
+    nextDemuxer = async () => new ScriptedDemuxer({ stream: OPUS, packets: [...PACKETS, ...PACKETS, ...PACKETS] });
+    play();
+    await settle();
+    await tick(5);
+    nextDemuxer = () => new Promise(() => undefined);
+    play({ trackId: 2 });
+    for (let passedMs = 0; passedMs < STUCK_MS; passedMs += 500) {
+      await tick(25);
+      player.checkHealth({ hasOthers: false, threadLoad: 0 });
+    }
+    expect(voice.log).not.toContain("silence");
+    expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 2, thresholdMs: STUCK_MS }]);
+  });
+
+  it("falls silent when the new one fails", async () => {
+    play();
+    await settle();
+    await tick(5);
+    nextDemuxer = () => Promise.reject(new NodeError("input-not-found", "nothing there"));
+    play({ trackId: 2 });
+    await settle();
+    await tick(10);
+    expect(eventsOf("trackException").length).toBe(1);
+    expect(eventsOf("trackEnded")).toMatchObject([{ trackId: 2, reason: "loadFailed" }]);
+    expect(voice.log.at(-1)).toBe("stop");
+  });
+});
+
+describe("voice", () => {
+  it("that is not ready holds the clock: no frame is lost", async () => {
+    voice.gate = "hold";
+    play();
+    await settle();
+    await tick(50);
+    expect(voice.frames).toEqual([]);
+    voice.gate = "send";
+    await tick(10);
+    expect(voice.frames.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it("alone in a channel lets time run without sending", async () => {
+    voice.gate = "discard";
+    play();
+    await settle();
+    await tick(50);
+    expect(voice.frames).toEqual([]);
+    expect(player.position!.positionMs).toBeGreaterThanOrEqual(900);
+  });
+
+  it("that is gone parks the player, and the music goes on from there when it is back", async () => {
+    play();
+    await settle();
+    await tick(10);
+    const heard = voice.frames.length;
+    voice.gate = "down";
+    await tick(20);
+    expect(clock.pendingCount).toBe(0);
+    voice.gate = "send";
+    player.onVoiceState({ isConnected: true, isReady: true, pingMs: 1 });
+    await tick(3);
+    expect(voice.frames[heard]).toBe(heard);
+  });
+
+  it("missing for 60 s ends the track as cleanup", async () => {
+    voice.gate = "down";
+    play();
+    await checkHealthFor(59_000);
+    expect(eventsOf("trackEnded")).toEqual([]);
+    await checkHealthFor(2000);
+    expect(eventsOf("trackEnded")).toMatchObject([{ reason: "cleanup" }]);
+  });
+
+  it("closed by ourselves is not reported, closed by Discord is", () => {
+    player.onVoiceClosed({ code: 1000, reason: "", isByRemote: false });
+    player.onVoiceClosed({ code: 4014, reason: "Disconnected.", isByRemote: true });
+    expect(eventsOf("voiceClosed")).toMatchObject([{ code: 4014, voiceId: 1 }]);
+  });
+});
+
+describe("a track without data", () => {
+  it("is stuck after the threshold, once, and recovers", async () => {
+    let arrive = (): void => undefined;
+    const stalled = new Promise<void>((resolve) => (arrive = resolve));
+    nextDemuxer = async () => {
+      const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+      demuxer.holdAt(10, stalled);
+      return demuxer;
+    };
+    play();
+    await settle();
+    await tick(20);
+    expect(voice.frames.length).toBe(10);
+    expect(voice.log.slice(-1)).toEqual(["stop"]);
+    await checkHealthFor(STUCK_MS - 1000);
+    expect(eventsOf("trackStuck")).toEqual([]);
+    await checkHealthFor(STUCK_MS);
+    expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 1, thresholdMs: STUCK_MS }]);
+    arrive();
+    await settle();
+    await tick(5);
+    expect(voice.frames.length).toBeGreaterThan(12);
+    expect(eventsOf("trackEnded")).toEqual([]);
+  });
+
+  it("counts what was missed by its cause", async () => {
+    nextDemuxer = async () => {
+      const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+      demuxer.holdAt(10, new Promise(() => undefined));
+      return demuxer;
+    };
+    play();
+    await settle();
+    await tick(30);
+    clock.advance(60_000);
+    const minute = player.counters.takeMinute(1, clock.epochMs());
+    expect(minute?.sentFrames).toBe(10);
+    expect(minute?.lostFrames.inputDry).toBeGreaterThan(15);
+    expect(minute?.lostFrames.voiceNotReady).toBe(0);
+  });
+});
+
+it("a failure after some sound ends as finished, after the sound that was there", async () => {
+  nextDemuxer = async () => {
+    const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+    demuxer.failAt(20, new NodeError("input-interrupted", "the connection broke"));
+    return demuxer;
+  };
+  play();
+  await settle();
+  await tick(40);
+  expect(voice.frames.length).toBe(20);
+  expect(eventsOf("trackException")).toMatchObject([{ error: { code: "input-interrupted" } }]);
+  expect(eventsOf("trackEnded")).toMatchObject([{ reason: "finished" }]);
+});
+
+it("closed while voice is being made closes that too", async () => {
+  player.close();
+  expect(voice.isClosed).toBe(true);
+  expect(events).toEqual([]);
+});
+
+describe("something of the player throws", () => {
+  it("while a track plays: the track ends with its exception, and the player plays the next one", async () => {
+    play();
+    await settle();
+    await tick(5);
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("trackException")).toMatchObject([{ trackId: 1, error: { code: "internal" } }]);
+    expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
+    expect(demuxers[0]?.isClosed).toBe(true);
+    play({ trackId: 2 });
+    await settle();
+    const before = voice.frames.length;
+    await tick(5);
+    expect(voice.frames.length).toBeGreaterThan(before);
+  });
+
+  it("before it has sounded: the track has failed to load", async () => {
+    play();
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("trackEnded")).toMatchObject([{ reason: "loadFailed" }]);
+  });
+
+  it("without a track: the voice connection is closed, and the client is told", () => {
+    player.onFault(new Error("thrown somewhere"));
+    expect(eventsOf("voiceClosed")).toMatchObject([{ voiceId: 1, code: 1006, isByRemote: false }]);
+    expect(voice.isClosed).toBe(true);
+  });
+});

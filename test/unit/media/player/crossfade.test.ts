@@ -1,0 +1,483 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import {
+  levelsOf,
+  opusSong,
+  pcmSong,
+  TonePlayer,
+  type ToneSong,
+  WINDOW_MS,
+  warmUp,
+} from "../../../support/tone-player.ts";
+
+const FRAME_MS = 20;
+const SONG_FRAMES = 150;
+/** In a window of 40 ms, by encoder and curve. */
+const LEVEL_ERROR_MAX = 0.05;
+/** The same where packets of another encoder follow: they tell loudness as a change since the packet before. */
+const SEAM_ERROR_MAX = 0.12;
+const crossfade = { duration: 800, curve: "sine" } as const;
+const FADE_WINDOWS = crossfade.duration / WINDOW_MS;
+const FADE_FRAMES = crossfade.duration / FRAME_MS;
+
+let low: ToneSong;
+let middle: ToneSong;
+let high: ToneSong;
+let own: TonePlayer;
+
+beforeAll(async () => {
+  await warmUp();
+  [low, middle, high] = await Promise.all([
+    opusSong(425, SONG_FRAMES),
+    opusSong(1025, SONG_FRAMES),
+    opusSong(1925, SONG_FRAMES),
+  ]);
+});
+beforeEach(async () => {
+  own = await TonePlayer.create();
+  own.setFilters({ crossfade });
+});
+afterEach(async () => {
+  own.player.close();
+  await own.settle();
+  expect([own.codecs.encoderCount, own.codecs.decoderCount]).toEqual([0, 0]);
+  expect(own.demuxers.filter(({ isClosed }) => !isClosed)).toEqual([]);
+});
+
+async function playFor(song: ToneSong, frames: number): Promise<void> {
+  own.play(song);
+  await own.settle();
+  await own.tick(frames);
+}
+
+/** Without what a codec's start and the end of the last song sound like. */
+async function expectFlawless(): Promise<Float32Array> {
+  const heard = await own.heard();
+  const sound = heard.subarray(2400, -2400);
+  expect(findClicks(sound)).toEqual([]);
+  expect(findGaps(sound)).toEqual([]);
+  return heard;
+}
+
+/** Both follow a sine, and are equally loud in the middle of the way. */
+function expectCrossing(
+  heard: Float32Array,
+  [from, to]: readonly [ToneSong, ToneSong],
+  levelErrorMax = LEVEL_ERROR_MAX,
+): void {
+  const [down, up] = [levelsOf(heard, from.hz), levelsOf(heard, to.hz)];
+  const differences = up.map((level, window) => level - down[window]!);
+  const after = differences.findIndex((difference, window) => window > 2 && difference >= 0);
+  const middleAt = after - differences[after]! / (differences[after]! - differences[after - 1]!);
+  for (let window = 1; window < up.length - 2; window++) {
+    const share = Math.min(1, Math.max(0, 0.5 + (window - middleAt) / FADE_WINDOWS));
+    const errorMax = share > 0 && share < 1 ? levelErrorMax : SEAM_ERROR_MAX;
+    expect(Math.abs(up[window]! - Math.sin((share * Math.PI) / 2))).toBeLessThan(errorMax);
+    expect(Math.abs(down[window]! - Math.cos((share * Math.PI) / 2))).toBeLessThan(errorMax);
+  }
+  expect(middleAt + FADE_WINDOWS / 2).toBeLessThan(up.length - 2);
+}
+
+describe("a track that is replaced", () => {
+  it.each([
+    ["Opus", "Opus", () => [low, high] as const],
+    ["PCM", "Opus", () => [pcmSong(425, SONG_FRAMES), high] as const],
+    ["Opus", "PCM", () => [low, pcmSong(1925, SONG_FRAMES)] as const],
+  ])("falls while the next one rises, both heard at once: %s and %s", async (_from, _to, songs) => {
+    const [first, second] = songs();
+    await playFor(first, 30);
+    own.play(second);
+    await own.tick(FADE_FRAMES + 40);
+    expectCrossing(await expectFlawless(), [first, second]);
+    expect(own.voice.log).not.toContain("silence");
+    expect(own.ends).toEqual([]);
+    expect(own.demuxers[0]?.isClosed).toBe(true);
+  });
+
+  it("falls and rises in heard time with timescale, each song at its own place", async () => {
+    own.setFilters({ crossfade }, { timescale: { speed: 1.25, pitch: 1, rate: 1 } });
+    await playFor(pcmSong(425, SONG_FRAMES), 30);
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    expectCrossing(await expectFlawless(), [low, high], 0.1);
+    const heardMs = (FADE_FRAMES + 20) * FRAME_MS;
+    // Starting takes some frames.
+    expect(Math.abs(own.player.position!.positionMs - heardMs * 1.25)).toBeLessThan(160);
+  });
+
+  it("is passed through before, and the next one behind, packet by packet to its end", async () => {
+    await playFor(low, 30);
+    own.setFilters({ crossfade });
+    own.play(high);
+    await own.tick(FADE_FRAMES + 50);
+    const [first, last] = own.changed([low, high]);
+    expect(first).toBeGreaterThanOrEqual(29);
+    expect(last - first).toBeLessThanOrEqual(FADE_FRAMES + 8);
+    const rest = own.voice.frames.slice(last + 1);
+    // They end where the position says that the song is.
+    const end = Math.round((own.player.position!.positionMs + 6.5) / FRAME_MS);
+    expect(end).toBeLessThanOrEqual(FADE_FRAMES + 50);
+    expect(end).toBeGreaterThan(FADE_FRAMES + 40);
+    expect(rest.length).toBeGreaterThan(40);
+    expect(rest).toEqual(high.packets.slice(end - rest.length, end).map(({ data }) => data));
+  });
+
+  it("sounds on at full until the next one is there", async () => {
+    await playFor(low, 20);
+    let arrive: (song: ToneSong) => void = () => undefined;
+    own.play(() => new Promise((resolve) => (arrive = resolve)));
+    await own.tick(30);
+    expect(levelsOf(await own.heard(), low.hz).at(-1)).toBeGreaterThan(0.97);
+    expect(own.player.position).toMatchObject({ trackId: 2, positionMs: 0, rate: 0 });
+    arrive(high);
+    await own.tick(FADE_FRAMES + 10);
+    expectCrossing(await expectFlawless(), [low, high]);
+  });
+
+  it("falls silent slowly when the next one cannot be played", async () => {
+    await playFor(low, 20);
+    own.play(() => Promise.reject(new NodeError("input-not-found", "nothing there")));
+    await own.tick(FADE_FRAMES + 20);
+    expect(own.events.map(({ type }) => type)).toContain("trackException");
+    expect(own.ends).toEqual(["2 loadFailed"]);
+    const levels = levelsOf(await expectFlawless(), low.hz);
+    const steps = levels.slice(1).map((level, index) => level - levels[index]!);
+    expect(Math.min(...steps.slice(8))).toBeGreaterThan(-0.15);
+    expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    expect(own.demuxers[0]?.isClosed).toBe(true);
+  });
+
+  it("is what the track behind a failed one comes in over", async () => {
+    await playFor(low, 20);
+    own.play(() => Promise.reject(new NodeError("input-not-found", "nothing there")));
+    await own.tick(5);
+    own.play(high);
+    await own.tick(FADE_FRAMES + 10);
+    const heard = await expectFlawless();
+    const both = levelsOf(heard, low.hz).filter((level, at) => level > 0.3 && levelsOf(heard, high.hz)[at]! > 0.3);
+    expect(both.length).toBeGreaterThan(5);
+    expect(own.voice.log).not.toContain("silence");
+  });
+
+  it("goes on falling when the next one stalls, whose position then stands still", async () => {
+    await playFor(low, 20);
+    let arrive = (): void => undefined;
+    own.onOpen = (demuxer) => demuxer.holdAt(15, new Promise((resolve) => (arrive = resolve)));
+    own.play(high);
+    await own.tick(30);
+    expect(own.player.position?.rate).toBe(0);
+    const stalled = own.player.position!.positionMs;
+    expect(stalled).toBeGreaterThan(200);
+    arrive();
+    await own.tick(4);
+    expect(own.player.position?.rate).toBe(1);
+    expect(own.player.position!.positionMs).toBeGreaterThan(stalled);
+    await own.tick(FADE_FRAMES);
+    expect(own.voice.log).not.toContain("silence");
+    const heard = await own.heard();
+    expect(findGaps(heard.subarray(2400))).toEqual([]);
+    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+  });
+
+  it("that stalls itself ends without a click, and the next one goes on rising", async () => {
+    own.onOpen = (demuxer) => demuxer.holdAt(60, new Promise(() => undefined));
+    await playFor(low, 40);
+    own.onOpen = () => undefined;
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    const heard = await expectFlawless();
+    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+    expect(own.voice.log).not.toContain("silence");
+  });
+
+  it("by a track that starts paused is gone at once", async () => {
+    await playFor(low, 20);
+    own.play(high, { isPaused: true });
+    await own.tick(20);
+    expect(own.voice.log.at(-1)).toBe("stop");
+    expect(own.demuxers[0]?.isClosed).toBe(true);
+    own.player.pause(false);
+    await own.tick(20);
+    expect(levelsOf(await own.heard(), low.hz).at(-1)).toBeLessThan(0.02);
+  });
+});
+
+describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
+  beforeEach(() => own.setFilters(tonearm));
+
+  it("a track that is replaced while it is paused is not heard again", async () => {
+    await playFor(low, 20);
+    own.player.pause(true);
+    await own.tick(20);
+    const before = own.frameCount;
+    // As clients do it: the new track takes the pause back.
+    own.player.pause(false);
+    let arrive: (song: ToneSong) => void = () => undefined;
+    own.play(() => new Promise((resolve) => (arrive = resolve)));
+    await own.tick(20);
+    expect(own.frameCount).toBe(before);
+    expect(own.demuxers[0]?.isClosed).toBe(true);
+    arrive(high);
+    await own.tick(20);
+    expect(own.frameCount).toBeGreaterThan(before + 15);
+  });
+
+  it("a track that is replaced before it was heard is not heard at all", async () => {
+    await playFor(low, 20);
+    let arrive: (song: ToneSong) => void = () => undefined;
+    own.play(() => new Promise((resolve) => (arrive = resolve)));
+    await own.tick(5);
+    own.play(high);
+    arrive(middle);
+    await own.tick(FADE_FRAMES + 20);
+    const heard = await own.heard();
+    expect(Math.max(...levelsOf(heard.subarray(20 * 960), middle.hz))).toBeLessThan(0.05);
+    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+  });
+});
+
+describe("a third track", () => {
+  it("comes in over the second, when that is the louder one; the first makes room", async () => {
+    await playFor(low, 20);
+    own.play(middle);
+    await own.tick(FADE_FRAMES - 16);
+    const replacedAt = own.frameCount;
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    const heard = await expectFlawless();
+    const levels = [low, middle, high].map(({ hz }) => levelsOf(heard, hz));
+    const count = levels[0]!.map((_, at) => levels.filter((song) => song[at]! > 0.05).length);
+    expect(count.filter((songs) => songs === 3).length).toBeLessThanOrEqual(1);
+    expect(levels[1]!.some((level, at) => level > 0.5 && levels[2]![at]! > 0.5)).toBe(true);
+    // 100 ms until there is room.
+    expect(levels[2]!.findIndex((level) => level > 0.05) - replacedAt / 2).toBeLessThanOrEqual(6);
+    expect(levels[2]!.at(-1)).toBeGreaterThan(0.97);
+    expect(own.demuxers.slice(0, 2).map(({ isClosed }) => isClosed)).toEqual([true, true]);
+  });
+
+  it("comes in over the first, when the second was hardly heard", async () => {
+    await playFor(low, 20);
+    own.play(middle);
+    await own.tick(8);
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    const heard = await expectFlawless();
+    const levels = [low, middle, high].map(({ hz }) => levelsOf(heard, hz));
+    expect(Math.max(...levels[1]!)).toBeLessThan(0.4);
+    expect(levels[0]!.some((level, at) => level > 0.4 && levels[2]![at]! > 0.4)).toBe(true);
+    expect(levels[2]!.at(-1)).toBeGreaterThan(0.97);
+  });
+});
+
+it("of tracks that are replaced before they are heard none is left open", async () => {
+  await playFor(low, 20);
+  own.play(middle);
+  await own.tick(8);
+  for (const song of [high, middle, high]) own.play(song);
+  await own.tick(FADE_FRAMES + 20);
+  expect(own.demuxers.filter(({ isClosed }) => !isClosed).length).toBe(1);
+  expect(levelsOf(await expectFlawless(), high.hz).at(-1)).toBeGreaterThan(0.97);
+});
+
+describe("the natural end", () => {
+  it("is told when the song begins to fall, and the rest is heard when nothing follows", async () => {
+    own.play(low);
+    await own.settle();
+    while (own.ends.length === 0) await own.tick(1);
+    expect(own.ends).toEqual(["1 finished"]);
+    // A frame is made before it is sent.
+    expect(Math.abs(own.frameCount - (SONG_FRAMES - FADE_FRAMES))).toBeLessThanOrEqual(2);
+    expect(own.player.position).toBeUndefined();
+    expect(own.player.isPlaying).toBe(false);
+    await own.tick(FADE_FRAMES + 10);
+    expect(Math.abs(own.frameCount - SONG_FRAMES)).toBeLessThanOrEqual(1);
+    const levels = levelsOf(await expectFlawless(), low.hz);
+    const start = levels.length - FADE_WINDOWS;
+    for (let window = 1; window < FADE_WINDOWS - 1; window++) {
+      const wanted = Math.cos((((window + 0.5) / FADE_WINDOWS) * Math.PI) / 2);
+      expect(Math.abs(levels[start + window]! - wanted)).toBeLessThan(LEVEL_ERROR_MAX);
+    }
+    expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    expect(own.clock.pendingCount).toBe(0);
+    expect(own.events.filter(({ type }) => type === "trackEnded" || type === "trackException").length).toBe(1);
+  });
+
+  it("lets the track that is started on it come in over the rest", async () => {
+    own.play(low);
+    await own.settle();
+    while (own.ends.length === 0) await own.tick(1);
+    own.play(high);
+    await own.tick(FADE_FRAMES + 20);
+    // It begins some frames later than the other one's fall, and rises in the time that is left.
+    expectCrossing(await expectFlawless(), [low, high], 0.1);
+    expect(own.voice.log).not.toContain("silence");
+    expect(own.player.position).toMatchObject({ trackId: 2, rate: 1 });
+  });
+
+  it("of songs one after the other: all are heard, each over the one before, and Opus is passed through between", async () => {
+    const songs = [low, high, low, high];
+    for (const song of songs) {
+      own.play(song);
+      const ends = own.ends.length;
+      while (own.ends.length === ends) await own.tick(1);
+    }
+    await own.tick(FADE_FRAMES + 10);
+    const wanted = songs.length * SONG_FRAMES - (songs.length - 1) * FADE_FRAMES;
+    expect(Math.abs(own.frameCount - wanted)).toBeLessThanOrEqual(3 * songs.length);
+    await expectFlawless();
+    expect(own.ends).toEqual(["1 finished", "2 finished", "3 finished", "4 finished"]);
+    expect(own.voice.log.filter((entry) => entry === "silence").length).toBe(5);
+  });
+
+  it("is one of the end time", async () => {
+    own.play(low, { endMs: 2000 });
+    await own.settle();
+    while (own.ends.length === 0) await own.tick(1);
+    expect(Math.abs(own.frameCount * FRAME_MS - (2000 - crossfade.duration))).toBeLessThanOrEqual(2 * FRAME_MS);
+    await own.tick(FADE_FRAMES + 10);
+    expect(Math.abs(own.frameCount * FRAME_MS - 2000)).toBeLessThanOrEqual(FRAME_MS);
+    await expectFlawless();
+  });
+
+  it("comes as early in heard time with timescale", async () => {
+    own.setFilters({ crossfade }, { timescale: { speed: 1.5, pitch: 1, rate: 1 } });
+    own.play(pcmSong(425, 180));
+    await own.settle();
+    while (own.ends.length === 0) await own.tick(1);
+    const early = own.frameCount;
+    expect(Math.abs(early - (120 - FADE_FRAMES))).toBeLessThanOrEqual(3);
+    await own.tick(FADE_FRAMES + 20);
+    expect(Math.abs(own.frameCount - 120)).toBeLessThanOrEqual(2);
+  });
+
+  it("comes at once behind a seek into the last part, which is still heard", async () => {
+    await playFor(low, 20);
+    own.player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2600 });
+    await own.tick(4);
+    expect(own.ends).toEqual(["1 finished"]);
+    await own.tick(40);
+    expect(Math.abs(own.frameCount - 40)).toBeLessThanOrEqual(3);
+    expect(own.voice.log.at(-1)).toBe("stop");
+  });
+
+  it("does not come while paused", async () => {
+    await playFor(low, 20);
+    own.player.pause(true);
+    own.player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2600 });
+    await own.tick(20);
+    expect(own.ends).toEqual([]);
+    own.player.pause(false);
+    await own.tick(3);
+    expect(own.ends).toEqual(["1 finished"]);
+  });
+
+  it("of a stream comes when it comes", async () => {
+    own.play(low, { lengthMs: undefined });
+    await own.settle();
+    await own.tick(SONG_FRAMES - 5);
+    expect(own.ends).toEqual([]);
+    await own.tick(10);
+    expect(own.ends).toEqual(["1 finished"]);
+    expect(own.changed([low])).toEqual([-1, -1]);
+  });
+});
+
+describe("while two songs are heard", () => {
+  beforeEach(async () => {
+    await playFor(low, 20);
+    own.play(high);
+    await own.tick(20);
+  });
+
+  it("a pause holds both, and both go on behind it", async () => {
+    own.player.pause(true);
+    await own.tick(50);
+    expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    const before = own.frameCount;
+    own.player.pause(false);
+    await own.tick(10);
+    const heard = (await own.heard()).subarray(before * 960);
+    expect(levelsOf(heard, low.hz)[1]).toBeGreaterThan(0.4);
+    expect(levelsOf(heard, high.hz)[1]).toBeGreaterThan(0.4);
+  });
+
+  it("a stop is heard at once", async () => {
+    const before = own.frameCount;
+    own.player.stop();
+    await own.tick(10);
+    expect(own.frameCount).toBe(before);
+    expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
+    expect(own.demuxers.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+    expect(own.ends).toEqual([]);
+  });
+
+  it("a voice connection that is gone holds both, and both go on when it is back", async () => {
+    const before = own.frameCount;
+    own.voice.gate = "down";
+    await own.tick(20);
+    expect(own.frameCount).toBe(before);
+    own.voice.gate = "send";
+    own.player.onVoiceState({ isConnected: true, isReady: true, pingMs: 1 });
+    await own.tick(FADE_FRAMES + 10);
+    expectCrossing(await expectFlawless(), [low, high]);
+  });
+
+  it("volume and filters are heard on both", async () => {
+    own.player.setVolume(50);
+    own.setFilters({ crossfade }, { volume: 0.5 });
+    await own.tick(4);
+    const gain = Math.floor(Math.tan(0.0079 * 50) * 10_000) / 10_000;
+    const before = own.frameCount;
+    await own.tick(4);
+    const heard = (await own.heard()).subarray(before * 960);
+    const power = (levelsOf(heard, low.hz)[0] ?? 0) ** 2 + (levelsOf(heard, high.hz)[0] ?? 0) ** 2;
+    expect(Math.sqrt(power)).toBeCloseTo(gain * Math.tan(0.79 * 0.5), 1);
+  });
+
+  it("the new one can be sought in", async () => {
+    own.player.seek({ type: "seek", playerId: 1, trackId: 2, seekId: 1, positionMs: 100 });
+    await own.tick(4);
+    expect(own.player.position!.positionMs).toBeGreaterThan(100);
+    expect(own.player.position!.positionMs).toBeLessThan(200);
+    await own.tick(FADE_FRAMES);
+    expect(findGaps((await own.heard()).subarray(2400, -2400))).toEqual([]);
+    const [, last] = own.changed([low, high]);
+    expect(own.frameCount - last).toBeGreaterThan(5);
+  });
+
+  it("crossfade taken away lets the two finish", async () => {
+    own.setFilters({});
+    await own.tick(FADE_FRAMES);
+    expectCrossing(await expectFlawless(), [low, high]);
+  });
+
+  it("the end of the new one leaves the rest of the old one to be heard", async () => {
+    own.player.setEnd(2, own.player.position!.positionMs + 60);
+    own.setFilters({});
+    await own.tick(6);
+    expect(own.ends).toEqual(["2 finished"]);
+    await own.tick(3);
+    expect(levelsOf((await own.heard()).subarray(-1920), low.hz)[0]).toBeGreaterThan(0.2);
+    await own.tick(FADE_FRAMES);
+    expect(own.voice.log.at(-1)).toBe("stop");
+    const heard = await own.heard();
+    expect(findGaps(heard.subarray(2400, -4800))).toEqual([]);
+    const levels = levelsOf(heard, low.hz);
+    const steps = levels.slice(1).map((level, index) => Math.abs(level - levels[index]!));
+    expect(Math.max(...steps.slice(8))).toBeLessThan(0.1);
+  });
+});
+
+it("the rest of a song that nobody can hear is given up after a minute", async () => {
+  own.play(low);
+  await own.settle();
+  while (own.ends.length === 0) await own.tick(1);
+  own.voice.gate = "down";
+  for (let passedMs = 0; passedMs < 61_000; passedMs += 500) {
+    own.clock.advance(500);
+    own.player.checkHealth({ hasOthers: false, threadLoad: 0 });
+  }
+  expect(own.demuxers[0]?.isClosed).toBe(true);
+  expect(own.ends).toEqual(["1 finished"]);
+});

@@ -1,0 +1,347 @@
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { PlainCommand } from "../../../../src/bridge/channel.ts";
+import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import { AudioWorker } from "../../../../src/media/audio-worker.ts";
+import type { MessageToHost } from "../../../../src/media/relay/relay-messages.ts";
+import { FRAME_MS } from "../../../../src/media/tick/tick-loop.ts";
+import type { Voice } from "../../../../src/media/voice/voice.ts";
+import { createBulkhead } from "../../../support/bulkheads.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
+import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const HOME_ID = 1;
+const HOST_ID = 2;
+const FRAME_COUNT = 1500;
+const LENGTH_MS = FRAME_COUNT * FRAME_MS;
+const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+const INPUT = { kind: "local", path: "/song", container: undefined } as const;
+const WHOLE = { startMs: 0, endMs: undefined, lengthMs: LENGTH_MS } as const;
+const FADING = { pluginFilters: { tonearm: { fadeOut: { duration: 3000, curve: "sine" } } } };
+const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
+
+const PACKETS = numberedPackets(FRAME_COUNT);
+
+class RecordingVoice implements Voice {
+  gate: Voice["gate"] = "send";
+  /** Numbers of frames; -1 for silence. */
+  readonly heard: number[] = [];
+  skipped = 0;
+  isClosed = false;
+
+  async connect(): Promise<void> {}
+
+  sendFrame(opus: Uint8Array): boolean {
+    this.heard.push(packetNumber(opus));
+    return true;
+  }
+
+  sendSilence(): boolean {
+    this.heard.push(-1);
+    return true;
+  }
+
+  stopSpeaking(): void {}
+
+  skipFrames(count: number): void {
+    this.skipped += count;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+let clock: FakeClock;
+let voice: RecordingVoice;
+let workers: { readonly home: AudioWorker; readonly host: AudioWorker };
+let events: { readonly home: WorkerEvent[]; readonly host: WorkerEvent[] };
+/** Opens the song on the host. */
+let openOnHost: () => Promise<ScriptedDemuxer>;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  voice = new RecordingVoice();
+  openOnHost = openSong;
+  events = { home: [], host: [] };
+  workers = {
+    home: createWorker(openSong, (event) => events.home.push(event)),
+    host: createWorker(
+      () => openOnHost(),
+      (event) => events.host.push(event),
+    ),
+  };
+  const player = { playerId: HOME_ID, guildId: "1", userId: "2", volume: 100, filters: {} };
+  tell({ type: "createPlayer", ...player });
+  tell({ type: "connectVoice", playerId: HOME_ID, requestId: 1, voiceId: 1, credentials: CREDENTIALS });
+  await settle();
+});
+afterEach(() => {
+  workers.home.close();
+  workers.host.close();
+});
+
+async function openSong(): Promise<ScriptedDemuxer> {
+  return new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+}
+
+function createWorker(open: () => Promise<ScriptedDemuxer>, send: (event: WorkerEvent) => void): AudioWorker {
+  return new AudioWorker({
+    clock,
+    bulkhead: createBulkhead().bulkhead,
+    logger: silentLogger,
+    open,
+    codecs: {
+      createDecoder: () => Promise.reject(new Error("nothing is decoded here")),
+      acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
+      releaseEncoder: () => undefined,
+    },
+    createBudget: (owner) => createTrackBudget({ clock, owner }),
+    createVoice: async () => voice,
+    trackStuckThresholdMs: 10_000,
+    takeThreadLoad: () => 0,
+    setComplexity: () => undefined,
+    send,
+    answer: () => undefined,
+    onClosed: () => undefined,
+  });
+}
+
+function tell(command: PlainCommand): void {
+  workers.home.execute(command);
+}
+
+/** Lets reads and messages that are due happen, without time passing. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((next) => setImmediate(next));
+}
+
+async function tick(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    clock.advance(FRAME_MS / 2);
+    await settle();
+    clock.advance(FRAME_MS / 2);
+    await settle();
+  }
+}
+
+function play(changes: { readonly lengthMs?: number | undefined } = {}): void {
+  tell({ type: "play", playerId: HOME_ID, trackId: 7, input: INPUT, ...WHOLE, ...changes, isPaused: false });
+}
+
+function handOver(): void {
+  const { port1, port2 } = new MessageChannel();
+  workers.host.execute({ type: "hostSound", playerId: HOST_ID, port: port1 });
+  tell({ type: "handOver", playerId: HOME_ID, port: port2 });
+}
+
+async function playElsewhere(): Promise<void> {
+  play();
+  await tick(20);
+  handOver();
+  await tick(120);
+  expect(namesOf(events.home)).toContain("handedOver");
+}
+
+function namesOf(list: readonly WorkerEvent[]): string[] {
+  return list.map(({ type }) => type).filter((type) => type !== "counters" && type !== "position");
+}
+
+/** Numbers from a first to a last one. */
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+describe("a song whose sound moves to another worker", () => {
+  it("is heard once from beginning to end, without a gap, and ends there", async () => {
+    await playElsewhere();
+    await tick(FRAME_COUNT);
+    expect(voice.heard).toEqual([...range(0, FRAME_COUNT - 1), -1, -1, -1, -1, -1]);
+    expect(voice.skipped).toBe(0);
+    expect(namesOf(events.home)).toEqual(["handedOver"]);
+    expect(namesOf(events.host)).toEqual(["trackEnded"]);
+    expect(events.host.find(({ type }) => type === "trackEnded")).toMatchObject({ playerId: HOST_ID, trackId: 7 });
+  });
+
+  it("loses nothing when its host is quicker than its own next frame", async () => {
+    play();
+    await tick(20);
+    const { port1, port2 } = new MessageChannel();
+    let next = 0;
+    port1.on("message", (message: MessageToHost) => {
+      if (message.type === "begin") next = message.track.play.startMs / FRAME_MS;
+      if (message.type === "gate") send();
+    });
+    const send = () => port1.postMessage({ type: "frame", opus: PACKETS[next]?.data, epochMs: clock.epochMs() });
+    tell({ type: "handOver", playerId: HOME_ID, port: port2 });
+    await tick(110);
+    expect(namesOf(events.home)).toEqual(["handedOver"]);
+    expect(voice.heard).toEqual(range(0, next));
+    port1.close();
+  });
+
+  it("does there what the player is told from then on", async () => {
+    await playElsewhere();
+    tell({ type: "seek", playerId: HOME_ID, trackId: 7, seekId: 1, positionMs: 20_000 });
+    await tick(10);
+    expect(voice.heard.at(-1)).toBeGreaterThan(1000);
+    expect(events.host.findLast(({ type }) => type === "position")).toMatchObject({
+      report: { playerId: HOST_ID, trackId: 7, seekId: 1 },
+    });
+    tell({ type: "pause", playerId: HOME_ID, isPaused: true });
+    await tick(10);
+    expect(voice.heard.slice(-6)).toEqual([expect.any(Number), -1, -1, -1, -1, -1]);
+    tell({ type: "play", playerId: HOME_ID, trackId: 8, input: INPUT, ...WHOLE, isPaused: false });
+    await tick(20);
+    expect(voice.heard.slice(-3)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+    tell({ type: "stop", playerId: HOME_ID });
+    const { length } = voice.heard;
+    await tick(20);
+    expect(voice.heard.slice(length)).toEqual([-1, -1, -1, -1, -1]);
+    expect(namesOf(events.home)).toEqual(["handedOver"]);
+  });
+
+  it("keeps the place of the last seek for the main thread", async () => {
+    play();
+    await tick(20);
+    tell({ type: "seek", playerId: HOME_ID, trackId: 7, seekId: 3, positionMs: 4000 });
+    await tick(20);
+    handOver();
+    await tick(120);
+    expect(events.host.find(({ type }) => type === "position")).toMatchObject({ report: { trackId: 7, seekId: 3 } });
+  });
+
+  it("waits while the voice connection holds, and goes on where it was", async () => {
+    await playElsewhere();
+    const last = voice.heard.at(-1) ?? 0;
+    voice.gate = "hold";
+    await tick(50);
+    const { length } = voice.heard;
+    voice.gate = "send";
+    await tick(20);
+    // What was on its way when the gate closed is lost, a frame or two.
+    expect(voice.heard[length]).toBeLessThanOrEqual(last + 3);
+    expect(voice.heard.slice(length)).toEqual(range(voice.heard[length] ?? 0, (voice.heard[length] ?? 0) + 18));
+  });
+
+  it("stands still when the voice connection has failed, until there is one again", async () => {
+    await playElsewhere();
+    workers.home.onFault(HOME_ID, new Error("voice"));
+    await tick(100);
+    const { length } = voice.heard;
+    tell({ type: "connectVoice", playerId: HOME_ID, requestId: 3, voiceId: 2, credentials: CREDENTIALS });
+    await tick(20);
+    expect(voice.heard.length).toBeGreaterThan(length + 10);
+    expect(voice.heard[length]).toBeLessThanOrEqual((voice.heard[length - 1] ?? 0) + 3);
+  });
+
+  it("leaves out what comes later than three frames", async () => {
+    await playElsewhere();
+    const { length } = voice.heard;
+    // The home's thread stands still: messages wait.
+    clock.advance(FRAME_MS);
+    clock.stall(200);
+    await settle();
+    expect(voice.skipped).toBeGreaterThan(0);
+    expect(voice.heard.length).toBe(length);
+    await tick(5);
+    expect(voice.heard.length).toBeGreaterThan(length + 3);
+  });
+
+  it("is silent when its host is gone, and its voice stays", async () => {
+    await playElsewhere();
+    workers.host.close();
+    const { length } = voice.heard;
+    await tick(20);
+    expect(voice.heard.length).toBe(length);
+    expect(voice.isClosed).toBe(false);
+  });
+
+  it("ends everywhere with its player", async () => {
+    await playElsewhere();
+    tell({ type: "destroyPlayer", playerId: HOME_ID, requestId: 2 });
+    await tick(20);
+    expect(voice.isClosed).toBe(true);
+    const { length } = voice.heard;
+    await tick(20);
+    expect(voice.heard.length).toBe(length);
+  });
+});
+
+describe("a song stays where it is", () => {
+  const staysAndSays = async (expected: readonly string[]) => {
+    const { length } = voice.heard;
+    await tick(300);
+    expect(namesOf(events.home)).toEqual(expected);
+    const last = voice.heard.at(-1) ?? 0;
+    expect(voice.heard.slice(length)).toEqual(range(last - 299, last));
+  };
+
+  it("when its host cannot open it", async () => {
+    openOnHost = () => Promise.reject(new Error("refused"));
+    play();
+    await tick(20);
+    handOver();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when its host has not opened it in time", async () => {
+    openOnHost = () => new Promise(() => undefined);
+    play();
+    await tick(20);
+    handOver();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when its host is lost before", async () => {
+    play();
+    await tick(20);
+    handOver();
+    await tick(1);
+    workers.host.close();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when it is changed meanwhile", async () => {
+    play();
+    await tick(20);
+    handOver();
+    tell({ type: "setEndTime", playerId: HOME_ID, trackId: 7, endMs: 25_000 });
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it.each([
+    ["it is a stream", () => play({ lengthMs: undefined })],
+    ["it is nearly over", () => play({ lengthMs: 11_000 })],
+    ["a filter remembers what was heard", () => tell({ type: "setFilters", playerId: HOME_ID, filters: FADING })],
+  ])("when %s", async (_why, prepare) => {
+    play();
+    prepare();
+    await tick(20);
+    handOver();
+    await tick(120);
+    expect(namesOf(events.home)).toContain("handOverFailed");
+    expect(namesOf(events.host)).toEqual([]);
+  });
+});
+
+describe("the counters", () => {
+  it("name a player whose sound could move, and one that has tried in vain only later again", async () => {
+    const heaviest = () => {
+      const counters = events.home.findLast((event) => event.type === "counters");
+      return counters?.type === "counters" ? counters.worker.heaviestPlayer : undefined;
+    };
+    play();
+    await tick(60);
+    expect(heaviest()).toBe(HOME_ID);
+    openOnHost = () => Promise.reject(new Error("refused"));
+    handOver();
+    await tick(200);
+    expect(heaviest()).toBeUndefined();
+    await tick(300);
+    expect(heaviest()).toBe(HOME_ID);
+  });
+});

@@ -1,0 +1,118 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import { SocketPortions } from "../../../src/network/socket-portions.ts";
+
+const NEXT_TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind the first
+ * portion all is body, unless there is none.
+ */
+function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
+  const portions = new SocketPortions();
+  const taken = receivedBytes.map(() => [] as number[]);
+  const sockets = receivedBytes.map((sizeBytes, index) => {
+    const socket = new Duplex({ read: () => undefined, highWaterMark: 10_000_000 }) as unknown as Socket; // As far as it is used.
+    portions.portioned((_target, callback) => callback(null, socket))({} as never, () => undefined);
+    socket.push(Buffer.alloc(sizeBytes));
+    socket.on("readable", () => {
+      for (let part = socket.read(); part !== null; part = socket.read()) {
+        taken[index]!.push(part.length);
+        if (hasBody && taken[index]!.length === 1) portions.current?.notePiece();
+      }
+    });
+    return socket;
+  });
+  return { sockets, portions, taken, sum: () => taken.flat().reduce((sum, sizeBytes) => sum + sizeBytes, 0) };
+}
+
+it("no portion is larger than may be put back, and all of them together are what was received", async () => {
+  const { taken, sum } = start([300_000]);
+  while (sum() < 300_000) await NEXT_TURN();
+  expect(Math.max(...taken[0]!)).toBe(4 * 1024);
+  expect(sum()).toBe(300_000);
+});
+
+it("all sockets together get so much in one turn and no more, and none waits for ever", async () => {
+  const { taken, sum } = start(Array.from({ length: 20 }, () => 100_000));
+  let turns = 0;
+  for (let before = 0; sum() < 2_000_000; turns++) {
+    await NEXT_TURN();
+    expect(sum() - before).toBeLessThanOrEqual(2 * 68 * 1024);
+    before = sum();
+  }
+  expect(turns).toBeGreaterThanOrEqual(15);
+  expect(taken.every((parts) => parts.length > 0)).toBe(true);
+});
+
+it("a socket that is held gives nothing until it is pumped, and its end comes last", async () => {
+  const { sockets, portions, sum } = start([0]);
+  const [socket] = sockets;
+  let isEnded = false;
+  socket!.on("end", () => {
+    isEnded = true;
+  });
+  socket!.push(Buffer.alloc(10_000));
+  await NEXT_TURN();
+  const flow = portions.current;
+  flow?.hold();
+  socket!.push(Buffer.alloc(10_000));
+  socket!.push(null);
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(10_000);
+  expect(isEnded).toBe(false);
+  flow?.pump();
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(20_000);
+  expect(isEnded).toBe(true);
+});
+
+it("many pieces count as much as many bytes", async () => {
+  const { sockets, portions, sum } = start([4_096, 0]);
+  await NEXT_TURN();
+  expect(sum()).toBe(4_096);
+  for (let piece = 0; piece < 700; piece++) portions.current?.notePiece();
+  sockets[1]!.push(Buffer.alloc(4_096));
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect(sum()).toBe(4_096);
+  await NEXT_TURN();
+  await NEXT_TURN();
+  expect(sum()).toBe(8_192);
+});
+
+it("a socket that ends is read to its end and tells of it", async () => {
+  const { sockets, sum } = start([200_000]);
+  let isEnded = false;
+  sockets[0]!.on("end", () => {
+    isEnded = true;
+  });
+  sockets[0]!.push(null);
+  for (let turns = 0; turns < 20; turns++) await NEXT_TURN();
+  expect(sum()).toBe(200_000);
+  expect(isEnded).toBe(true);
+});
+
+it("of heads little is parsed in one turn, and nothing of one that the parser has given up", async () => {
+  const { sockets, sum } = start([50_000, 50_000], { hasBody: false });
+  for (let before = 0, turns = 0; turns < 5; turns++) {
+    await NEXT_TURN();
+    expect(sum() - before).toBeLessThanOrEqual(4 * 1024);
+    before = sum();
+  }
+  expect(sum()).toBeGreaterThan(4 * 1024);
+  for (const socket of sockets) socket.destroy();
+  const before = sum();
+  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  expect(sum()).toBe(before);
+});
+
+it("behind the end of an answer comes a head again", async () => {
+  const { sockets, portions, taken } = start([5000]);
+  for (let turns = 0; turns < 3; turns++) await NEXT_TURN();
+  portions.current?.letGo();
+  sockets[0]!.push(Buffer.alloc(5000));
+  const { length } = taken[0]!;
+  for (let turns = 0; turns < 10; turns++) await NEXT_TURN();
+  expect(Math.max(...taken[0]!.slice(length))).toBe(1024);
+});
