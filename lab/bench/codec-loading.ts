@@ -9,7 +9,7 @@ import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/log.ts";
 import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
-import type { AudioStream } from "../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
 import { Bulkhead } from "../../src/media/tick/bulkhead.ts";

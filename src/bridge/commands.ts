@@ -33,7 +33,7 @@ export interface PlayCommand {
   readonly playerId: PlayerId;
   readonly trackId: TrackId;
   readonly input: PlayableInput;
-  /** First position to be heard, milliseconds of song time. */
+  /** First position to be heard, milliseconds of track time. */
   readonly startMs: number;
   /** Position at which the track ends, or undefined for its own end. Ignored when not after `startMs`. */
   readonly endMs: number | undefined;

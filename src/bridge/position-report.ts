@@ -11,10 +11,10 @@ export interface PositionReport {
   readonly trackId: TrackId;
   /** The last seek that was carried out, 0 for none: the main thread drops reports from before its own last seek. */
   readonly seekId: SeekId;
-  /** Song time that has been sent, in milliseconds. */
+  /** Track time that has been sent, in milliseconds. */
   readonly positionMs: number;
   /** When that was so, Unix epoch milliseconds. */
   readonly epochMs: number;
-  /** Song time per real time: 0 while nothing is sent, 1 normally, the timescale factor with that filter. */
+  /** Track time per real time: 0 while nothing is sent, 1 normally, the timescale factor with that filter. */
   readonly rate: number;
 }

@@ -1,7 +1,7 @@
 // Packets of one codec from test/fixtures/codec-*.json: what a demuxer would hand to a decoder.
 
 import { readFileSync } from "node:fs";
-import type { AudioCodec, AudioStream } from "../../src/media/demux/demuxer.ts";
+import type { AudioCodec, AudioStream } from "../../src/media/format/packet.ts";
 
 interface FixtureFile {
   readonly codec: AudioCodec;

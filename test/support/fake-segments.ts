@@ -3,8 +3,9 @@
 
 import type { HlsSegmentFile } from "../../lab/media-server/hls.ts";
 import { NodeError } from "../../src/errors.ts";
-import type { AudioStream, Demuxer, Packet } from "../../src/media/demux/demuxer.ts";
+import type { Demuxer } from "../../src/media/demux/demuxer.ts";
 import type { OpenSegment } from "../../src/media/demux/hls/hls-demuxer.ts";
+import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 
 const PACKET_MS = 100;
 

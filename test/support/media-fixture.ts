@@ -1,7 +1,8 @@
 // Media files for demuxer tests, and what a reader makes of them.
 
 import { readFileSync } from "node:fs";
-import type { Demuxer, Packet } from "../../src/media/demux/demuxer.ts";
+import type { Demuxer } from "../../src/media/demux/demuxer.ts";
+import type { Packet } from "../../src/media/format/packet.ts";
 
 /** The bytes of a file in test/fixtures/demux. */
 export function readMediaFixture(name: string): Uint8Array {

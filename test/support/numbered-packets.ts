@@ -1,7 +1,7 @@
 // A song of Opus packets that carry their numbers, for players without a container: what a voice was sent can be read off.
 
-import type { Packet } from "../../src/media/demux/demuxer.ts";
-import { FRAME_MS } from "../../src/media/tick/tick-loop.ts";
+import { FRAME_MS } from "../../src/media/format/audio-format.ts";
+import type { Packet } from "../../src/media/format/packet.ts";
 
 /** Valid CELT packets of 20 ms, from 0 on. */
 export function numberedPackets(count: number): readonly Packet[] {

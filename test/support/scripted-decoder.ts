@@ -2,7 +2,7 @@
 
 import { EMPTY_BLOCK } from "../../src/media/decode/damage-limit.ts";
 import type { Decoder, PcmBlock } from "../../src/media/decode/decoder.ts";
-import type { AudioStream, Packet } from "../../src/media/demux/demuxer.ts";
+import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 
 export const SCRIPTED_STREAM: AudioStream = {
   codec: "flac",

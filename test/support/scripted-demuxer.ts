@@ -1,6 +1,7 @@
 // A demuxer over packets a test has made: seekable, with reads that can be held back or made to fail.
 
-import type { AudioStream, Demuxer, Packet } from "../../src/media/demux/demuxer.ts";
+import type { Demuxer } from "../../src/media/demux/demuxer.ts";
+import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 
 const PRE_ROLL_MS = 80;
 

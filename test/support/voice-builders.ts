@@ -5,7 +5,8 @@ import type { VoiceCredentials } from "../../src/bridge/commands.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
-import { VoiceConnection, type VoiceState } from "../../src/media/voice/voice-connection.ts";
+import type { VoiceStatus } from "../../src/media/voice/voice.ts";
+import { VoiceConnection } from "../../src/media/voice/voice-connection.ts";
 import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guard.ts";
 
@@ -20,7 +21,7 @@ export interface LoggedLine {
 
 export interface VoiceFixture {
   readonly connection: VoiceConnection;
-  readonly states: VoiceState[];
+  readonly states: VoiceStatus[];
   readonly closes: { readonly code: number; readonly reason: string; readonly isByRemote: boolean }[];
   /** States and closes in the order they came. */
   readonly story: string[];
@@ -43,7 +44,7 @@ export interface VoiceFixtureOptions {
 }
 
 export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
-  const states: VoiceState[] = [];
+  const states: VoiceStatus[] = [];
   const closes: VoiceFixture["closes"] = [];
   const story: string[] = [];
   const lines: LoggedLine[] = [];
@@ -66,7 +67,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
     random: options.random ?? fixedRandom,
     logger: createLogger((level, message, fields) => lines.push({ level, message, fields })),
     listener: {
-      onVoiceState(state) {
+      onVoiceStatus(state) {
         states.push(state);
         story.push(`connected ${state.isConnected} ready ${state.isReady}`);
       },

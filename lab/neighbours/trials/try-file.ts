@@ -9,13 +9,14 @@ import { ThreadTurns } from "../../../src/media/budget/thread-turns.ts";
 import { TrackBudget } from "../../../src/media/budget/track-budget.ts";
 import { createDecoder } from "../../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../../src/media/decode/decoder.ts";
-import type { AudioStream, Demuxer, Packet } from "../../../src/media/demux/demuxer.ts";
+import type { Demuxer } from "../../../src/media/demux/demuxer.ts";
 import { readHlsPlaylist } from "../../../src/media/demux/hls/hls-playlist.ts";
+import type { AudioStream, Packet } from "../../../src/media/format/packet.ts";
 import { ByteWindow } from "../../../src/media/input/byte-window.ts";
 import { firstLink, playlistFormatOf } from "../../../src/media/input/link-list.ts";
 import { openDemuxer } from "../../../src/media/opening/open-demuxer.ts";
 import type { QueuedPacket } from "../../../src/media/pipeline/packet-queue.ts";
-import { SongDecoder } from "../../../src/media/pipeline/track-decoder.ts";
+import { TrackDecoder } from "../../../src/media/pipeline/track-decoder.ts";
 import { type Container, generateFile } from "../generators/generate-file.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { TrialSource } from "./trial-source.ts";
@@ -195,7 +196,7 @@ class Trial {
 
 /** Decoder, resampler and mix of whatever stream is the current one, asked for sound as a player asks. */
 class Sound {
-  readonly #song: SongDecoder;
+  readonly #song: TrackDecoder;
   readonly #queue: QueuedPacket[] = [];
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
@@ -203,7 +204,7 @@ class Sound {
   #isFinished = false;
 
   private constructor(decoder: Decoder, stream: AudioStream, budget: TrackBudget) {
-    this.#song = new SongDecoder({
+    this.#song = new TrackDecoder({
       decoder,
       stream,
       createDecoder,

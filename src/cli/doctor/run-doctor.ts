@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { loadConfig } from "../../config/load-config.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { NodeError } from "../../errors.ts";
-import type { AudioStream } from "../../media/demux/demuxer.ts";
+import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
 import type { CommandContext } from "../run-command.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";

@@ -4,7 +4,7 @@
 import { createCipheriv } from "node:crypto";
 import { NodeError } from "../../errors.ts";
 import { Histogram } from "../../lib/histogram.ts";
-import type { AudioStream } from "../../media/demux/demuxer.ts";
+import type { AudioStream } from "../../media/format/packet.ts";
 import type { Check, CheckResult } from "./check.ts";
 
 const TICK_MS = 20;

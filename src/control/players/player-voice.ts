@@ -4,6 +4,7 @@
 import type { VoiceCredentials } from "../../bridge/commands.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Logger } from "../../log.ts";
 import type { VoiceStateJson } from "../api/player-json.ts";
 import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
@@ -14,7 +15,6 @@ const OPENING_MS_MAX = 120_000;
 /** The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come. */
 const ANSWER_MS_MAX = 250;
 /** The WebSocket close code for a connection that ended without one. */
-const ABNORMAL_CLOSURE = 1006;
 const NORMAL_CLOSURE = 1000;
 const FAILURE_MESSAGE = "Failed to connect to voice server";
 
@@ -83,7 +83,7 @@ export class PlayerVoice {
   giveUp(reason: string): void {
     if (this.#state.kind !== "waiting") return;
     this.#state = { kind: "closed", credentials: this.#state.credentials };
-    this.#options.onClosed(ABNORMAL_CLOSURE, reason, false);
+    this.#options.onClosed(CLOSE_ABNORMAL, reason, false);
   }
 
   onWorkerEvent(event: Extract<PlayerEvent, { type: "voiceState" | "voiceClosed" }>): void {
@@ -142,7 +142,7 @@ export class PlayerVoice {
     } else {
       this.#options.logger.warn("the voice connection could not be opened", { error });
       this.#state = { kind: "closed", credentials: state.credentials };
-      this.#options.onClosed(ABNORMAL_CLOSURE, FAILURE_MESSAGE, true);
+      this.#options.onClosed(CLOSE_ABNORMAL, FAILURE_MESSAGE, true);
     }
     return result;
   }

@@ -30,7 +30,7 @@ import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 const VOLUME_DEFAULT = 100;
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/** How long a player that has played need not ask for room again: bots take their time between the songs of a queue. */
+/** How long a player that has played need not ask for room again: bots take their time between the tracks of a queue. */
 const ADMITTED_MS = 60_000;
 /**
  * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end waits, with

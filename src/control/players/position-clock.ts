@@ -19,7 +19,7 @@ export class PositionClock {
     this.#positionMs = startMs;
   }
 
-  /** Takes over a report: at `epochMs` the position was `positionMs`, moving `rate` song milliseconds a millisecond. */
+  /** Takes over a report: at `epochMs` the position was `positionMs`, moving `rate` track milliseconds a millisecond. */
   report(report: { readonly positionMs: number; readonly epochMs: number; readonly rate: number }): void {
     this.#positionMs = report.positionMs;
     this.#epochMs = report.epochMs;
@@ -32,7 +32,7 @@ export class PositionClock {
     this.#rate = 0;
   }
 
-  /** Whole milliseconds of song time at `epochMs`. */
+  /** Whole milliseconds of track time at `epochMs`. */
   at(epochMs: number): number {
     const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), CARRY_ON_MS_MAX);
     const positionMs = this.#rate === 0 ? this.#positionMs : this.#positionMs + elapsedMs * this.#rate;

@@ -4,7 +4,7 @@
 export interface ThreadTurnsOptions {
   /**
    * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work that is
-   * asked for once: a song that has played for hours would wait for ever behind newer ones. Default: first come, first served.
+   * asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first come, first served.
    */
   readonly isLeastUsedFirst?: boolean;
 }

@@ -4,7 +4,7 @@
 import { ByteBudget } from "../../lib/byte-budget.ts";
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
-/** Ordinary songs need a MB or two: a few that want very much do not end them. */
+/** Ordinary tracks need a MB or two: a few that want very much do not end them. */
 const RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
 
 /** A share of `parent`, which is that of all tracks of the thread. `owner` is named when there is too little. */

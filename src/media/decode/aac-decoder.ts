@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { AAC_PACKAGE } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";

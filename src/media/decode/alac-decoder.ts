@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import { BitReader } from "../../lib/bit-reader.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";

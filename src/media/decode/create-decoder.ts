@@ -2,7 +2,7 @@
 
 import type { Allowance } from "../../lib/allowance.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
 import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";

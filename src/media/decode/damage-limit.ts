@@ -1,14 +1,15 @@
 // How much damage a decoder swallows: single broken packets are skipped, a stream of nothing else is an error.
 
 import { NodeError } from "../../errors.ts";
-import type { AudioCodec } from "../demux/demuxer.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import type { AudioCodec } from "../format/packet.ts";
 import type { PcmBlock } from "./decoder.ts";
 
 /** A second or more of nothing but broken packets: this is not what the container said it was. */
 const DAMAGED_PACKETS_MAX = 50;
 
 /** What a damaged packet decodes to. */
-export const EMPTY_BLOCK: PcmBlock = { channels: [], lengthSamples: 0, sampleRateHz: 48_000 };
+export const EMPTY_BLOCK: PcmBlock = { channels: [], lengthSamples: 0, sampleRateHz: SAMPLE_RATE_HZ };
 
 export class DamageLimit {
   readonly #codec: AudioCodec;

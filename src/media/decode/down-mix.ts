@@ -2,7 +2,7 @@
 // 0.7071, one rear centre 0.5 to each side, low-frequency channel left out. Scaled so that the sum of each side's
 // coefficients is 1: full scale on all channels cannot clip, at the price of 7.7 dB for 5.1. Audio thread.
 
-import type { AudioCodec } from "../demux/demuxer.ts";
+import type { AudioCodec } from "../format/packet.ts";
 
 type Place = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "FLC" | "FRC";
 

@@ -2,10 +2,11 @@
 // (RFC 7845 mapping family 1), each with a libopus decoder of its own. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
+import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { type Libopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../opus/libopus.ts";
 import { type OpusHead, parseOpusHead } from "../opus/opus-head.ts";
-import { buildOpusPacket, OPUS_FRAME_SAMPLES, parseOpusPacket } from "../opus/opus-packet.ts";
+import { buildOpusPacket, parseOpusPacket } from "../opus/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 
@@ -66,7 +67,7 @@ class OpusDecoder implements Decoder {
       this.#streams.length === 1 && first !== undefined ? first.decode(packet) : this.#decodeStreams(packet);
     if (samples <= 0) return this.#damage.damaged();
     this.#damage.clear();
-    return { channels: this.#mapOutput(), lengthSamples: samples, sampleRateHz: 48_000 };
+    return { channels: this.#mapOutput(), lengthSamples: samples, sampleRateHz: SAMPLE_RATE_HZ };
   }
 
   flush(): PcmBlock {
@@ -127,7 +128,7 @@ class OpusStream {
     this.#gainQ8 = gainQ8;
     this.#decoder = opus.createDecoder(channelCount, gainQ8);
     this.#generation = opus.generation;
-    this.#channels = this.#allocate(OPUS_FRAME_SAMPLES);
+    this.#channels = this.#allocate(FRAME_SAMPLES);
   }
 
   get channels(): readonly Float32Array[] {

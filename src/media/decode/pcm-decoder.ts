@@ -2,7 +2,7 @@
 // thread.
 
 import { NodeError } from "../../errors.ts";
-import type { AudioStream, PcmLayout } from "../demux/demuxer.ts";
+import type { AudioStream, PcmLayout } from "../format/packet.ts";
 import { EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { requirePlayableRate } from "./resampler.ts";

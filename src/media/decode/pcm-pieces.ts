@@ -1,7 +1,7 @@
 // Takes packets of uncompressed sound apart. Some containers allow blocks of any length: decoded as a whole they would hold up
 // the thread for as long as a minute of sound takes. Audio thread.
 
-import type { Packet } from "../demux/demuxer.ts";
+import type { Packet } from "../format/packet.ts";
 
 export interface PcmPieces {
   readonly first: Packet;

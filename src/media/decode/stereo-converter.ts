@@ -3,7 +3,7 @@
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { StereoFifo } from "../../lib/stereo-fifo.ts";
-import type { AudioCodec } from "../demux/demuxer.ts";
+import type { AudioCodec } from "../format/packet.ts";
 import type { ChangeLimit } from "./change-limit.ts";
 import type { PcmBlock } from "./decoder.ts";
 import { type MixMatrix, mixToStereo, stereoMixMatrix } from "./down-mix.ts";

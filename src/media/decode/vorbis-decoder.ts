@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { isVorbisSetupBounded } from "./vorbis-setup.ts";

@@ -1,13 +1,13 @@
-// How loud a song is by its tags: ReplayGain, and R128_TRACK_GAIN of Opus. Audio thread.
+// How loud a track is by its tags: ReplayGain, and R128_TRACK_GAIN of Opus. Audio thread.
 
-import type { AudioStream } from "./demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import type { Tags } from "./tags.ts";
 
-/** ReplayGain 2.0 brings a song to this (which is what 89 dB of ReplayGain 1 come to). */
+/** ReplayGain 2.0 brings a track to this (which is what 89 dB of ReplayGain 1 come to). */
 const REPLAY_GAIN_LUFS = -18;
-/** RFC 7845 section 5.2.1: what R128_TRACK_GAIN brings a song to, on top of the header's output gain. */
+/** RFC 7845 section 5.2.1: what R128_TRACK_GAIN brings a track to, on top of the header's output gain. */
 const R128_GAIN_LUFS = -23;
-/** Tags that make a song quieter or louder than this are wrong. */
+/** Tags that make a track quieter or louder than this are wrong. */
 const LOUDNESS_LUFS_MIN = -60;
 const LOUDNESS_LUFS_MAX = 0;
 /** A single channel is measured alone, but heard from both sides: 10 log10(2). */

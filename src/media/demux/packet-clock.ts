@@ -1,8 +1,8 @@
 // How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times
 // to milliseconds, Ogg gives one time per page). Audio thread.
 
+import type { AudioStream } from "../format/packet.ts";
 import { packetDurationSamples } from "../opus/opus-packet.ts";
-import type { AudioStream } from "./demuxer.ts";
 import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";
 import { parseVorbisIdentification, splitXiphHeaders, VorbisClock } from "./vorbis-packet.ts";

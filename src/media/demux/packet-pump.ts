@@ -3,9 +3,9 @@
 // all of them. Used by every demuxer's `next`. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import type { Packet } from "../format/packet.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { DemuxWork } from "./demux-work.ts";
-import type { Packet } from "./demuxer.ts";
 
 /** A step lacks bytes: the cursor knows how many. At the end of the data the pump ends the stream instead. */
 export const WAIT = "wait";

@@ -1,4 +1,4 @@
-// The few tags the protocol shows and those that tell a song's loudness, and how text in them is cleaned. Filled by each
+// The few tags the protocol shows and those that tell a track's loudness, and how text in them is cleaned. Filled by each
 // container's tag reader. Audio thread.
 
 export interface Tags {

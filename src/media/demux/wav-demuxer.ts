@@ -2,10 +2,11 @@
 // Sizes in the header are not believed against the file's. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import type { AudioStream, Packet, PcmLayout } from "../format/packet.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import type { ReaderParts } from "./demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet, PcmLayout } from "./demuxer.ts";
+import type { ContainerInfo, Demuxer } from "./demuxer.ts";
 import { PacketPump, type Step, WAIT } from "./packet-pump.ts";
 
 const PACKETS_PER_SECOND = 50;

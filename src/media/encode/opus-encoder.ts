@@ -1,8 +1,8 @@
 // Sound to Opus packets of 20 ms, the last stage of a player that transcodes, and the stock of idle encoders from which
 // players are served. Synchronous, no copies beyond the packet. Audio thread.
 
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { type Libopus, loadLibopus } from "../opus/libopus.ts";
-import { OPUS_FRAME_SAMPLES } from "../opus/opus-packet.ts";
 
 export interface OpusEncoderOptions {
   /** 0 (cheapest) to 10 (best). May change at any time: encoders take it up with their next frame. */
@@ -10,9 +10,6 @@ export interface OpusEncoderOptions {
   /** 500 to 512000. */
   readonly bitrateBps: number;
 }
-
-/** Delay of the encoder: sound appears in the decoded stream this much later (6.5 ms at 48 kHz). */
-export const OPUS_LOOKAHEAD_SAMPLES = 312;
 
 /** One byte of header and a frame of at most 1275 (RFC 6716 section 3.4). */
 const PACKET_BYTES_MAX = 1276;
@@ -72,12 +69,12 @@ export class OpusFrameEncoder {
   #encode(left: Float32Array, right: Float32Array): Uint8Array {
     const { module, pcmPointer, packetPointer } = this.#opus;
     const pcm = module.HEAPF32;
-    for (let sample = 0, to = pcmPointer >> 2; sample < OPUS_FRAME_SAMPLES; sample++, to += 2) {
+    for (let sample = 0, to = pcmPointer >> 2; sample < FRAME_SAMPLES; sample++, to += 2) {
       pcm[to] = left[sample]!;
       pcm[to + 1] = right[sample]!;
     }
     this.#isFresh = false;
-    const size = this.#opus.encode(this.#encoder, OPUS_FRAME_SAMPLES, PACKET_BYTES_MAX);
+    const size = this.#opus.encode(this.#encoder, FRAME_SAMPLES, PACKET_BYTES_MAX);
     if (size < 0) throw new Error(`libopus could not encode a frame (${size})`);
     const buffer = this.#buffers[this.#turn];
     this.#turn = this.#turn === 0 ? 1 : 0;

@@ -1,10 +1,10 @@
 // Tonearm's filter of that name: a second voice beside the first, `delay` behind it and wavering. Audio thread.
 
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { ModulatedDelay, type ModulatedDelaySettings } from "./modulated-delay.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
 
-const SAMPLES_PER_MS = 48;
 /** 4 ms: how far the delay swings to either side at depth 1. */
 const SWING_SAMPLES = 192;
 

@@ -3,12 +3,13 @@
 // thread; no allocation.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
 
 const BLOCK_SAMPLES = 32;
-const BLOCKS_PER_MS = 48 / BLOCK_SAMPLES;
+const BLOCKS_PER_MS = SAMPLES_PER_MS / BLOCK_SAMPLES;
 /** A peak counts for 10 to 20 ms, so that the gain does not follow the waves of a bass. */
 const WINDOW_BLOCKS = 10 * BLOCKS_PER_MS;
 /** What is softer (-180 dB) is as good as silence. */

@@ -2,6 +2,7 @@
 // by themselves. Audio thread; no allocation once made.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { DelayLine, ROUNDING } from "./delay-line.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
@@ -25,7 +26,7 @@ class EchoFilter implements AudioFilter {
   constructor({ delay, decay, mix }: TonearmSettings<"echo">, previous: EchoFilter | undefined) {
     this.#mix = mix;
     this.#decay = decay;
-    this.#delaySamples = Math.round(delay * 48);
+    this.#delaySamples = Math.round(delay * SAMPLES_PER_MS);
     this.#isFresh = previous === undefined;
     this.#fromDelaySamples = previous === undefined ? this.#delaySamples : previous.#delaySamples;
     this.#fromDecay = previous === undefined ? decay : previous.#decay;

@@ -1,6 +1,7 @@
 // The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
 // Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
 
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import {
   BAND_NUMBERS,
   BAND_STATE_OFFSET,
@@ -34,7 +35,7 @@ interface Band {
  */
 const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
   if (centreHz === 25) return { g: Math.fround(1.9984648), b: Math.fround(0.9984755), a: Math.fround(0.00076226668) };
-  const centre = (2 * Math.PI * centreHz) / 48_000;
+  const centre = (2 * Math.PI * centreHz) / SAMPLE_RATE_HZ;
   const edge = centre * 2 ** (-1 / 3);
   const u = (Math.cos(edge) - Math.cos(centre)) / Math.sin(edge);
   const b = (1 - u) / (1 + u);

@@ -1,11 +1,10 @@
 // Tonearm's filter of that name: the sound beside itself a moment later, the moment between `delay` and `depth` less than
 // that, and fed back: a comb that sweeps through it. Audio thread.
 
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { ModulatedDelay, type ModulatedDelaySettings } from "./modulated-delay.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
-
-const SAMPLES_PER_MS = 48;
 
 function settingsOf(settings: unknown): ModulatedDelaySettings {
   const { frequency, depth, delay, feedback, mix } = tonearmSettings("flanger", settings);

@@ -1,6 +1,7 @@
 // Tonearm's filter of that name: takes away what lies below a frequency, 12 dB per octave (Butterworth). A state-variable
 // filter, whose state means the same at any frequency, so that a change does not ring. Audio thread; no allocation.
 
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, tonearmSettings } from "./setting.ts";
@@ -16,7 +17,7 @@ class HighPassFilter implements AudioFilter {
   readonly #state = new Float64Array(4);
 
   constructor(frequencyHz: number, previous: HighPassFilter | undefined) {
-    this.#g = Math.tan((Math.PI * frequencyHz) / 48_000);
+    this.#g = Math.tan((Math.PI * frequencyHz) / SAMPLE_RATE_HZ);
     this.#share = 1 / (1 + this.#g * (this.#g + DAMPING));
     if (previous !== undefined) this.#state.set(previous.#state);
   }

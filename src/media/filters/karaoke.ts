@@ -1,6 +1,7 @@
 // The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a band
 // (the bass, say). Upstream's formulas. Audio thread; no allocation.
 
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { isPresent, numberSetting } from "./setting.ts";
@@ -31,8 +32,8 @@ class KaraokeFilter implements AudioFilter {
     this.#level = level;
     this.#bandLevel = monoLevel * level;
     const isOpen = widthHz >= WIDTH_HZ_MIN;
-    const c = isOpen ? Math.exp((-2 * Math.PI * widthHz) / 48_000) : 0;
-    const cosine = Math.cos((2 * Math.PI * bandHz) / 48_000);
+    const c = isOpen ? Math.exp((-2 * Math.PI * widthHz) / SAMPLE_RATE_HZ) : 0;
+    const cosine = Math.cos((2 * Math.PI * bandHz) / SAMPLE_RATE_HZ);
     this.#c = c;
     this.#b = ((-4 * c) / (1 + c)) * cosine;
     // b * b / (4 * c), in a form that stays finite for any width.

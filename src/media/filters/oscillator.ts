@@ -2,6 +2,8 @@
 // neither drifts nor stops (upstream's 32-bit phase does both); within a block a rotating pointer saves the sine of each
 // sample, and its rounding is gone with the next block. Audio thread; no allocation.
 
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+
 const TURN = 2 * Math.PI;
 
 export class Oscillator {
@@ -15,7 +17,7 @@ export class Oscillator {
 
   /** Starts where `previous` is, or at phase 0. Any finite frequency is taken; negative ones turn backwards. */
   constructor(frequencyHz: number, previous?: Oscillator) {
-    this.#cyclesPerSample = (frequencyHz / 48_000) % 1;
+    this.#cyclesPerSample = (frequencyHz / SAMPLE_RATE_HZ) % 1;
     this.#stepSine = Math.sin(TURN * this.#cyclesPerSample);
     this.#stepCosine = Math.cos(TURN * this.#cyclesPerSample);
     this.#cycles = previous === undefined ? 0 : previous.#cycles;

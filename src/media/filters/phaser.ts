@@ -2,6 +2,7 @@
 // right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no allocation.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
@@ -78,7 +79,7 @@ const STILL: Phasing = { left: 0, right: 0, feedback: 0, leftStep: 0, rightStep:
 
 /** The stages' coefficient for a sweep of -1 to 1: (t - 1) / (t + 1), t the tangent of half the angle per sample. */
 function tuningOf(sweep: number): number {
-  const half = ((Math.PI * CENTRE_HZ) / 48_000) * Math.exp(SWEEP * sweep);
+  const half = ((Math.PI * CENTRE_HZ) / SAMPLE_RATE_HZ) * Math.exp(SWEEP * sweep);
   // The tangent to five digits, as far up as the sweep goes.
   const square = half * half;
   const t = half * (1 + (square / 3) * (1 + 0.4 * square));

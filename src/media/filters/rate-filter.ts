@@ -1,9 +1,9 @@
-// The interface of a filter that changes how long sound lasts (timescale), 48 kHz stereo. It cannot work in place: song
-// samples are pushed in, and as many as are ready are read out. Keeps count of the song samples it holds, so that the
+// The interface of a filter that changes how long sound lasts (timescale), 48 kHz stereo. It cannot work in place: track
+// samples are pushed in, and as many as are ready are read out. Keeps count of the track samples it holds, so that the
 // position stays exact through every change of speed. Audio thread; no allocation once it runs.
 //
-// How SoundChain uses it: as long as fewer than a frame are available, it pulls song samples (already through the filters
-// before), pushes them, and reads the frame for the filters behind. Position of what is read last = song samples pushed so
+// How SoundChain uses it: as long as fewer than a frame are available, it pulls track samples (already through the filters
+// before), pushes them, and reads the frame for the filters behind. Position of what is read last = track samples pushed so
 // far minus `heldSamples`.
 
 export interface RateFilter {
@@ -17,16 +17,16 @@ export interface RateFilter {
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
 
   /**
-   * Song samples pushed whose sound has not been read, as a fraction where need be: those waiting for more input and those
+   * Track samples pushed whose sound has not been read, as a fraction where need be: those waiting for more input and those
    * that lie finished. The first sample out belongs to the first in: there is no delay to subtract, only this. 0 when
    * everything has been read after a flush.
    */
   readonly heldSamples: number;
 
-  /** Song samples per sample read, for what is read next: speed times rate. */
+  /** Track samples per sample read, for what is read next: speed times rate. */
   readonly rate: number;
 
-  /** No more song is coming (end of track): makes all that is held available, tail included. `push` may start anew later. */
+  /** No more track is coming (end of track): makes all that is held available, tail included. `push` may start anew later. */
   flush(): void;
 
   /**

@@ -3,6 +3,7 @@
 // loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5 ms after a change.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "./reverb-kernel.ts";
@@ -53,7 +54,7 @@ export class ReverbFilter extends KernelFilter {
 }
 
 function tuningOf({ roomSize, damping, width, mix }: TonearmSettings<"reverb">): ReverbTuning {
-  const decaySamples = 48_000 * DECAY_SECONDS_MIN * DECAY_SECONDS_RATIO ** roomSize;
+  const decaySamples = SAMPLE_RATE_HZ * DECAY_SECONDS_MIN * DECAY_SECONDS_RATIO ** roomSize;
   const gains = LINE_SAMPLES.map((samples) => 10 ** ((-3 * samples) / decaySamples));
   const keep = damping * DAMPING_MAX;
   // The longer a room rings, the more sound there is in it at a time: this makes all of them about as loud as what goes in.

@@ -7,10 +7,10 @@ import { LocalJail } from "../../lib/local-jail.ts";
 import type { Logger } from "../../log.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
+import { FileByteSource } from "./file-byte-source.ts";
+import { HttpByteSource } from "./http-byte-source.ts";
 import { type HttpClient, parseInputUrl } from "./http-client.ts";
-import { HttpSource } from "./http-source.ts";
 import type { IcyStation } from "./icy-metadata.ts";
-import { LocalSource } from "./local-source.ts";
 
 export interface InputDeps {
   /** One per worker: holds the guard and the idle connections. */
@@ -40,9 +40,9 @@ export interface OpenedInput {
 export async function openInput(input: PlayableInput, deps: InputDeps): Promise<OpenedInput> {
   if (input.kind === "local") {
     const handle = await new LocalJail(deps.settings.localRoots).open(input.path);
-    return { source: await LocalSource.open(handle), url: undefined, station: () => undefined };
+    return { source: await FileByteSource.open(handle), url: undefined, station: () => undefined };
   }
   const { readAheadBytesMax } = deps.settings;
-  const source = await HttpSource.open(parseInputUrl(input.url), { ...deps, readAheadBytesMax });
+  const source = await HttpByteSource.open(parseInputUrl(input.url), { ...deps, readAheadBytesMax });
   return { source, url: source.url, station: () => source.station };
 }

@@ -6,7 +6,7 @@ import { parseInputUrl } from "./http-client.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
 import type { OpenedInput } from "./open-input.ts";
 
-export type Playlist =
+export type PlaylistTarget =
   /** Load this instead; the caller bounds how often. */
   | { readonly kind: "link"; readonly input: PlayableInput; readonly title: string | undefined }
   /** For `HlsDemuxer.open`. */
@@ -17,7 +17,7 @@ export type Playlist =
  * @returns undefined when it is no playlist
  * @throws NodeError "playlist-empty", "hls-unsupported" for HLS in a local file, and those of the source
  */
-export async function readPlaylist(input: PlayableInput, opened: OpenedInput): Promise<Playlist | undefined> {
+export async function readPlaylist(input: PlayableInput, opened: OpenedInput): Promise<PlaylistTarget | undefined> {
   const { source, url } = opened;
   // Most inputs are media: 1000 bytes tell.
   if (playlistFormatOf(await source.read(0, PLAYLIST_HEAD_BYTES)) === undefined) return undefined;

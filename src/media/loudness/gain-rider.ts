@@ -1,4 +1,4 @@
-// Decides by how much a song is made louder or quieter, and moves there without being noticed. With a tag the gain is right
+// Decides by how much a track is made louder or quieter, and moves there without being noticed. With a tag the gain is right
 // from the first sample on; otherwise it starts from a guess and follows the measurement (docs/decisions/filters.md). Audio
 // thread; no allocation.
 
@@ -6,13 +6,13 @@ import type { LoudnessMeter } from "./loudness-meter.ts";
 
 /** What music mostly is mastered to: the gain starts from there. */
 const GUESS_LUFS = -12;
-/** A measured song is not raised by more: what comes may be louder than what was. */
+/** A measured track is not raised by more: what comes may be louder than what was. */
 const MEASURED_GAIN_DB_MAX = 12;
-/** A tag speaks for the whole song. */
+/** A tag speaks for the whole track. */
 const TAGGED_GAIN_DB_MAX = 20;
 /** Below this nothing is learned: noise before the music, not music. */
 const LEARN_LUFS_MIN = -50;
-/** The gain does not rise while the last 400 ms are this far below the song: a pause or its end. */
+/** The gain does not rise while the last 400 ms are this far below the track: a pause or its end. */
 const PAUSE_LU = -10;
 /** The last 400 ms are not made louder than the target by more. */
 const SURPRISE_LU = 8;
@@ -49,7 +49,7 @@ export class GainRider {
     return this.#wantedDb > this.#gainDb ? factorOf(this.#wantedDb) : this.#gain;
   }
 
-  /** Another song, of which nothing has been heard: the gain is there at once. */
+  /** Another track, of which nothing has been heard: the gain is there at once. */
   begin(taggedLufs: number | undefined): void {
     this.#taggedLufs = taggedLufs;
     this.#measuredLufs = GUESS_LUFS;

@@ -1,5 +1,5 @@
-// How loud a song is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an absolute and a
-// relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the song. Audio thread; no
+// How loud a track is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an absolute and a
+// relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio thread; no
 // allocation once made.
 
 import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "./loudness-kernel.ts";
@@ -71,7 +71,7 @@ export class LoudnessMeter {
     return isNew;
   }
 
-  /** Another song. */
+  /** Another track. */
   reset(): void {
     this.#weighting.fill(0);
     this.#stepCount = 0;

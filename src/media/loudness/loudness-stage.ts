@@ -1,23 +1,23 @@
-// Brings every song to one loudness: the first thing that happens to song samples, in front of all filters. Stands between
-// the queue of song samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the limiter can look
+// Brings every track to one loudness: the first thing that happens to track samples, in front of all filters. Stands between
+// the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the limiter can look
 // ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { GainRider } from "./gain-rider.ts";
 import { CHUNK_SAMPLES, type LoudnessKernel, REACH_BEHIND_SAMPLES, sharedLoudnessKernel } from "./loudness-kernel.ts";
 import { LoudnessMeter } from "./loudness-meter.ts";
 import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
 import { sanitize } from "./sane-samples.ts";
 
-/** Song samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
+/** Track samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
 const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;
-const FRAME_SAMPLES = 960;
-const CHUNKS_PER_SECOND = 48_000 / CHUNK_SAMPLES;
+const CHUNKS_PER_SECOND = SAMPLE_RATE_HZ / CHUNK_SAMPLES;
 /** Switched on and off over 20 ms: this much of the gain per chunk. */
 const SHARE_STEP = 1 / (CHUNKS_PER_SECOND * 0.02);
 
-/** Where song samples wait: a StereoFifo, or this stage. */
-export interface SongQueue {
+/** Where track samples wait: a StereoFifo, or this stage. */
+export interface SampleQueue {
   readonly lengthSamples: number;
   /** Moves up to `lengthSamples` to the start of both arrays; returns how many there were. */
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
@@ -44,16 +44,16 @@ interface Running {
   toGain: number;
 }
 
-export class LoudnessStage implements SongQueue {
+export class LoudnessStage implements SampleQueue {
   readonly #whenOn: () => LoudnessKernel;
   readonly #heldLeft = new Float32Array(HELD_SAMPLES);
   readonly #heldRight = new Float32Array(HELD_SAMPLES);
   #running: Running | undefined;
-  #song: SongQueue | undefined;
+  #track: SampleQueue | undefined;
   #taggedLufs: number | undefined;
   /** Samples at the end of the held arrays that are taken and not given… */
   #heldSamples = 0;
-  /** …and how many of them, the last ones, are silence behind the end of the song. */
+  /** …and how many of them, the last ones, are silence behind the end of the track. */
   #paddingSamples = 0;
   /** Given since the last jump, and the chunks whose peaks are known. */
   #givenSamples = 0;
@@ -65,12 +65,12 @@ export class LoudnessStage implements SongQueue {
     this.#whenOn = kernel;
   }
 
-  /** True when song samples come out as they are in the queue. */
+  /** True when track samples come out as they are in the queue. */
   get isNeutral(): boolean {
     return this.#running === undefined;
   }
 
-  /** Song samples taken from the queue that have not been given. */
+  /** Track samples taken from the queue that have not been given. */
   get heldSamples(): number {
     return this.#heldSamples - this.#paddingSamples;
   }
@@ -91,7 +91,7 @@ export class LoudnessStage implements SongQueue {
     running.limiter.setCeiling(settings.peak);
   }
 
-  /** Another song, of which nothing has been heard yet, and its loudness by its tags. */
+  /** Another track, of which nothing has been heard yet, and its loudness by its tags. */
   begin(taggedLufs: number | undefined): void {
     this.#taggedLufs = taggedLufs;
     this.jump();
@@ -102,7 +102,7 @@ export class LoudnessStage implements SongQueue {
     running.rider.begin(taggedLufs);
   }
 
-  /** The same player's sound goes on, perhaps as another song: a chained stream, or one that was passed through. */
+  /** The same player's sound goes on, perhaps as another track: a chained stream, or one that was passed through. */
   continueWith(taggedLufs: number | undefined): void {
     this.#isFinished = false;
     if (taggedLufs === this.#taggedLufs) return;
@@ -113,7 +113,7 @@ export class LoudnessStage implements SongQueue {
     else running?.rider.setTagged(taggedLufs);
   }
 
-  /** Forgets song samples that were taken but not given: a seek. What was measured stays. */
+  /** Forgets track samples that were taken but not given: a seek. What was measured stays. */
   jump(): void {
     this.#restart(0);
     this.#isFinished = false;
@@ -121,19 +121,19 @@ export class LoudnessStage implements SongQueue {
     if (this.#running !== undefined && this.#running.state !== "on") this.#running = undefined;
   }
 
-  /** No more song is coming: what is held counts as there. */
+  /** No more track is coming: what is held counts as there. */
   finish(): void {
     this.#isFinished = true;
   }
 
-  /** Reads from `song` from here on. */
-  over(song: SongQueue): SongQueue {
-    this.#song = song;
+  /** Reads from `track` from here on. */
+  over(track: SampleQueue): SampleQueue {
+    this.#track = track;
     return this;
   }
 
   get lengthSamples(): number {
-    const waitingSamples = this.#song?.lengthSamples ?? 0;
+    const waitingSamples = this.#track?.lengthSamples ?? 0;
     const running = this.#running;
     const isLookingAhead = running !== undefined && running.state !== "draining" && !this.#isFinished;
     return Math.max(0, this.heldSamples + waitingSamples - (isLookingAhead ? HELD_SAMPLES : 0));
@@ -142,7 +142,7 @@ export class LoudnessStage implements SongQueue {
   /** A frame of 960 samples at most. */
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number {
     const running = this.#running;
-    if (running === undefined) return this.#readSong(left, right, lengthSamples);
+    if (running === undefined) return this.#readTrack(left, right, lengthSamples);
     const count = Math.min(lengthSamples, this.lengthSamples);
     if (count === 0) return 0;
     if (running.state === "draining") return this.#drain(left, right, count);
@@ -166,7 +166,7 @@ export class LoudnessStage implements SongQueue {
     return { state: "on", ...places, rider, limiter, meter, share: 0, fromGain: 1, toGain: 1 };
   }
 
-  /** Counts from here on. Of what is held, keeps the last `heldSamples` that are song. */
+  /** Counts from here on. Of what is held, keeps the last `heldSamples` that are track. */
   #restart(heldSamples: number): void {
     for (const held of [this.#heldLeft, this.#heldRight]) {
       held.copyWithin(this.#paddingSamples, 0);
@@ -178,12 +178,12 @@ export class LoudnessStage implements SongQueue {
     this.#judgedChunks = 0;
   }
 
-  /** Brings what is held and enough new song for `count` samples into the kernel's memory; measures, and finds the peaks. */
+  /** Brings what is held and enough new track for `count` samples into the kernel's memory; measures, and finds the peaks. */
   #takeIn({ kernel, newLeft, newRight, rider, meter, limiter }: Running, count: number): void {
     kernel.left.set(this.#heldLeft);
     kernel.right.set(this.#heldRight);
     const wantedSamples = count + HELD_SAMPLES - this.#heldSamples;
-    const newSamples = this.#song?.readInto(newLeft, newRight, wantedSamples) ?? 0;
+    const newSamples = this.#track?.readInto(newLeft, newRight, wantedSamples) ?? 0;
     kernel.sanitize(HELD_SAMPLES, newSamples);
     newLeft.fill(0, newSamples, wantedSamples);
     newRight.fill(0, newSamples, wantedSamples);
@@ -226,7 +226,7 @@ export class LoudnessStage implements SongQueue {
     this.#paddingSamples = Math.min(this.#paddingSamples, HELD_SAMPLES);
   }
 
-  /** The gain is 1 again: gives out what is held, then the song itself, and is off. */
+  /** The gain is 1 again: gives out what is held, then the track itself, and is off. */
   #drain(left: Float32Array, right: Float32Array, count: number): number {
     const heldCount = Math.min(count, this.heldSamples);
     const start = HELD_SAMPLES - this.#heldSamples;
@@ -238,11 +238,11 @@ export class LoudnessStage implements SongQueue {
     if (this.heldSamples > 0) return heldCount;
     this.#restart(0);
     this.#running = undefined;
-    return heldCount + this.#readSong(left.subarray(heldCount), right.subarray(heldCount), count - heldCount);
+    return heldCount + this.#readTrack(left.subarray(heldCount), right.subarray(heldCount), count - heldCount);
   }
 
-  #readSong(left: Float32Array, right: Float32Array, lengthSamples: number): number {
-    const count = this.#song?.readInto(left, right, lengthSamples) ?? 0;
+  #readTrack(left: Float32Array, right: Float32Array, lengthSamples: number): number {
+    const count = this.#track?.readInto(left, right, lengthSamples) ?? 0;
     sanitize(left, right, count);
     return count;
   }

@@ -8,7 +8,7 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import type { OpenedInput } from "../input/open-input.ts";
-import type { Playlist } from "../input/playlist.ts";
+import type { PlaylistTarget } from "../input/playlist.ts";
 import type { ContainerHints } from "./open-demuxer.ts";
 
 /** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
@@ -23,7 +23,7 @@ const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
 export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
   /** Tells a link list or an HLS playlist from media; undefined is media. */
-  readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<Playlist | undefined>;
+  readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
   readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface OpeningWork {
 /** What an input turned out to be. */
 type Opened =
   | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
-  | Extract<Playlist, { kind: "link" }>;
+  | Extract<PlaylistTarget, { kind: "link" }>;
 
 export class TrackOpener {
   readonly #options: TrackOpenerOptions;

@@ -6,6 +6,7 @@
 import { NodeError } from "../../errors.ts";
 import { readWasmCodec } from "../../lib/read-wasm-codec.ts";
 import { startWasmCodec, type WasmCodec } from "../../lib/wasm-codec.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 
 /** The functions that are used. */
 interface LibopusFunctions {
@@ -45,7 +46,6 @@ export const OPUS_PACKET_SAMPLES_MAX = 5760;
 /** Longest packet bytes: 48 frames of 1275 bytes with their lengths, and some padding. */
 export const OPUS_PACKET_BYTES_MAX = 65_536;
 
-const OPUS_SAMPLE_RATE_HZ = 48_000;
 const OPUS_APPLICATION_AUDIO = 2049;
 const OPUS_SET_BITRATE = 4002;
 const OPUS_SET_COMPLEXITY = 4010;
@@ -108,7 +108,7 @@ export class Libopus {
   /** A new stereo encoder for music at 48 kHz (about 49 kB). Complexity 0 to 10, bitrate 500 to 512000. */
   createEncoder(options: { readonly complexity: number; readonly bitrateBps: number }): number {
     const module = this.module;
-    const encoder = module._oc_create_encoder(OPUS_SAMPLE_RATE_HZ, 2, OPUS_APPLICATION_AUDIO, this.#home.errorPointer);
+    const encoder = module._oc_create_encoder(SAMPLE_RATE_HZ, 2, OPUS_APPLICATION_AUDIO, this.#home.errorPointer);
     this.#check(encoder, "create an encoder");
     const results = [
       module._oc_encoder_ctl(encoder, OPUS_SET_BITRATE, options.bitrateBps),
@@ -132,7 +132,7 @@ export class Libopus {
 
   /** A new decoder to 48 kHz (about 27 kB). `gainQ8` is the output gain of OpusHead, 1/256 dB. */
   createDecoder(channelCount: 1 | 2, gainQ8: number): number {
-    const decoder = this.module._oc_create_decoder(OPUS_SAMPLE_RATE_HZ, channelCount, this.#home.errorPointer);
+    const decoder = this.module._oc_create_decoder(SAMPLE_RATE_HZ, channelCount, this.#home.errorPointer);
     this.#check(decoder, "create a decoder");
     if (gainQ8 !== 0) this.module._oc_decoder_ctl(decoder, OPUS_SET_GAIN, gainQ8);
     return decoder;

@@ -1,8 +1,8 @@
 // What an Opus packet says about itself, and regrouping of its frames into packets of 20 ms without touching the coded
 // sound: what passthrough needs to know. RFC 6716 section 3. Audio thread.
 
-/** 20 ms at 48 kHz: the one packet length that Discord is sent. */
-export const OPUS_FRAME_SAMPLES = 960;
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
+
 /** RFC 6716 section 3.4, R2: a frame is at most 1275 bytes. */
 const FRAME_BYTES_MAX = 1275;
 /** RFC 6716 section 3.4, R5: a packet is at most 120 ms. */
@@ -35,7 +35,7 @@ export function packetDurationSamples(packet: Uint8Array): number {
 
 /** True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets. */
 export function isPassthroughPacket(packet: Uint8Array): boolean {
-  if (packet.length > 1 + FRAME_BYTES_MAX || packetDurationSamples(packet) !== OPUS_FRAME_SAMPLES) return false;
+  if (packet.length > 1 + FRAME_BYTES_MAX || packetDurationSamples(packet) !== FRAME_SAMPLES) return false;
   return (packet[0]! & 3) === 0 || parseOpusPacket(packet) !== undefined;
 }
 
@@ -101,7 +101,7 @@ export class OpusRepacketizer {
     const isSame = parsed !== undefined && parsed.config === this.#config && parsed.isStereo === this.#isStereo;
     if (
       parsed === undefined ||
-      parsed.frameSamples > OPUS_FRAME_SAMPLES ||
+      parsed.frameSamples > FRAME_SAMPLES ||
       (this.#frames.length > 0 && !isSame) ||
       parsed.frames.length === 0
     ) {
@@ -111,7 +111,7 @@ export class OpusRepacketizer {
     this.#config = parsed.config;
     this.#isStereo = parsed.isStereo;
     this.#frames.push(...parsed.frames);
-    return this.#takeGroups(OPUS_FRAME_SAMPLES / parsed.frameSamples);
+    return this.#takeGroups(FRAME_SAMPLES / parsed.frameSamples);
   }
 
   /** Samples at 48 kHz that wait for the rest of their 20 ms. */

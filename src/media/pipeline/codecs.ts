@@ -7,8 +7,8 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
 import type { Decoder } from "../decode/decoder.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
 import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import type { AudioStream } from "../format/packet.ts";
 
 /** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
 const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([

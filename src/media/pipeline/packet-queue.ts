@@ -1,7 +1,7 @@
 // Compressed packets of one track that are read but not yet decoded or sent, in order. Bounded by sound, by bytes and by
 // count; the larger read-ahead lies beneath, in the byte source. Audio thread.
 
-import type { AudioStream, Packet } from "../demux/demuxer.ts";
+import type { AudioStream, Packet } from "../format/packet.ts";
 
 /** One packet and the stream it belongs to (which changes within chained files). */
 export interface QueuedPacket {

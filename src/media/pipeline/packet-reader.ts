@@ -5,15 +5,14 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { AudioStream, Demuxer, Packet } from "../demux/demuxer.ts";
+import type { Demuxer } from "../demux/demuxer.ts";
+import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import type { AudioStream, Packet } from "../format/packet.ts";
 import { OpusRepacketizer } from "../opus/opus-packet.ts";
 import { PacketQueue } from "./packet-queue.ts";
 
 /** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
 const SEEK_PATIENCE_MS = 400;
-const FRAME_MS = 20;
-const SAMPLES_PER_MS = 48;
-const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
 /** The shortest packets that any format knows are 16 samples long. */
 const PACKETS_PER_MS_MAX = 16;
 /** Packets that may come without any sound in them, as where a file is damaged. */
@@ -30,7 +29,7 @@ export type OpenDemuxer = (
 export interface PacketReaderOptions {
   readonly input: PlayableInput;
   readonly startMs: number;
-  /** Of the song as the client was told, for containers that do not say it themselves. */
+  /** Of the track as the client was told, for containers that do not say it themselves. */
   readonly lengthMs: number | undefined;
   readonly open: OpenDemuxer;
   readonly budget: TrackBudget;
@@ -86,7 +85,7 @@ export class PacketReader {
     return this.#seekTargetMs;
   }
 
-  /** Where the song ends: what its container says, and once all has been read what there was; undefined without an end. */
+  /** Where the track ends: what its container says, and once all has been read what there was; undefined without an end. */
   get lengthMs(): number | undefined {
     const toldMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
     return toldMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? toldMs) : toldMs;

@@ -1,6 +1,6 @@
 // Tells which packets can be sent to Discord as they came. Asked by pipeline.ts for every packet. Audio thread.
 
-import type { AudioStream } from "../demux/demuxer.ts";
+import type { AudioStream } from "../format/packet.ts";
 import { isPassthroughHead, parseOpusHead } from "../opus/opus-head.ts";
 import { isPassthroughPacket } from "../opus/opus-packet.ts";
 import type { QueuedPacket } from "./packet-queue.ts";

@@ -1,12 +1,13 @@
 // The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
-// otherwise transcoded. Switches between the two mid-track, follows seeks, knows song time and the end. `produce` runs
+// otherwise transcoded. Switches between the two mid-track, follows seeks, knows track time and the end. `produce` runs
 // inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Decoder } from "../decode/decoder.ts";
-import type { AudioStream } from "../demux/demuxer.ts";
 import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import { FRAME_MS, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import type { AudioStream } from "../format/packet.ts";
 import type { SoundChain } from "../sound/sound-chain.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
@@ -14,13 +15,11 @@ import { PassablePackets } from "./passable-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
 import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 
-const FRAME_MS = 20;
-const SAMPLES_PER_MS = 48;
 /** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
 const HISTORY_PACKETS = 4;
 /** Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming. */
 const DECODED_PACKETS_KEPT = 12;
-/** Song times of a packet and of the end of the last frame agree when closer than this. */
+/** Track times of a packet and of the end of the last frame agree when closer than this. */
 const SAME_MOMENT_MS = 0.5;
 /** A skip takes a cross-fade of this length. */
 const SKIP_MS_MIN = 5;
@@ -92,7 +91,7 @@ export class Pipeline {
     return this.#options.chain;
   }
 
-  /** Song time at the end of the frame produced last. */
+  /** Track time at the end of the frame produced last. */
   get positionMs(): number {
     return this.#positionMs;
   }
@@ -268,12 +267,12 @@ export class Pipeline {
     this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
   }
 
-  /** Tells the fades how far the end is from a song time, in samples as they are heard. */
-  #placeFades(songMs: number): void {
+  /** Tells the fades how far the end is from a track time, in samples as they are heard. */
+  #placeFades(trackMs: number): void {
     const { chain, startMs } = this.#options;
     const endMs = Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
     const samplesPerMs = SAMPLES_PER_MS / chain.rate;
-    chain.fades.place((endMs - songMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
+    chain.fades.place((endMs - trackMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
   }
 
   /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
@@ -342,7 +341,7 @@ export class Pipeline {
       createDecoder: (next) => codecs.createDecoder(next, budget),
       onProgress,
       onFailure: (error) => this.#break(error),
-      onRender: (songMs) => this.#placeFades(songMs),
+      onRender: (trackMs) => this.#placeFades(trackMs),
     });
   }
 

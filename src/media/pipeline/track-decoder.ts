@@ -11,10 +11,10 @@ import { cutPcm } from "../decode/pcm-pieces.ts";
 import { requirePlayableRate } from "../decode/resampler.ts";
 import { isRateReady, prepareRate } from "../decode/resampler-kernel.ts";
 import { StereoConverter } from "../decode/stereo-converter.ts";
-import type { AudioStream, Packet } from "../demux/demuxer.ts";
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import type { AudioStream, Packet } from "../format/packet.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 
-const FRAME_SAMPLES = 960;
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
 const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
 const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
@@ -35,7 +35,7 @@ export interface PacketSupply {
 }
 
 /** Decoders are made elsewhere, asynchronously; see `createDecoder`. */
-export interface SongDecoderOptions {
+export interface TrackDecoderOptions {
   readonly decoder: Decoder;
   readonly stream: AudioStream;
   readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
@@ -48,10 +48,10 @@ export interface SongDecoderOptions {
   readonly onStream: (stream: AudioStream) => void;
 }
 
-export class SongDecoder {
+export class TrackDecoder {
   /** Decoded sound, in order. */
   readonly fifo = new StereoFifo();
-  readonly #options: SongDecoderOptions;
+  readonly #options: TrackDecoderOptions;
   readonly #changes = new ChangeLimit();
   #converter: StereoConverter;
   #decoder: Decoder;
@@ -68,14 +68,14 @@ export class SongDecoder {
   #isAsync = false;
   #end: "open" | "flushing" | "flushed" = "open";
   #isClosed = false;
-  /** Decoded sound before this song time is dropped. */
+  /** Decoded sound before this track time is dropped. */
   #dropBeforeMs = Number.NEGATIVE_INFINITY;
-  /** Song time of the next decoded sample; undefined after a jump, until a packet tells. */
+  /** Track time of the next decoded sample; undefined after a jump, until a packet tells. */
   #nextMs: number | undefined;
   #silentPackets = 0;
   #run = 0;
 
-  constructor(options: SongDecoderOptions) {
+  constructor(options: TrackDecoderOptions) {
     this.#options = options;
     this.#decoder = options.decoder;
     this.#stream = options.stream;

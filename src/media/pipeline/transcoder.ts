@@ -4,14 +4,11 @@
 // Audio thread.
 
 import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { SoundChain } from "../sound/sound-chain.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
-import { type PacketSupply, SongDecoder, type SongDecoderOptions } from "./track-decoder.ts";
+import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
-const FRAME_SAMPLES = 960;
-const SAMPLES_PER_MS = 48;
-/** libopus' look-ahead at 48 kHz with the AUDIO application (OPUS_GET_LOOKAHEAD). */
-const ENCODER_DELAY_SAMPLES = 312;
 /** The part of the priming frame that lies before the first sample to be heard. */
 export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
@@ -24,30 +21,30 @@ export interface SoundFrame {
 }
 
 /** Each method throws what a decoder, a filter or the encoder throws: the track is over then (see pipeline.ts). */
-export interface TranscoderOptions extends Omit<SongDecoderOptions, "onStream"> {
+export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
   readonly chain: SoundChain;
   readonly encoder: OpusFrameEncoder;
-  /** Told the song time of what is heard next, before it goes through the chain's last stages. */
-  readonly onRender: (songMs: number) => void;
+  /** Told the track time of what is heard next, before it goes through the chain's last stages. */
+  readonly onRender: (trackMs: number) => void;
 }
 
 export class Transcoder {
-  /** Its packets follow on each other: it changes hands when another song goes on where this one was heard. */
+  /** Its packets follow on each other: it changes hands when another track goes on where this one was heard. */
   encoder: OpusFrameEncoder;
   readonly #options: TranscoderOptions;
-  readonly #song: SongDecoder;
+  readonly #track: TrackDecoder;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
   readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
-  /** Song time of the first sample in the fifo. */
+  /** Track time of the first sample in the fifo. */
   #headMs = 0;
   /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
   #primed: "no" | "half" | "yes" = "no";
   /** Nothing is heard before this transcoder's sound. */
   #isFirst = true;
-  /** The song's sound is followed by what brings the last of it out of the encoder. */
+  /** The track's sound is followed by what brings the last of it out of the encoder. */
   #isClosedOff = false;
-  /** The chain knows that the song is over. */
+  /** The chain knows that the track is over. */
   #isFinished = false;
   /** What would have been heard without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
@@ -55,13 +52,13 @@ export class Transcoder {
   constructor(options: TranscoderOptions) {
     this.#options = options;
     this.encoder = options.encoder;
-    this.#song = new SongDecoder({
+    this.#track = new TrackDecoder({
       ...options,
       onStream: (stream) => options.chain.continueWith(stream.loudnessLufs),
     });
   }
 
-  /** Song time at the end of what has been encoded, as the listener hears it. */
+  /** Track time at the end of what has been encoded, as the listener hears it. */
   get encodedUntilMs(): number {
     const { chain } = this.#options;
     if (this.#primed === "no") return this.#headMs + PRIMING_SAMPLES / SAMPLES_PER_MS;
@@ -71,12 +68,12 @@ export class Transcoder {
 
   /** True while a decoder works on a packet: an empty `encode` is then the decoder's fault, not the input's. */
   get isWaiting(): boolean {
-    return this.#song.isWaiting;
+    return this.#track.isWaiting;
   }
 
-  /** Starts at a song time with nothing before it (a new track, or no history). */
+  /** Starts at a track time with nothing before it (a new track, or no history). */
   startAt(positionMs: number): void {
-    this.#song.startAt(positionMs);
+    this.#track.startAt(positionMs);
     this.#headMs = positionMs;
     this.#prependSilence();
   }
@@ -84,10 +81,10 @@ export class Transcoder {
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
     this.#isFirst = false;
-    this.#options.chain.continueWith(this.#song.stream.loudnessLufs);
+    this.#options.chain.continueWith(this.#track.stream.loudnessLufs);
     this.#headMs = history[0]?.packet.timestampMs ?? 0;
-    this.#song.decodeHistory(history);
-    const spareSamples = this.#song.fifo.lengthSamples - PRIMING_SAMPLES;
+    this.#track.decodeHistory(history);
+    const spareSamples = this.#track.fifo.lengthSamples - PRIMING_SAMPLES;
     if (spareSamples > 0) this.#discard(spareSamples);
   }
 
@@ -100,18 +97,18 @@ export class Transcoder {
     // The encoder still gives old sound for as long as it is behind; primed anew it would begin with silence.
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
     this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
-    this.#song.jumpTo(this.#headMs);
+    this.#track.jumpTo(this.#headMs);
     if (this.#primed === "no") this.#prependSilence();
   }
 
   /**
-   * Skips forward to a song time less than 40 ms ahead, so that frames lie where packets do and packets can be passed
+   * Skips forward to a track time less than 40 ms ahead, so that frames lie where packets do and packets can be passed
    * through again. Only while the chain is neutral. False when that much has not been decoded.
    */
   skipTo(positionMs: number): boolean {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
     const isReady = this.#primed === "yes" && lengthSamples >= SEEK_FADE_SAMPLES;
-    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#song.fifo.lengthSamples < lengthSamples) return false;
+    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#track.fifo.lengthSamples < lengthSamples) return false;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
     this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
@@ -131,7 +128,7 @@ export class Transcoder {
 
   /**
    * The next frame as sound, to be encoded by another's encoder: it may be written to, and holds until the next call. The
-   * first one of a song begins with silence, as an encoder that is under way gives sound later by as much as it is behind.
+   * first one of a track begins with silence, as an encoder that is under way gives sound later by as much as it is behind.
    */
   render(supply: PacketSupply): SoundFrame | undefined {
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
@@ -146,7 +143,7 @@ export class Transcoder {
   /** True when there is sound to begin with. */
   canBegin(supply: PacketSupply): boolean {
     this.#fill(supply);
-    return this.#primed !== "no" || this.#song.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
+    return this.#primed !== "no" || this.#track.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
   }
 
   /** True when there is sound for another frame. */
@@ -157,13 +154,13 @@ export class Transcoder {
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
-    if (!this.#isClosedOff || this.#song.fifo.lengthSamples > 0) return false;
+    if (!this.#isClosedOff || this.#track.fifo.lengthSamples > 0) return false;
     const { chain } = this.#options;
-    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#song.fifo, 1) === 0);
+    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#track.fifo, 1) === 0);
   }
 
   close(): void {
-    this.#song.close();
+    this.#track.close();
   }
 
   /** Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding. */
@@ -171,13 +168,13 @@ export class Transcoder {
     const { chain } = this.#options;
     for (;;) {
       this.#fill(supply);
-      const before = this.#song.fifo.lengthSamples;
-      const readySamples = chain.prepare(this.#song.fifo, lengthSamples);
-      this.#headMs += (before - this.#song.fifo.lengthSamples) / SAMPLES_PER_MS;
+      const before = this.#track.fifo.lengthSamples;
+      const readySamples = chain.prepare(this.#track.fifo, lengthSamples);
+      this.#headMs += (before - this.#track.fifo.lengthSamples) / SAMPLES_PER_MS;
       if (readySamples >= lengthSamples) return readySamples;
       // As much as may be done now has been done.
-      if (this.#song.isWaiting) return readySamples;
-      if (this.#song.fifo.lengthSamples !== before) continue;
+      if (this.#track.isWaiting) return readySamples;
+      if (this.#track.fifo.lengthSamples !== before) continue;
       // Nothing moved: more has to be decoded first, or there is no more.
       if (!this.#isClosedOff || this.#isFinished) return readySamples;
       this.#isFinished = true;
@@ -185,13 +182,13 @@ export class Transcoder {
     }
   }
 
-  /** What the chain makes of the next song samples, with the end of what was before a jump. */
+  /** What the chain makes of the next track samples, with the end of what was before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const { chain } = this.#options;
-    const before = this.#song.fifo.lengthSamples;
+    const before = this.#track.fifo.lengthSamples;
     this.#options.onRender(this.#headMs - chain.heldSamples / SAMPLES_PER_MS);
-    chain.render(this.#song.fifo, left, right, lengthSamples);
-    this.#headMs += (before - this.#song.fifo.lengthSamples) / SAMPLES_PER_MS;
+    chain.render(this.#track.fifo, left, right, lengthSamples);
+    this.#headMs += (before - this.#track.fifo.lengthSamples) / SAMPLES_PER_MS;
     const fade = this.#fade;
     if (fade === undefined) return;
     this.#fade = undefined;
@@ -206,23 +203,23 @@ export class Transcoder {
   /** Renders what would come next without a jump, to be faded out. */
   #startFade(): void {
     if (this.#primed !== "yes" || this.#fade !== undefined) return;
-    const readySamples = this.#options.chain.prepare(this.#song.fifo, SEEK_FADE_SAMPLES);
+    const readySamples = this.#options.chain.prepare(this.#track.fifo, SEEK_FADE_SAMPLES);
     const fadeSamples = Math.min(SEEK_FADE_SAMPLES, readySamples);
     if (fadeSamples === 0) return;
     const left = new Float32Array(fadeSamples);
     const right = new Float32Array(fadeSamples);
-    this.#options.chain.render(this.#song.fifo, left, right, fadeSamples);
+    this.#options.chain.render(this.#track.fifo, left, right, fadeSamples);
     this.#fade = { left, right };
   }
 
   #fill(supply: PacketSupply): void {
-    this.#song.fill(supply);
-    if (!this.#song.isFlushed || this.#isClosedOff) return;
+    this.#track.fill(supply);
+    if (!this.#track.isFlushed || this.#isClosedOff) return;
     this.#isClosedOff = true;
     // What the encoder still holds back comes out with as many samples more.
     const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
     const silence = new Float32Array(silenceSamples);
-    this.#song.fifo.append(silence, silence, 0, silenceSamples);
+    this.#track.fifo.append(silence, silence, 0, silenceSamples);
   }
 
   #renderFrame(supply: PacketSupply): boolean {
@@ -236,8 +233,8 @@ export class Transcoder {
     const { chain } = this.#options;
     if (this.#primed === "no") {
       this.#fill(supply);
-      if (this.#song.fifo.lengthSamples < FRAME_SAMPLES && !this.#isClosedOff) return false;
-      if (this.#isFirst) chain.begin(this.#song.stream.loudnessLufs);
+      if (this.#track.fifo.lengthSamples < FRAME_SAMPLES && !this.#isClosedOff) return false;
+      if (this.#isFirst) chain.begin(this.#track.stream.loudnessLufs);
       this.#readRaw(PRIMING_SAMPLES);
       this.#primed = "half";
     }
@@ -252,13 +249,13 @@ export class Transcoder {
 
   #prependSilence(): void {
     this.#left.fill(0);
-    this.#song.fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+    this.#track.fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
     this.#headMs -= PRIMING_SAMPLES / SAMPLES_PER_MS;
   }
 
-  /** Song samples as they are. */
+  /** Track samples as they are. */
   #readRaw(lengthSamples: number): void {
-    const count = this.#song.fifo.readInto(this.#left, this.#right, lengthSamples);
+    const count = this.#track.fifo.readInto(this.#left, this.#right, lengthSamples);
     this.#left.fill(0, count);
     this.#right.fill(0, count);
     this.#headMs += count / SAMPLES_PER_MS;

@@ -1,6 +1,6 @@
 // One player as the audio thread knows it: its track's pipeline, its voice connection, and what happens at each of its
 // deadlines. What was asked for lives on the main thread (control/players/); this is what is happening.
-// Long because the track, songs that leave, pauses, voice and handing sound over all decide what becomes of the next frame, in
+// Long because the track, tracks that leave, pauses, voice and handing sound over all decide what becomes of the next frame, in
 // the same tick.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
@@ -19,15 +19,16 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { hasTonearmSettings, tonearmSettingsIn } from "../filters/setting.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
 import { HandOver, type HandOverOptions } from "../relay/hand-over.ts";
 import type { SoundCommand } from "../relay/relay-messages.ts";
 import { type Fade, fadeOf } from "../sound/fade-curve.ts";
 import { SoundChain } from "../sound/sound-chain.ts";
-import { FRAME_MS, type LoopMember, type TickLoop } from "../tick/tick-loop.ts";
-import type { Voice, VoiceClose, VoiceState } from "../voice/voice.ts";
+import type { LoopMember, TickLoop } from "../tick/tick-loop.ts";
+import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { FrameCounters } from "./frame-counters.ts";
 import type { GreedCheck } from "./greed-watch.ts";
-import { LeavingSong } from "./leaving-track.ts";
+import { LeavingTrack } from "./leaving-track.ts";
 import {
   canGoOnElsewhere,
   guestTrackOf,
@@ -63,9 +64,9 @@ export class AudioPlayer implements LoopMember {
   #filters: FilterSettings = {};
   #track: PlayingTrack | undefined;
   /** What sounds on of the tracks before, alone or while the new one comes in. */
-  #leaving: LeavingSong | undefined;
+  #leaving: LeavingTrack | undefined;
   #isPaused = false;
-  /** The frame for the next deadline and where in the song it ends. */
+  /** The frame for the next deadline and where in the track it ends. */
   #slot: Uint8Array | undefined;
   #slotEndMs = 0;
   #slotTrack: PlayingTrack | undefined;
@@ -217,10 +218,10 @@ export class AudioPlayer implements LoopMember {
     return this.#handOver !== undefined;
   }
 
-  /** It plays a song that another worker could go on with, and has not just been tried in vain. */
+  /** It plays a track that another worker could go on with, and has not just been tried in vain. */
   get canHandOver(): boolean {
     if (this.#isPaused || this.#isGuest || this.#handOver !== undefined || this.#leaving !== undefined) return false;
-    // Fades, loudness and echoes remember what was heard of the song so far.
+    // Fades, loudness and echoes remember what was heard of the track so far.
     if (hasTonearmSettings(this.#filters) || this.#gate !== "send") return false;
     return this.#track !== undefined && canGoOnElsewhere(this.#track, this.#surroundings.clock.now());
   }
@@ -242,8 +243,8 @@ export class AudioPlayer implements LoopMember {
 
   // What the voice connection tells
 
-  onVoiceState(state: VoiceState): void {
-    this.#output.tellState(state);
+  onVoiceStatus(state: VoiceStatus): void {
+    this.#output.tellStatus(state);
     this.#attend();
   }
 
@@ -353,7 +354,7 @@ export class AudioPlayer implements LoopMember {
     if (this.#track !== undefined) this.#handOver?.onSent(this.#slotEndMs, this.#track.pipeline.chain.rate);
   }
 
-  /** Song time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
+  /** Track time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
   #advance(): void {
     const track = this.#slotTrack;
     if (track === undefined || track !== this.#track) {
@@ -467,7 +468,7 @@ export class AudioPlayer implements LoopMember {
 
   /** With crossfade a track is over for the client while its last part is heard, so that the next one can come in over it. */
   #endEarly(track: PlayingTrack): void {
-    this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
+    this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
     this.#leaving.fall();
     this.#end(track, "finished");
   }
@@ -498,7 +499,7 @@ export class AudioPlayer implements LoopMember {
     // One that has not been heard yet is none to wait for.
     const canLeave = isHeard && (leaving === undefined ? track.hasSounded : leaving.isMixing);
     if (!canLeave) track.pipeline.close();
-    else this.#leaving = new LeavingSong({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });
+    else this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });
   }
 
   get #crossfade(): Fade | undefined {

@@ -7,7 +7,7 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 /** Time looked at together. */
 const WINDOW_MS = 4000;
 /**
- * Shares of a core. A song with every filter takes some 0.06 where this was written; what takes six times as much on a machine a
+ * Shares of a core. A track with every filter takes some 0.06 where this was written; what takes six times as much on a machine a
  * third as fast is still below the first.
  */
 const SHARE_MAX_AMONG_OTHERS = 0.35;

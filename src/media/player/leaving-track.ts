@@ -1,37 +1,38 @@
-// The song before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises. Both are
+// The track before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises. Both are
 // decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no seam. At most two
-// songs sound at once. Drives both inside the tick, for player.ts. Audio thread.
+// tracks sound at once. Drives both inside the tick, for player.ts. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { clamp } from "../filters/clamp.ts";
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { PRIMING_SAMPLES, type SoundFrame } from "../pipeline/transcoder.ts";
 import type { Fade } from "../sound/fade-curve.ts";
 
-/** A song that has to make room for a third one falls in 100 ms. */
+/** A track that has to make room for a third one falls in 100 ms. */
 const ROOM_FADE: Fade = { lengthSamples: 4800, curve: "sine" };
 /** Shorter than a frame (20 ms) no fade is. */
-const FADE_SAMPLES_MIN = 960;
+const FADE_SAMPLES_MIN = FRAME_SAMPLES;
 
-export interface LeavingSongOptions {
+export interface LeavingTrackOptions {
   readonly pipeline: Pipeline;
   /** How it falls. Undefined: it does not, and is gone when the next one can be heard. */
   readonly crossfade: Fade | undefined;
   /** What it has come in over, if that is still heard. */
-  readonly before: LeavingSong | undefined;
+  readonly before: LeavingTrack | undefined;
 }
 
-export class LeavingSong {
+export class LeavingTrack {
   readonly #pipeline: Pipeline;
   readonly #crossfade: Fade | undefined;
-  #before: LeavingSong | undefined;
+  #before: LeavingTrack | undefined;
   /** What it is mixed with: its packets come from that one's encoder. */
   #partner: Pipeline | undefined;
   #isPartnerUnwanted = false;
   #isOver = false;
   #isNextHeard = false;
 
-  constructor({ pipeline, crossfade, before }: LeavingSongOptions) {
+  constructor({ pipeline, crossfade, before }: LeavingTrackOptions) {
     this.#pipeline = pipeline;
     this.#crossfade = crossfade;
     this.#before = before;
@@ -43,7 +44,7 @@ export class LeavingSong {
     return this.#isOver;
   }
 
-  /** What `produce` gave last has sound of the next song in it. */
+  /** What `produce` gave last has sound of the next track in it. */
   get isNextHeard(): boolean {
     return this.#isNextHeard;
   }
@@ -53,26 +54,26 @@ export class LeavingSong {
     return this.#crossfade !== undefined;
   }
 
-  /** True while it and the song behind it are heard. */
+  /** True while it and the track behind it are heard. */
   get isMixing(): boolean {
     return this.#partner !== undefined && !this.#isPartnerUnwanted;
   }
 
-  /** The next 20 ms as one Opus packet: of this song, of both, or of the next one alone. Undefined when all are dry. */
+  /** The next 20 ms as one Opus packet: of this track, of both, or of the next one alone. Undefined when all are dry. */
   produce(next: Pipeline | undefined): Uint8Array | undefined {
     this.#isNextHeard = false;
     const partner = this.#partner;
     if (partner !== undefined) return this.#mix(partner, partner === next ? undefined : next);
     if (this.#crossfade === undefined) return this.#produceNextOrOwn(next);
     if (next?.canRender() === true) {
-      // Room for the third song first.
+      // Room for the third track first.
       if (this.#before === undefined) return this.#begin(next, this.#crossfade);
       this.#before.fall(ROOM_FADE);
     }
     return this.#produceOwnOrNext(next);
   }
 
-  /** Falls, whether or not another song comes. */
+  /** Falls, whether or not another track comes. */
   fall(fade: Fade | undefined = this.#crossfade): void {
     if (fade === undefined) return;
     const { fades } = this.#pipeline.chain;
@@ -81,8 +82,8 @@ export class LeavingSong {
   }
 
   /**
-   * The song it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes on
-   * falling until a third song is there. False when this one is to make room, or none.
+   * The track it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes on
+   * falling until a third track is there. False when this one is to make room, or none.
    */
   dropNext(): boolean {
     const partner = this.#partner;
@@ -128,7 +129,7 @@ export class LeavingSong {
     next.chain.fades.rise({ lengthSamples, curve });
     const frame = next.render();
     if (frame === undefined) return this.#produceOwnOrNext(next);
-    // The next song's first frame begins with silence; this one falls when that one begins to rise.
+    // The next track's first frame begins with silence; this one falls when that one begins to rise.
     fades.fall({ lengthSamples, curve }, PRIMING_SAMPLES);
     this.#pipeline.exchangeEncoders(next);
     this.#partner = next;
@@ -150,7 +151,7 @@ export class LeavingSong {
     return this.produce(third);
   }
 
-  /** The own song's next frame; its last one ends in silence, so that nothing breaks off. */
+  /** The own track's next frame; its last one ends in silence, so that nothing breaks off. */
   #renderOwn(): SoundFrame | undefined {
     const pipeline = this.#pipeline;
     const frame = pipeline.render();
@@ -184,7 +185,7 @@ export class LeavingSong {
     return frame;
   }
 
-  /** With crossfade this song is heard as long as it can be. */
+  /** With crossfade this track is heard as long as it can be. */
   #produceOwnOrNext(next: Pipeline | undefined): Uint8Array | undefined {
     const own = this.#produceOwn();
     if (own !== undefined || next === undefined) return own;

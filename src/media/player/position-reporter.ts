@@ -30,7 +30,7 @@ export interface PositionReporterOptions {
 
 export class PositionReporter {
   readonly #options: PositionReporterOptions;
-  /** Song time that has been sent, and when the last of it was. */
+  /** Track time that has been sent, and when the last of it was. */
   #sentUntilMs = 0;
   #sentAtMs = 0;
   /** What the main thread was told last. */
@@ -72,7 +72,7 @@ export class PositionReporter {
     this.#send();
   }
 
-  /** The track has been sent up to a song time, just now. */
+  /** The track has been sent up to a track time, just now. */
   advance(untilMs: number, rate: number): void {
     this.#sentUntilMs = untilMs;
     this.#sentAtMs = this.#options.clock.now();
@@ -83,7 +83,7 @@ export class PositionReporter {
     if (sinceReportMs >= DRIFT_REPORT_MS && Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
   }
 
-  /** Song time runs at this rate, 0 for not at all. */
+  /** Track time runs at this rate, 0 for not at all. */
   run(rate: number): void {
     if (this.#reportedRate === rate) return;
     this.#reportedRate = rate;

@@ -3,11 +3,11 @@
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
-import { FRAME_MS } from "../tick/tick-loop.ts";
-import type { Voice, VoiceClose, VoiceState } from "../voice/voice.ts";
+import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
+import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 
 /** The WebSocket close code for a connection that ended without one. */
-const VOICE_FAULT = 1006;
 
 export interface VoiceOutputOptions {
   readonly playerId: PlayerId;
@@ -68,7 +68,7 @@ export class VoiceOutput {
     this.#voice?.stopSpeaking();
   }
 
-  tellState(state: VoiceState): void {
+  tellStatus(state: VoiceStatus): void {
     const { playerId, send } = this.#options;
     if (!this.#isClosed) send({ type: "voiceState", playerId, voiceId: this.#voiceId, ...state });
   }
@@ -86,7 +86,7 @@ export class VoiceOutput {
     this.#voice = undefined;
     this.#whenVoice = undefined;
     if (voice === undefined) return;
-    this.tellClosed({ code: VOICE_FAULT, reason: "the voice connection failed unexpectedly", isByRemote: false });
+    this.tellClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
     voice.close();
   }
 

@@ -3,7 +3,8 @@
 // connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { CATCH_UP_FRAMES_MAX, FRAME_MS } from "../tick/tick-loop.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
+import { CATCH_UP_FRAMES_MAX } from "../tick/tick-loop.ts";
 import type { Voice } from "../voice/voice.ts";
 import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
@@ -43,7 +44,7 @@ export class HandOver {
     port.send({ type: "begin", track });
   }
 
-  /** Where in the song the host's sound begins. */
+  /** Where in the track the host's sound begins. */
   get startMs(): number {
     return this.#options.track.play.startMs;
   }
@@ -53,7 +54,7 @@ export class HandOver {
     return this.#state === "taken";
   }
 
-  /** The player has sent sound of its own up to this place; `rate` is song time per real time. */
+  /** The player has sent sound of its own up to this place; `rate` is track time per real time. */
   onSent(untilMs: number, rate: number): void {
     if (this.#state !== "preparing" || untilMs < this.startMs - FRAME_MS * rate) return;
     this.#state = "calling";

@@ -1,8 +1,8 @@
 // The shapes of fades: how loud a sound is on its way from silence to full. Audio thread.
 
 import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 
-const SAMPLES_PER_MS = 48;
 /** "exponential" grows by the same factor in each moment, through 60 dB; silence itself lies below. */
 const EXPONENTIAL_RANGE = 1000;
 
@@ -22,7 +22,7 @@ export function fadeOf(settings: TonearmSettings<"fadeIn"> | undefined): Fade | 
 
 /**
  * What a rising sound is multiplied by at `share` (0 to 1) of its way; a falling one at `1 - share`. "sine": a falling and a
- * rising song together are as loud as one alone.
+ * rising track together are as loud as one alone.
  */
 export function fadeGain(curve: FadeCurve, share: number): number {
   if (share <= 0) return 0;

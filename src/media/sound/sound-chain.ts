@@ -1,5 +1,5 @@
 // What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is the
-// protocol's in its order (protocol-v4.md section 3.3). Takes song samples from a queue and gives samples to be heard, as
+// protocol's in its order (protocol-v4.md section 3.3). Takes track samples from a queue and gives samples to be heard, as
 // many or, where timescale is on, more or fewer. Made anew for each track. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
@@ -9,14 +9,12 @@ import type { RateFilter } from "../filters/rate-filter.ts";
 import { tonearmSettingsIn } from "../filters/setting.ts";
 import { timescale } from "../filters/timescale/timescale.ts";
 import { VolumeFilter } from "../filters/volume.ts";
-import { LoudnessStage, type SongQueue } from "../loudness/loudness-stage.ts";
-import { SongFades } from "./track-fades.ts";
-
-/** Song samples given to timescale at a time. */
-const BLOCK_SAMPLES = 960;
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import { LoudnessStage, type SampleQueue } from "../loudness/loudness-stage.ts";
+import { TrackFades } from "./track-fades.ts";
 
 export class SoundChain {
-  readonly fades = new SongFades();
+  readonly fades = new TrackFades();
   readonly #loudness = new LoudnessStage();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
@@ -24,8 +22,8 @@ export class SoundChain {
   #rate: RateFilter | undefined;
   /** Settings that the filters do not have yet. */
   #newFilters: FilterSettings | undefined;
-  readonly #left = new Float32Array(BLOCK_SAMPLES);
-  readonly #right = new Float32Array(BLOCK_SAMPLES);
+  readonly #left = new Float32Array(FRAME_SAMPLES);
+  readonly #right = new Float32Array(FRAME_SAMPLES);
 
   /** 0 to 1000; a change is a ramp of 10 ms. */
   setVolume(volume: number): void {
@@ -62,33 +60,33 @@ export class SoundChain {
     return this.#loudness.isNeutral && areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
   }
 
-  /** Song samples per sample that is heard. */
+  /** Track samples per sample that is heard. */
   get rate(): number {
     this.#applyFilters();
     return this.#rate?.rate ?? 1;
   }
 
-  /** Song samples taken from the queue that have not been heard. */
+  /** Track samples taken from the queue that have not been heard. */
   get heldSamples(): number {
     this.#applyFilters();
     return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
   }
 
-  /** Takes from `song` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
-  prepare(song: SongQueue, lengthSamples: number): number {
+  /** Takes from `track` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
+  prepare(track: SampleQueue, lengthSamples: number): number {
     this.#applyFilters();
     const rate = this.#rate;
-    const queue = this.#loudness.over(song);
+    const queue = this.#loudness.over(track);
     if (rate === undefined) return queue.lengthSamples;
     if (rate.isIdentity) return rate.availableSamples + queue.lengthSamples;
     while (rate.availableSamples < lengthSamples && queue.lengthSamples > 0) this.#push(queue, rate);
     return rate.availableSamples;
   }
 
-  /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the song silence follows. */
-  render(song: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+  /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the track silence follows. */
+  render(track: SampleQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
     this.#applyFilters();
-    const queue = this.#loudness.over(song);
+    const queue = this.#loudness.over(track);
     if (this.#rate === undefined) this.#take(queue, left, right, lengthSamples);
     else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
     else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
@@ -97,7 +95,7 @@ export class SoundChain {
     this.#volume.process(left, right, lengthSamples);
   }
 
-  /** The song is over, and all that could be taken from `song` has been: `prepare` then counts the tail too. */
+  /** The track is over, and all that could be taken from `track` has been: `prepare` then counts the tail too. */
   finish(): void {
     this.#applyFilters();
     this.#loudness.finish();
@@ -107,7 +105,7 @@ export class SoundChain {
     rate.flush();
   }
 
-  /** Forgets song samples that were taken but not heard: a seek. */
+  /** Forgets track samples that were taken but not heard: a seek. */
   jump(): void {
     this.#applyFilters();
     this.#loudness.jump();
@@ -117,7 +115,7 @@ export class SoundChain {
     this.#after.jump();
   }
 
-  /** Nothing was heard before: filters set meanwhile need no cross-fade. `loudnessLufs`: what the song's tags say. */
+  /** Nothing was heard before: filters set meanwhile need no cross-fade. `loudnessLufs`: what the track's tags say. */
   begin(loudnessLufs?: number): void {
     this.jump();
     this.#loudness.begin(loudnessLufs);
@@ -133,8 +131,8 @@ export class SoundChain {
     this.#loudness.continueWith(loudnessLufs);
   }
 
-  #push(queue: SongQueue, rate: RateFilter): void {
-    const count = queue.readInto(this.#left, this.#right, BLOCK_SAMPLES);
+  #push(queue: SampleQueue, rate: RateFilter): void {
+    const count = queue.readInto(this.#left, this.#right, FRAME_SAMPLES);
     this.#before.process(this.#left, this.#right, count);
     rate.push(this.#left, this.#right, count);
   }
@@ -143,7 +141,7 @@ export class SoundChain {
     if (this.#rate?.isIdentity && this.#rate.availableSamples === 0) this.#rate = undefined;
   }
 
-  #take(queue: SongQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
+  #take(queue: SampleQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
     silenceFrom(queue.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#before.process(left, right, lengthSamples);
   }
@@ -156,7 +154,7 @@ export class SoundChain {
       left,
       right,
       lengthSamples,
-    }: { queue: SongQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
+    }: { queue: SampleQueue; left: Float32Array; right: Float32Array; lengthSamples: number },
   ): void {
     const held = rate.readInto(left, right, lengthSamples);
     this.#dropIdleRate();

@@ -1,32 +1,33 @@
-// How loud one song is at each moment for the sake of its beginning, its end, and the songs before and behind it: fadeIn,
+// How loud one track is at each moment for the sake of its beginning, its end, and the tracks before and behind it: fadeIn,
 // fadeOut and crossfade of `pluginFilters.tonearm`. Works on sound as it is heard, behind the filters and before the
 // player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound runs.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { tonearmSettingsIn } from "../filters/setting.ts";
+import { FRAME_SAMPLES, SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { type Fade, fadeGain, fadeOf } from "./fade-curve.ts";
 
 /** Curves are calculated once in so many samples (1 ms), straight lines lie between. */
-const PIECE_SAMPLES = 48;
+const PIECE_SAMPLES = SAMPLES_PER_MS;
 /** A jump (a seek, new settings, another end) is spread over 20 ms. */
-const GLIDE_SAMPLES = 960;
+const GLIDE_SAMPLES = FRAME_SAMPLES;
 /** A difference in loudness that is no jump: -66 dB. */
 const SAME_GAIN = 0.0005;
 /** What has to be decoded for a fade is decoded this much earlier (500 ms), until when Opus may pass through. */
 const LEAD_SAMPLES = 24_000;
 /** Sound that goes on this long (1 s) behind the end that was told: the length was wrong, and so is the silence. */
-const OVERRUN_SAMPLES_MAX = 48_000;
+const OVERRUN_SAMPLES_MAX = SAMPLE_RATE_HZ;
 
 /** A fade under way. `doneSamples` below 0: it is still to begin. */
 interface Way extends Fade {
   doneSamples: number;
 }
 
-export class SongFades {
+export class TrackFades {
   #fadeIn: Way | undefined;
   #fadeOut: Fade | undefined;
   #crossfade: Fade | undefined;
-  /** The crossfade from the song before, in place of fadeIn. */
+  /** The crossfade from the track before, in place of fadeIn. */
   #rise: Way | undefined;
   /** On the way out, in place of fadeOut. */
   #fall: Way | undefined;
@@ -34,7 +35,7 @@ export class SongFades {
   #fallGain = 1;
   #isKept = false;
   #hasBegun = false;
-  /** Until the end of the song, and from its start to there; Infinity when nobody knows. */
+  /** Until the end of the track, and from its start to there; Infinity when nobody knows. */
   #remainingSamples = Number.POSITIVE_INFINITY;
   #wholeSamples = Number.POSITIVE_INFINITY;
   /** What comes next has to follow on this (until something is decoded: packets as they came). Undefined: on nothing. */
@@ -42,7 +43,7 @@ export class SongFades {
   #glide = 0;
   #glideSamples = 0;
 
-  /** Takes over the settings. fadeIn is for songs that have not begun; taken away it lets go at once. */
+  /** Takes over the settings. fadeIn is for tracks that have not begun; taken away it lets go at once. */
   set(filters: FilterSettings): void {
     const fadeIn = fadeOf(tonearmSettingsIn(filters, "fadeIn"));
     if (fadeIn === undefined) this.#fadeIn = undefined;
@@ -58,7 +59,7 @@ export class SongFades {
     return !this.#hasEnd || this.#endSamples === 0 || this.#remainingSamples > this.#endSamples + LEAD_SAMPLES;
   }
 
-  /** True in the last part of a song, over which the next one may come in. Only while crossfade is on. */
+  /** True in the last part of a track, over which the next one may come in. Only while crossfade is on. */
   get isEnding(): boolean {
     return this.#crossfade !== undefined && this.#hasEnd && this.#remainingSamples <= this.#endSamples;
   }
@@ -69,7 +70,7 @@ export class SongFades {
     return Math.max(0, this.#fall.lengthSamples - this.#fall.doneSamples);
   }
 
-  /** Samples until the end of the song; Infinity when nobody knows. */
+  /** Samples until the end of the track; Infinity when nobody knows. */
   get remainingSamples(): number {
     return this.#hasEnd ? Math.max(0, this.#remainingSamples) : Number.POSITIVE_INFINITY;
   }
@@ -79,14 +80,14 @@ export class SongFades {
     return this.#gainAt(0);
   }
 
-  /** Tells where the next samples are, in samples as they are heard: until the end, and from the song's start to there. */
+  /** Tells where the next samples are, in samples as they are heard: until the end, and from the track's start to there. */
   place(remainingSamples: number, wholeSamples: number): void {
     this.#hasBegun = true;
     this.#remainingSamples = remainingSamples;
     this.#wholeSamples = wholeSamples;
   }
 
-  /** Nothing of the song has been heard: fadeIn begins with the next sample. */
+  /** Nothing of the track has been heard: fadeIn begins with the next sample. */
   begin(): void {
     this.#hasBegun = true;
     this.#lastGain = undefined;
@@ -94,12 +95,12 @@ export class SongFades {
     if (this.#fadeIn !== undefined) this.#fadeIn.doneSamples = 0;
   }
 
-  /** The song will be mixed: it must be decoded from now on. */
+  /** The track will be mixed: it must be decoded from now on. */
   keepDecoded(): void {
     this.#isKept = true;
   }
 
-  /** It comes in over another song. For a song that has not begun. */
+  /** It comes in over another track. For a track that has not begun. */
   rise(fade: Fade): void {
     this.#rise = { ...fade, doneSamples: 0 };
   }
@@ -146,9 +147,9 @@ export class SongFades {
     return this.#remainingSamples < Number.POSITIVE_INFINITY && this.#remainingSamples > -OVERRUN_SAMPLES_MAX;
   }
 
-  /** Over what the song falls at its end, 0 for not at all. Crossfade stands in place of fadeOut. */
+  /** Over what the track falls at its end, 0 for not at all. Crossfade stands in place of fadeOut. */
   get #endSamples(): number {
-    // Half of a short song at most, or many in a row would have ended before they are heard.
+    // Half of a short track at most, or many in a row would have ended before they are heard.
     if (this.#crossfade !== undefined) return Math.min(this.#crossfade.lengthSamples, this.#wholeSamples / 2);
     return this.#fadeOut?.lengthSamples ?? 0;
   }

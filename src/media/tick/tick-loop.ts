@@ -6,9 +6,9 @@
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
 import type { Bulkhead, Tickable } from "./bulkhead.ts";
 
-export const FRAME_MS = 20;
 /** Offsets of the phases within the 20 ms, in the order in which they are taken into use. */
 const PHASE_OFFSETS_MS = [0, 12, 4, 16, 8] as const;
 /** A further phase is used when those in use have this many players each (25 sends take about 0.3 ms). */

@@ -12,15 +12,6 @@ export type Reaction =
   /** The same, and ask for the encryption mode every server must offer. */
   | "identifyWithXchacha";
 
-export interface GatewayClose {
-  readonly code: number;
-  readonly reason: string;
-  readonly isByRemote: boolean;
-}
-
-/** The code of a connection that was lost without a close frame, or that never answered in time. */
-export const CLOSE_ABNORMAL = 1006;
-
 const LOST_CONNECTION: readonly Reaction[] = ["resume", "resume", "resume", "resume", "resume"];
 const GIVE_UP: readonly Reaction[] = [];
 

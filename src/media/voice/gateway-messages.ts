@@ -15,7 +15,7 @@ export const OPCODE = {
   mlsInvalidCommitWelcome: 31,
 } as const;
 
-export interface ReadyMessage {
+export interface VoiceReadyMessage {
   readonly kind: "ready";
   readonly ssrc: number;
   readonly address: string;
@@ -48,7 +48,7 @@ export type GatewayMessage =
   | { readonly kind: "heartbeatAck"; readonly nonce: number }
   | { readonly kind: "resumed" }
   | { readonly kind: "ignored"; readonly opcode: number }
-  | ReadyMessage
+  | VoiceReadyMessage
   | SessionDescriptionMessage
   | DaveMessage;
 
@@ -99,7 +99,7 @@ function parseMessage(opcode: number, data: Fields, rawData: unknown): GatewayMe
   }
 }
 
-function parseReady(data: Fields): ReadyMessage | undefined {
+function parseReady(data: Fields): VoiceReadyMessage | undefined {
   const { ssrc, ip: address, port, modes } = data;
   if (!isUnsigned(ssrc, 0xffff_ffff) || typeof address !== "string" || !isUnsigned(port, 0xffff)) return undefined;
   if (!Array.isArray(modes)) return undefined;

@@ -4,9 +4,10 @@
 
 import WebSocket from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
+import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import { dialGateway } from "./gateway-dialler.ts";
 import { type GatewayMessage, OPCODE, parseBinaryFrame, parseTextFrame } from "./gateway-messages.ts";
+import type { VoiceClose } from "./voice.ts";
 import type { Contain } from "./voice-containment.ts";
 import type { Dial } from "./voice-dials.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -29,7 +30,7 @@ export interface GatewaySocketListener {
   /** The round trip of a heartbeat, at least 1. */
   onGatewayPing(pingMs: number): void;
   /** Once, unless we closed it ourselves. `cause` is set when it could not be opened. */
-  onGatewayClosed(close: GatewayClose & { readonly cause: unknown }): void;
+  onGatewayClosed(close: VoiceClose & { readonly cause: unknown }): void;
 }
 
 export interface GatewaySocketOptions {
@@ -141,7 +142,7 @@ export class GatewaySocket {
     else this.#end({ code: CLOSE_ABNORMAL, reason: this.#refusal.message, isByRemote: false }, this.#refusal);
   }
 
-  #end(close: GatewayClose, cause: unknown): void {
+  #end(close: VoiceClose, cause: unknown): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer.cancel();

@@ -2,10 +2,9 @@
 // frame and the transport encryption, in the tick of the audio thread.
 
 import type { Random } from "../../lib/random.ts";
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
 
 export const RTP_HEADER_BYTES = 12;
-/** RTP clock steps of one 20 ms frame: 48 kHz, whatever the number of channels. */
-const FRAME_TIMESTAMP_STEP = 960;
 
 export class RtpStream {
   readonly #ssrc: number;
@@ -34,7 +33,7 @@ export class RtpStream {
 
   /** Lets `count` frames of time pass without a packet: the timestamp moves, the sequence never has holes. */
   skipFrames(count: number): void {
-    this.#timestamp = (this.#timestamp + count * FRAME_TIMESTAMP_STEP) % 2 ** 32;
+    this.#timestamp = (this.#timestamp + count * FRAME_SAMPLES) % 2 ** 32;
   }
 }
 

@@ -6,17 +6,11 @@ import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import { type Clock, type Timer, wrapTimers } from "../../lib/clock.ts";
+import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
-import {
-  type Attempt,
-  CLOSE_ABNORMAL,
-  explainClose,
-  type GatewayClose,
-  isOurMistake,
-  ReconnectPlan,
-  reactionsTo,
-} from "./close-policy.ts";
+import { type Attempt, explainClose, isOurMistake, ReconnectPlan, reactionsTo } from "./close-policy.ts";
+import type { VoiceClose, VoiceGate, VoiceStatus } from "./voice.ts";
 import { type Contain, createContainment } from "./voice-containment.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
@@ -31,26 +25,11 @@ const MOVE_OVERLAP_MS_MAX = 10_000;
 
 /** The player implements it. */
 export interface VoiceListener {
-  /**
-   * On every change. `isConnected`: the gateway's WebSocket is open. `isReady`: sound can flow. `pingMs`: -1 without a
-   * connection, 0 before the first heartbeat is answered; changes at most once per heartbeat.
-   */
-  onVoiceState(state: VoiceState): void;
+  /** On every change. */
+  onVoiceStatus(state: VoiceStatus): void;
   /** Given up (Discord's code), or replaced or closed by us (1000, "", false). What is retried is not reported. */
-  onVoiceClosed(close: GatewayClose): void;
+  onVoiceClosed(close: VoiceClose): void;
 }
-
-export interface VoiceState {
-  readonly isConnected: boolean;
-  readonly isReady: boolean;
-  readonly pingMs: number;
-}
-
-/**
- * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up to
- * 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
- */
-export type VoiceGate = "send" | "hold" | "discard" | "down";
 
 export interface VoiceConnectionOptions {
   readonly guildId: string;
@@ -103,8 +82,8 @@ interface Waiter {
   readonly timer: Timer;
 }
 
-const DISCONNECTED: VoiceState = { isConnected: false, isReady: false, pingMs: -1 };
-const CLOSED_BY_US: GatewayClose = { code: 1000, reason: "", isByRemote: false };
+const DISCONNECTED: VoiceStatus = { isConnected: false, isReady: false, pingMs: -1 };
+const CLOSED_BY_US: VoiceClose = { code: 1000, reason: "", isByRemote: false };
 
 export class VoiceConnection {
   readonly counters: Readonly<VoiceCounters>;
@@ -120,7 +99,7 @@ export class VoiceConnection {
   #sounding: VoiceSession | undefined;
   #overlapTimer: Timer | undefined;
   #waiters: Waiter[] = [];
-  #shown: VoiceState = DISCONNECTED;
+  #shown: VoiceStatus = DISCONNECTED;
 
   constructor(options: VoiceConnectionOptions) {
     this.#options = options;
@@ -360,13 +339,13 @@ export class VoiceConnection {
     if (state.kind !== "active" || session !== state.session || state.target.hasBeenRebuiltForDave) return;
     state.target.hasBeenRebuiltForDave = true;
     const nowMs = this.#options.clock.now();
-    const attempt = state.target.plan.next({ code: 1006, nowMs, isResumable: false });
+    const attempt = state.target.plan.next({ code: CLOSE_ABNORMAL, nowMs, isResumable: false });
     if (attempt === undefined) return;
     this.#retryLater(state, attempt);
     this.#publish();
   }
 
-  #giveUp(close: GatewayClose, cause: unknown): void {
+  #giveUp(close: VoiceClose, cause: unknown): void {
     if (this.#state.kind !== "active") return;
     const { hasOpened } = this.#state.target;
     this.#enter({ kind: "down" });
@@ -402,7 +381,7 @@ export class VoiceConnection {
 
   #onOpenTimeout(target: Target, timeoutMs: number): void {
     const isUnopened = this.#state.kind === "active" && this.#state.target === target && !target.hasOpened;
-    const close = { code: 1006, reason: `no answer within ${timeoutMs} ms`, isByRemote: false };
+    const close = { code: CLOSE_ABNORMAL, reason: `no answer within ${timeoutMs} ms`, isByRemote: false };
     if (isUnopened) this.#giveUp(close, undefined);
     else this.#rejectWaiters(connectFailed(close.reason));
   }
@@ -444,10 +423,10 @@ export class VoiceConnection {
     if (next.isConnected === shown.isConnected && next.isReady === shown.isReady && next.pingMs === shown.pingMs)
       return;
     this.#shown = next;
-    this.#tell(() => this.#options.listener.onVoiceState(next));
+    this.#tell(() => this.#options.listener.onVoiceStatus(next));
   }
 
-  #report(close: GatewayClose): void {
+  #report(close: VoiceClose): void {
     this.#tell(() => this.#options.listener.onVoiceClosed(close));
   }
 
@@ -472,7 +451,7 @@ function isTransient(cause: unknown): boolean {
   return !isUnknownName && !/^Unexpected server response: [34]/.test(cause.message);
 }
 
-function describe({ code, reason }: GatewayClose, cause: unknown): string {
+function describe({ code, reason }: VoiceClose, cause: unknown): string {
   if (cause !== undefined) return rootMessage(cause);
   return reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`;
 }

@@ -6,12 +6,17 @@ import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
-import { CLOSE_ABNORMAL, type GatewayClose } from "./close-policy.ts";
 import type { DaveGateState } from "./dave-gate.ts";
 import { DaveSession } from "./dave-session.ts";
-import { type GatewayMessage, OPCODE, type ReadyMessage, type SessionDescriptionMessage } from "./gateway-messages.ts";
+import {
+  type GatewayMessage,
+  OPCODE,
+  type SessionDescriptionMessage,
+  type VoiceReadyMessage,
+} from "./gateway-messages.ts";
 import { GatewaySocket } from "./gateway-socket.ts";
 import { MediaPath } from "./media-path.ts";
 import { RtpStream, randomRtpStart } from "./rtp-stream.ts";
@@ -23,6 +28,7 @@ import {
   XCHACHA_MODE,
 } from "./transport-encryption.ts";
 import { UdpSocket } from "./udp-socket.ts";
+import type { VoiceClose } from "./voice.ts";
 import type { Contain } from "./voice-containment.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -36,7 +42,7 @@ const UDP_REFUSED =
   "the voice server's UDP address is refused: not public; if it shall be reached, add its block to tonearm.network.allow";
 const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
 
-export interface SessionLoss extends GatewayClose {
+export interface SessionLoss extends VoiceClose {
   /** What made it impossible to open the gateway, if that was it. */
   readonly cause: unknown;
   /** True when `resume()` makes sense; sound still goes out meanwhile. Otherwise the session is over. */
@@ -215,7 +221,7 @@ export class VoiceSession {
       onGatewayOpen: () => this.#onGatewayOpen(),
       onGatewayMessage: (message: GatewayMessage) => this.#onMessage(message),
       onGatewayPing: (pingMs: number) => this.#onPing(pingMs),
-      onGatewayClosed: (close: GatewayClose & { readonly cause: unknown }) => this.#lose(close),
+      onGatewayClosed: (close: VoiceClose & { readonly cause: unknown }) => this.#lose(close),
     };
     const lastSeq = this.#lastSeq;
     return new GatewaySocket({ url, connectTimeoutMs, guard, limits, contain, clock, lastSeq, listener });
@@ -272,7 +278,7 @@ export class VoiceSession {
   // The handshake.
 
   /** Normally the answer to Identify; after a Resume it means that the server chose a new session. */
-  #onReady(message: ReadyMessage): void {
+  #onReady(message: VoiceReadyMessage): void {
     if (this.#state.kind === "resuming") this.#startOver();
     if (this.#state.kind !== "identifying") return;
     const { gateway } = this.#state;
@@ -306,7 +312,7 @@ export class VoiceSession {
     this.#parent.onSessionChanged(this);
   }
 
-  #createUdp({ address, port }: ReadyMessage): UdpSocket {
+  #createUdp({ address, port }: VoiceReadyMessage): UdpSocket {
     const { clock, contain, counters, logger } = this.#options;
     return new UdpSocket({
       address,
@@ -323,7 +329,7 @@ export class VoiceSession {
     });
   }
 
-  async #discover({ ssrc, modes }: ReadyMessage, udp: UdpSocket, signal: AbortSignal): Promise<void> {
+  async #discover({ ssrc, modes }: VoiceReadyMessage, udp: UdpSocket, signal: AbortSignal): Promise<void> {
     await Promise.all([udp.connect(), prepareEncryption()]);
     const found = await udp.discover(ssrc, signal);
     if (signal.aborted || this.#state.kind !== "discovering") return;
@@ -408,7 +414,7 @@ export class VoiceSession {
   }
 
   /** The WebSocket is gone. What can be resumed stays alive without it. */
-  #lose(close: GatewayClose & { readonly cause: unknown }): void {
+  #lose(close: VoiceClose & { readonly cause: unknown }): void {
     const media = this.#media;
     this.#enter(media === undefined ? { kind: "closed" } : { kind: "detached", media });
     this.#parent.onSessionLost(this, { ...close, isResumable: media !== undefined, isFinal: false });

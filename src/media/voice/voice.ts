@@ -5,8 +5,7 @@ import type { VoiceCredentials } from "../../bridge/commands.ts";
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {
   connect(credentials: VoiceCredentials): Promise<void>;
-  /** "send" the due frame, "hold" the clock, "discard" the frame but let time run, or there is no voice at all. */
-  readonly gate: "send" | "hold" | "discard" | "down";
+  readonly gate: VoiceGate;
   sendFrame(opus: Uint8Array): boolean;
   sendSilence(): boolean;
   stopSpeaking(): void;
@@ -14,13 +13,23 @@ export interface Voice {
   close(): void;
 }
 
-export interface VoiceState {
+/**
+ * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up to
+ * 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
+ */
+export type VoiceGate = "send" | "hold" | "discard" | "down";
+
+export interface VoiceStatus {
+  /** The gateway's WebSocket is open. */
   readonly isConnected: boolean;
+  /** Sound can flow. */
   readonly isReady: boolean;
+  /** -1 without a connection, 0 before the first heartbeat is answered; changes at most once per heartbeat. */
   readonly pingMs: number;
 }
 
 export interface VoiceClose {
+  /** Discord's (discord-voice.md section 1.7), or CLOSE_ABNORMAL. */
   readonly code: number;
   readonly reason: string;
   readonly isByRemote: boolean;

@@ -2,10 +2,11 @@
 // stands and the checksum over all before it is right. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, parseFlacFrameHeader } from "../flac-frame-header.ts";
 import type { LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";

@@ -4,11 +4,12 @@
 import { NodeError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
 import type { TrackBudget } from "../../budget/track-budget.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import type { HttpClient } from "../../input/http-client.ts";
 import { closedError } from "../../input/read-bounds.ts";
 import { RequestPace } from "../../input/request-pace.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
 import { SegmentList } from "./segment-list.ts";

@@ -2,9 +2,10 @@
 // is stepped over to the next cluster. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { readOwned } from "../owned-bytes.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";

@@ -2,10 +2,11 @@
 // Matroska project). Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../../format/audio-format.ts";
+import type { AudioCodec, AudioStream, PcmLayout } from "../../format/packet.ts";
 import { parseOpusHead } from "../../opus/opus-head.ts";
 import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
 import type { DemuxWork } from "../demux-work.ts";
-import type { AudioCodec, AudioStream, PcmLayout } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { parseVorbisIdentification, splitXiphHeaders } from "../vorbis-packet.ts";
 import { ID, readElements, readFloat, readUnsigned } from "./ebml.ts";
@@ -167,8 +168,8 @@ function describeOpus(fields: TrackFields): Described | undefined {
   const channelCount = head?.channelCount ?? fields.channelCount;
   const preSkipSamples = head?.preSkipSamples ?? 0;
   return {
-    stream: streamOf("opus", { sampleRateHz: 48_000, channelCount, description: codecPrivate }),
-    codecDelayMs: preSkipSamples / 48,
+    stream: streamOf("opus", { sampleRateHz: SAMPLE_RATE_HZ, channelCount, description: codecPrivate }),
+    codecDelayMs: preSkipSamples / SAMPLES_PER_MS,
   };
 }
 

@@ -2,10 +2,11 @@
 // exact, and takes encoder padding off both ends where the file tells it. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { id3Size, type LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";

@@ -2,9 +2,10 @@
 // where its sound starts and ends, and the tags. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream } from "../../format/packet.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo } from "../demuxer.ts";
+import type { ContainerInfo } from "../demuxer.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import type { Tags } from "../tags.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";

@@ -2,10 +2,11 @@
 // fragmented-demuxer.ts. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { spoolSource } from "../spooled-source.ts";

@@ -1,6 +1,7 @@
 // Turns MP4 samples into packets: times from the first sample to be heard, padding cut off at the end. Audio thread.
 
-import type { Packet } from "../demuxer.ts";
+import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
+import type { Packet } from "../../format/packet.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import type { Movie } from "./movie.ts";
 
@@ -69,7 +70,7 @@ export class Mp4Packets {
    */
   #decodedTicks(data: Uint8Array, time: SampleTime): number {
     if (this.#isExact) return time.durationTicks;
-    if (this.#opusClock !== undefined) return (this.#opusClock.count(data) * this.#movie.timescale) / 48_000;
+    if (this.#opusClock !== undefined) return (this.#opusClock.count(data) * this.#movie.timescale) / SAMPLE_RATE_HZ;
     if (this.#nominalTicks === 0) this.#nominalTicks = time.durationTicks;
     return Math.max(this.#nominalTicks, time.durationTicks);
   }

@@ -1,8 +1,9 @@
 // From an MP4 sample description to the pipeline's description of its sound: mp4a with its elementary stream descriptor
 // (ISO 14496-14, 14496-1), Opus, FLAC, ALAC, and the QuickTime forms of them. Audio thread.
 
+import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
+import type { AudioCodec, AudioStream } from "../../format/packet.ts";
 import { parseAacConfig } from "../aac-config.ts";
-import type { AudioCodec, AudioStream } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
 
@@ -122,7 +123,7 @@ function describeOpus(dops: Uint8Array | undefined): SampleEntry | undefined {
   view.setUint16(10, fields.u16(2), true);
   view.setUint32(12, fields.u32(4), true);
   view.setUint16(16, fields.u16(8), true);
-  const { stream } = entry("opus", { channelCount: fields.u8(1), sampleRateHz: 48_000 }, head);
+  const { stream } = entry("opus", { channelCount: fields.u8(1), sampleRateHz: SAMPLE_RATE_HZ }, head);
   return { stream, preSkipSamples: fields.u16(2) };
 }
 

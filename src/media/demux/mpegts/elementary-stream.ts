@@ -1,8 +1,8 @@
 // Cuts the AAC or MP3 frames out of one elementary stream of MPEG-TS, whose PES packets may start anywhere in a frame,
 // and gives each its time. Audio thread.
 
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import { ADTS_HEADER_BYTES, parseAdtsHeader } from "../adts/adts-header.ts";
-import type { AudioStream, Packet } from "../demuxer.ts";
 import { parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
 /** A frame is at most 8191 bytes; what is longer without one is junk. */

@@ -2,11 +2,12 @@
 // seeking counts its way through. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import { parseAdtsHeader } from "../adts/adts-header.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { ElementaryStream, type TsCodec } from "./elementary-stream.ts";

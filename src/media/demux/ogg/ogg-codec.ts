@@ -1,8 +1,9 @@
 // The codecs inside Ogg: which one a stream's first packet announces, and its header packets put together into the
 // pipeline's description (Opus RFC 7845, Vorbis I appendix A, FLAC RFC 9639 section 10.1). Audio thread.
 
+import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
+import type { AudioStream } from "../../format/packet.ts";
 import { parseOpusHead } from "../../opus/opus-head.ts";
-import type { AudioStream } from "../demuxer.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { readVorbisComments, type Tags } from "../tags.ts";
@@ -56,7 +57,7 @@ function opusReader(): HeaderReader {
     const description = headPacket;
     return {
       stream: withTaggedLoudness(
-        { codec: "opus", sampleRateHz: 48_000, channelCount, description, pcm: undefined },
+        { codec: "opus", sampleRateHz: SAMPLE_RATE_HZ, channelCount, description, pcm: undefined },
         tags,
       ),
       preSkipSamples,

@@ -2,9 +2,10 @@
 // one with each title), and steps over damaged pages. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import type { AudioStream, Packet } from "../../format/packet.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
-import type { AudioStream, ContainerInfo, Demuxer, Packet } from "../demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { findPlaceBefore, readTail } from "./granule-search.ts";

@@ -2,6 +2,7 @@
 // 20 ms. The part of timescale that moves pitch, behind the stretcher. Audio thread; no allocation but for a new factor's
 // filter.
 
+import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import {
   INPUT_SAMPLES,
   PHASE_COUNT,
@@ -15,7 +16,7 @@ import {
 export const HISTORY_SAMPLES = TAP_COUNT_MAX / 2;
 /** A change of factor is made in so many steps of so many samples: 20 ms. */
 const GLIDE_STEPS = 20;
-const GLIDE_STEP_SAMPLES = 48;
+const GLIDE_STEP_SAMPLES = SAMPLES_PER_MS;
 
 /** Where sound comes from; `read` gives fewer samples than asked for when there are no more for now. */
 export interface SampleSource {

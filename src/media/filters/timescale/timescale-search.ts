@@ -1,4 +1,4 @@
-// Finds the place in a song that goes on most like another one does: where the time stretcher can jump to without it being
+// Finds the place in a track that goes on most like another one does: where the time stretcher can jump to without it being
 // heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
 // timescale-search-kernel.ts. Audio thread.
 
@@ -14,7 +14,7 @@ const DISTANCE_COST = 0.02;
 const ENERGY_MIN = 1e-6;
 
 export interface JumpRange {
-  /** Shortest and longest jump, whole song samples, forward positive; at most 1200 apart. */
+  /** Shortest and longest jump, whole track samples, forward positive; at most 1200 apart. */
   low: number;
   high: number;
   /** The best one as far as time is concerned. */

@@ -1,7 +1,8 @@
-// Makes song longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be faster,
+// Makes track longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be faster,
 // backwards to be slower, with a cross-fade to a place that goes on alike. Jumps only as often as the tempo needs, waits for
 // a good place, and neither skips nor repeats the beginning of a drum or a click. Audio thread; no allocation.
 
+import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import { COMPARED_SAMPLES, findJump, type Jump, type JumpRange } from "./timescale-search.ts";
 import { BLOCK_SAMPLES, type TimescaleWindow } from "./timescale-window.ts";
 
@@ -10,10 +11,10 @@ const FADE_SAMPLES = 480;
 /** A jump is considered this often (5 ms). */
 const CHECK_SAMPLES = 240;
 /** Usual jump at moderate tempos: 20 ms, near enough to the right time and long enough for bass. */
-const JUMP_SAMPLES = 960;
+const JUMP_SAMPLES = 20 * SAMPLES_PER_MS;
 /** Shortest jump: below 4 ms repetitions would be heard as a tone. */
 const JUMP_SAMPLES_MIN = 192;
-/** At tempos that need more the jumps grow, so that at least 25 ms of song lie between two. */
+/** At tempos that need more the jumps grow, so that at least 25 ms of track lie between two. */
 const RUN_SAMPLES = 1200;
 /** Jumps may differ from the wanted one by half of this: 24 ms, the period of a 42 Hz tone. */
 const SEARCH_SAMPLES = 1152;
@@ -29,7 +30,7 @@ const ONSET_BODY_SAMPLES = 240;
 const END_SLACK_SAMPLES = 192;
 /** The last jump forwards comes when this much is left to be made: room for the jump before it and both cross-fades. */
 const LAST_SAMPLES = 2 * (FADE_SAMPLES + CHECK_SAMPLES);
-/** Song kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
+/** Track kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
 const HISTORY_SAMPLES = 6144;
 
 const FADE_SHARES = Float64Array.from({ length: FADE_SAMPLES }, (_, sample) => {
@@ -40,15 +41,15 @@ export class TimescaleStretcher {
   readonly #window: TimescaleWindow;
   readonly #range: JumpRange = { low: 0, high: 0, wanted: 0 };
   readonly #jump: Jump = { samples: 0, likeness: 0 };
-  /** Song samples per sample made. */
+  /** Track samples per sample made. */
   #tempo = 1;
-  /** The song sample that is made next. */
+  /** The track sample that is made next. */
   #at = 0;
   /** The one that should be made next by the tempo alone. */
   #ideal = 0;
   #untilCheck = 0;
-  /** The song sample behind the last one, once it is known. */
-  #songEnd: number | undefined;
+  /** The track sample behind the last one, once it is known. */
+  #trackEnd: number | undefined;
   /** The jump being cross-faded: how far it went, what is left of it, and how alike both places are. */
   #fadeJump = 0;
   #fadeLeft = 0;
@@ -60,37 +61,37 @@ export class TimescaleStretcher {
 
   setTempo(tempo: number): void {
     this.#tempo = tempo;
-    // Without jumps nothing would ever mend what is off: where the song is is right from now on.
+    // Without jumps nothing would ever mend what is off: where the track is is right from now on.
     if (tempo === 1) this.#ideal = this.#at;
   }
 
-  /** The song ends before this sample; what the window has from there on must be silence. */
-  setEnd(songEnd: number): void {
-    this.#songEnd = songEnd;
+  /** The track ends before this sample; what the window has from there on must be silence. */
+  setEnd(trackEnd: number): void {
+    this.#trackEnd = trackEnd;
     this.#untilCheck = 0;
   }
 
-  /** Where the song is by the tempo, at the end of what has been made. */
+  /** Where the track is by the tempo, at the end of what has been made. */
   get position(): number {
     return this.#ideal;
   }
 
-  /** Goes on at a song sample as if it had come there by itself. */
+  /** Goes on at a track sample as if it had come there by itself. */
   startAt(sample: number): void {
     this.#at = sample;
     this.#ideal = sample;
     this.#fadeJump = 0;
     this.#fadeLeft = 0;
     this.#untilCheck = 0;
-    this.#songEnd = undefined;
+    this.#trackEnd = undefined;
   }
 
-  /** Makes up to `count` samples at `offset` of both arrays; fewer when more song is needed first. */
+  /** Makes up to `count` samples at `offset` of both arrays; fewer when more track is needed first. */
   read(to: { left: Float32Array; right: Float32Array }, offset: number, count: number): number {
     let done = 0;
     while (done < count) {
       if (this.#fadeLeft === 0 && this.#untilCheck <= 0) {
-        if (!this.#considerJump(this.#songEnd)) break;
+        if (!this.#considerJump(this.#trackEnd)) break;
         this.#untilCheck = this.#fadeLeft > 0 ? FADE_SAMPLES + CHECK_SAMPLES : CHECK_SAMPLES;
       }
       const run = this.#fadeLeft > 0 ? this.#fadeLeft : this.#untilCheck;
@@ -124,18 +125,18 @@ export class TimescaleStretcher {
 
   /** Samples that can be made without a look at the rest; while more may come, enough is kept back for the last jump. */
   get #playable(): number {
-    if (this.#songEnd !== undefined) return this.#songEnd - this.#at;
+    if (this.#trackEnd !== undefined) return this.#trackEnd - this.#at;
     const { end } = this.#window;
     if (this.#tempo === 1) return end - this.#at;
     return Math.floor(Math.min(end - this.#at, (end - this.#ideal) / this.#tempo)) - LAST_SAMPLES;
   }
 
-  /** Jumps when it is time to and there is a place; false when more song is needed to tell. */
-  #considerJump(songEnd: number | undefined): boolean {
+  /** Jumps when it is time to and there is a place; false when more track is needed to tell. */
+  #considerJump(trackEnd: number | undefined): boolean {
     const drift = this.#ideal - this.#at;
     const stretch = Math.max(1, Math.abs(this.#tempo - 1));
     const usual = Math.max(JUMP_SAMPLES, Math.round(Math.abs(this.#tempo - 1) * RUN_SAMPLES));
-    if (songEnd !== undefined && this.#considerLastJump(songEnd, usual)) return true;
+    if (trackEnd !== undefined && this.#considerLastJump(trackEnd, usual)) return true;
     // What is off to the other side mends itself with time.
     const late = drift * Math.sign(this.#tempo - 1) - usual / 2;
     if (this.#tempo === 1 || late < 0) return true;
@@ -147,7 +148,7 @@ export class TimescaleStretcher {
     else range.high = Math.min(range.high, -JUMP_SAMPLES_MIN);
     const known = this.#window.analysedUntil;
     if (this.#at + Math.max(range.high, 0) + COMPARED_SAMPLES > known) {
-      if (songEnd === undefined) return false;
+      if (trackEnd === undefined) return false;
       range.high = Math.min(range.high, known - COMPARED_SAMPLES - this.#at);
     }
     range.low = Math.max(range.low, this.#window.start - this.#at);
@@ -179,12 +180,12 @@ export class TimescaleStretcher {
   }
 
   /**
-   * Near the end of the song: jumps so that what is left of it lasts as long as the tempo wants. True when no other jump
+   * Near the end of the track: jumps so that what is left of it lasts as long as the tempo wants. True when no other jump
    * is to be considered.
    */
-  #considerLastJump(songEnd: number, usual: number): boolean {
-    const left = songEnd - this.#at;
-    const wanted = Math.round((songEnd - this.#ideal) / this.#tempo);
+  #considerLastJump(trackEnd: number, usual: number): boolean {
+    const left = trackEnd - this.#at;
+    const wanted = Math.round((trackEnd - this.#ideal) / this.#tempo);
     const excess = left - wanted;
     if (Math.abs(excess) <= END_SLACK_SAMPLES) return true;
     const isLastForwards = excess > 0 && wanted <= Math.max(usual, LAST_SAMPLES) && wanted >= FADE_SAMPLES;

@@ -1,5 +1,5 @@
-// The stretch of song that the time stretcher can look at: the samples themselves, a coarse copy of them for the search of
-// like places, and where something begins suddenly (a drum, a click). Positions are song samples since the start. Audio
+// The stretch of track that the time stretcher can look at: the samples themselves, a coarse copy of them for the search of
+// like places, and where something begins suddenly (a drum, a click). Positions are track samples since the start. Audio
 // thread; allocates only while it grows to what a tempo needs.
 
 /** Samples averaged into one of the coarse copy: 6 kHz are enough to find the neighbourhood of the best place. */
@@ -21,9 +21,9 @@ export class TimescaleWindow {
   right: Float32Array = new Float32Array(CAPACITY_SAMPLES);
   coarseLeft: Float32Array = new Float32Array(CAPACITY_SAMPLES / COARSE_STEP);
   coarseRight: Float32Array = new Float32Array(CAPACITY_SAMPLES / COARSE_STEP);
-  /** Song sample at index 0 of the arrays, a whole number of blocks. */
+  /** Track sample at index 0 of the arrays, a whole number of blocks. */
   start = 0;
-  /** Song sample behind the last one here. */
+  /** Track sample behind the last one here. */
   end = 0;
   /** Up to here the coarse copy and the onsets are known. */
   analysedUntil = 0;
@@ -52,14 +52,14 @@ export class TimescaleWindow {
     while (this.analysedUntil + BLOCK_SAMPLES <= this.end) this.#analyseBlock();
   }
 
-  /** The first onset at or after a song sample, or Infinity. */
+  /** The first onset at or after a track sample, or Infinity. */
   onsetAfter(sample: number): number {
     let first = Number.POSITIVE_INFINITY;
     for (const onset of this.#onsets) if (onset >= sample && onset < first) first = onset;
     return first;
   }
 
-  /** The last onset before a song sample, or -Infinity. */
+  /** The last onset before a track sample, or -Infinity. */
   onsetBefore(sample: number): number {
     let last = Number.NEGATIVE_INFINITY;
     for (const onset of this.#onsets) if (onset < sample && onset > last) last = onset;

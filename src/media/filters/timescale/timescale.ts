@@ -1,9 +1,10 @@
-// The timescale filter: speed, pitch and rate of the song, each by itself. A stretcher changes the length, a resampler
+// The timescale filter: speed, pitch and rate of the track, each by itself. A stretcher changes the length, a resampler
 // behind it moves length and pitch; speed and pitch alike (nightcore) need no stretcher and keep full quality. Both
 // channels are stretched as one. What the limits are and why it is made this way: docs/decisions/timescale.md. Audio
 // thread.
 
 import { StereoFifo } from "../../../lib/stereo-fifo.ts";
+import { FRAME_SAMPLES } from "../../format/audio-format.ts";
 import type { RateFilterDefinition } from "../filter-definition.ts";
 import type { RateFilter } from "../rate-filter.ts";
 import { FACTOR_MAX } from "./timescale-kernel.ts";
@@ -11,20 +12,18 @@ import { HISTORY_SAMPLES, TimescaleResampler } from "./timescale-resampler.ts";
 import { TimescaleStretcher } from "./timescale-stretcher.ts";
 import { TimescaleWindow } from "./timescale-window.ts";
 
-/** Made at a time. */
-const FRAME_SAMPLES = 960;
 /** Bounds of speed times rate and of pitch times rate: what lies beyond sounds like the bound. */
 const RATE_MIN = 0.05;
 const RATE_MAX = FACTOR_MAX;
-/** Bounds of speed divided by pitch: they bound how much song one jump skips, and so what is held (0.5 s). */
+/** Bounds of speed divided by pitch: they bound how much track one jump skips, and so what is held (0.5 s). */
 const STRETCH_MAX = 16;
 /** Sound with timescale fades into sound without it over 10 ms. */
 const EXIT_SAMPLES = 480;
-/** Silence behind the end of the song, for what the stretcher looks at and fades from. */
+/** Silence behind the end of the track, for what the stretcher looks at and fades from. */
 const SILENCE = new Float32Array(2048);
 
 interface Ratios {
-  /** Song samples per sample made. */
+  /** Track samples per sample made. */
   readonly rate: number;
   /** How much higher it sounds. */
   readonly pitch: number;
@@ -41,7 +40,7 @@ export const timescale: RateFilterDefinition = {
   create: (settings) => new TimescaleFilter(settings),
 };
 
-/** What is being read: sound with timescale, the song as it is, or the one fading into the other next. */
+/** What is being read: sound with timescale, the track as it is, or the one fading into the other next. */
 type State = "scaled" | "exiting" | "plain";
 
 class TimescaleFilter implements RateFilter {
@@ -56,10 +55,10 @@ class TimescaleFilter implements RateFilter {
   #state: State = "scaled";
   #ratios: Ratios;
   #pushedSamples = 0;
-  /** Song position at the end of what has been made, and of what has been read. */
+  /** Track position at the end of what has been made, and of what has been read. */
   #madeUntil = 0;
   #readUntil = 0;
-  /** The next song sample to be read as it is. */
+  /** The next track sample to be read as it is. */
   #plainAt = 0;
   #isStarted = false;
   #isFlushed = false;
@@ -143,12 +142,12 @@ class TimescaleFilter implements RateFilter {
     this.#resampler.setFactor(pitch);
   }
 
-  /** Song samples that can be read as they are. */
+  /** Track samples that can be read as they are. */
   get #plainSamples(): number {
     return this.#state === "plain" ? this.#pushedSamples - this.#plainAt : 0;
   }
 
-  /** Makes sound until `wanted` samples wait to be read, or more song is needed first. */
+  /** Makes sound until `wanted` samples wait to be read, or more track is needed first. */
   #make(wanted: number): void {
     if (this.#state === "exiting" && !this.#isFlushed) this.#leave();
     if (this.#state === "plain" || (this.#state === "exiting" && !this.#isFlushed)) return;
@@ -193,7 +192,7 @@ class TimescaleFilter implements RateFilter {
     return true;
   }
 
-  /** Fades into the song as it is; until there is enough of that nothing is made. At the end of the song it stays away. */
+  /** Fades into the track as it is; until there is enough of that nothing is made. At the end of the track it stays away. */
   #leave(): void {
     if (!this.#isStarted) {
       this.#state = "plain";
@@ -238,8 +237,8 @@ function ratiosOf(settings: unknown): Ratios {
   const { speed, pitch, rate } = (settings ?? {}) as Readonly<Record<string, unknown>>; // each member is checked below
   const common = factorOf(rate);
   const soundPitch = limited(factorOf(pitch) * common, RATE_MIN, RATE_MAX);
-  const songRate = limited(factorOf(speed) * common, RATE_MIN, RATE_MAX);
-  return { rate: limited(songRate, soundPitch / STRETCH_MAX, soundPitch * STRETCH_MAX), pitch: soundPitch };
+  const trackRate = limited(factorOf(speed) * common, RATE_MIN, RATE_MAX);
+  return { rate: limited(trackRate, soundPitch / STRETCH_MAX, soundPitch * STRETCH_MAX), pitch: soundPitch };
 }
 
 function factorOf(value: unknown): number {

@@ -8,7 +8,8 @@ import { decodeHeard, isBitExact } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone, pitchCents } from "../../../../lab/listen/tone.ts";
 import { readWav, writeWav } from "../../../../lab/listen/wav.ts";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
-import { OPUS_LOOKAHEAD_SAMPLES, OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 
 /** Sound that never repeats: a few gliding tones, computed at any moment, also between samples. */
 const musicAt = (time: number) =>
@@ -101,7 +102,7 @@ test("what an encoder sent is heard with its delay, and a lost packet is a gap",
   encoder.close();
   const heard = await decodeHeard(packets);
   expect(heard.left.length).toBe(960 * 30);
-  expect(Math.round(align(sound, heard.left)!.delaySamples)).toBe(OPUS_LOOKAHEAD_SAMPLES);
+  expect(Math.round(align(sound, heard.left)!.delaySamples)).toBe(ENCODER_DELAY_SAMPLES);
   expect(signalToNoiseDb(sound, heard.right)).toBeGreaterThan(25);
   const lossy = await decodeHeard(packets.map((packet, index) => (index === 12 ? undefined : packet)));
   expect(lossy.left.length).toBe(960 * 30);

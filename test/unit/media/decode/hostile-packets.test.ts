@@ -6,7 +6,7 @@ import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { parseFlacFrameSize } from "../../../../src/media/decode/flac-frame.ts";
 import { isVorbisSetupBounded } from "../../../../src/media/decode/vorbis-setup.ts";
-import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { SCRIPTED_STREAM } from "../../../support/scripted-decoder.ts";

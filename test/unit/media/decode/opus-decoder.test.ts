@@ -4,7 +4,7 @@ import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
-import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { parseOpusPacket } from "../../../../src/media/opus/opus-packet.ts";
 
 function opusStream(channelCount: number, description?: Uint8Array): AudioStream {

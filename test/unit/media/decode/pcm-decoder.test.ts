@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { PcmBlock } from "../../../../src/media/decode/decoder.ts";
-import type { AudioStream, PcmLayout } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream, PcmLayout } from "../../../../src/media/format/packet.ts";
 
 const stream = (pcm: PcmLayout | undefined, channelCount = 1): AudioStream => {
   return { codec: "pcm", sampleRateHz: 44_100, channelCount, description: undefined, pcm };

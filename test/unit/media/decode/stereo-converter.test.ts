@@ -5,7 +5,7 @@ import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { ChangeLimit } from "../../../../src/media/decode/change-limit.ts";
 import { stereoMixMatrix } from "../../../../src/media/decode/down-mix.ts";
 import { StereoConverter } from "../../../../src/media/decode/stereo-converter.ts";
-import type { AudioCodec } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioCodec } from "../../../../src/media/format/packet.ts";
 
 function createConverter(codec: AudioCodec): StereoConverter {
   const memory = new ByteBudget({ owner: "the track", limitBytes: 1_000_000 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
-import type { Packet } from "../../../../src/media/demux/demuxer.ts";
 import { AGAIN, PacketPump, type PumpOptions } from "../../../../src/media/demux/packet-pump.ts";
+import type { Packet } from "../../../../src/media/format/packet.ts";
 import { CountedTurns } from "../../../support/counted-turns.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";

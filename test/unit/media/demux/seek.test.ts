@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
-import type { Demuxer, Packet } from "../../../../src/media/demux/demuxer.ts";
+import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import type { Packet } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";

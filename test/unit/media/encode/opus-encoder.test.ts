@@ -2,11 +2,8 @@ import { createDecoder } from "libopus-wasm";
 import { expect, test } from "vitest";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
-import {
-  OPUS_LOOKAHEAD_SAMPLES,
-  OpusEncoderPool,
-  OpusFrameEncoder,
-} from "../../../../src/media/encode/opus-encoder.ts";
+import { OpusEncoderPool, OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 import { loadLibopus } from "../../../../src/media/opus/libopus.ts";
 import { isPassthroughPacket } from "../../../../src/media/opus/opus-packet.ts";
 
@@ -33,7 +30,7 @@ test("what is encoded is heard by an independent decoder: both channels, level, 
   const fits = [fitTone(heard(0), 440, 48_000), fitTone(heard(1), 1000, 48_000)] as const;
   expect(fits[0].amplitude).toBeCloseTo(0.5, 2);
   expect(fits[1].amplitude).toBeCloseTo(0.25, 2);
-  const expectedPhase = (2 * Math.PI * 440 * (4800 - OPUS_LOOKAHEAD_SAMPLES)) / 48_000;
+  const expectedPhase = (2 * Math.PI * 440 * (4800 - ENCODER_DELAY_SAMPLES)) / 48_000;
   expect(Math.cos(fits[0].phase - expectedPhase)).toBeGreaterThan(0.999);
 });
 

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { MediaServer } from "../../../../lab/media-server/media-server.ts";
 import type { PlayableInput } from "../../../../src/bridge/playable-input.ts";
 import { openInput } from "../../../../src/media/input/open-input.ts";
-import { type Playlist, readPlaylist } from "../../../../src/media/input/playlist.ts";
+import { type PlaylistTarget, readPlaylist } from "../../../../src/media/input/playlist.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createInputDeps, patternBytes } from "../../../support/input-builders.ts";
 
@@ -40,7 +40,7 @@ afterEach(() => {
   cleanups = [];
 });
 
-async function read(place: string): Promise<Playlist | undefined> {
+async function read(place: string): Promise<PlaylistTarget | undefined> {
   const isLocal = place.startsWith(folder);
   const input: PlayableInput = isLocal
     ? { kind: "local", path: place, container: undefined }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import type { AudioCodec } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioCodec } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { PlayableInput } from "../../../../src/bridge/playable-input.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import type { AudioStream, ContainerInfo, Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import type { ContainerInfo, Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import type { ByteSource } from "../../../../src/media/input/byte-source.ts";
 import type { OpenedInput } from "../../../../src/media/input/open-input.ts";
-import type { Playlist } from "../../../../src/media/input/playlist.ts";
+import type { PlaylistTarget } from "../../../../src/media/input/playlist.ts";
 import type { ContainerHints } from "../../../../src/media/opening/open-demuxer.ts";
 import { TrackOpener } from "../../../../src/media/opening/track-opener.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -24,7 +25,7 @@ const FOREVER = new Promise<never>(() => undefined);
 
 /** What stands at an address. */
 interface Place {
-  readonly list?: Playlist;
+  readonly list?: PlaylistTarget;
   /** Address after redirects. */
   readonly url?: string;
   readonly error?: NodeError;
@@ -37,7 +38,7 @@ function http(name: string): Extract<PlayableInput, { kind: "http" }> {
   return { kind: "http", url: `http://media.example/${name}`, container: undefined };
 }
 
-function link(name: string, title?: string): Playlist {
+function link(name: string, title?: string): PlaylistTarget {
   return { kind: "link", input: http(name), title };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AudioStream } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { PacketQueue } from "../../../../src/media/pipeline/packet-queue.ts";
 
 const STREAM: AudioStream = {

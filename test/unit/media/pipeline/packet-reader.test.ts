@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { WorkMark } from "../../../../src/bridge/work-mark.ts";
-import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { PacketReader, type PacketReaderOptions } from "../../../../src/media/pipeline/packet-reader.ts";
 import { CountedTurns } from "../../../support/counted-turns.ts";

@@ -2,8 +2,8 @@
 
 import { afterEach, expect, it, vi } from "vitest";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
-import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { CodecSupply, Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";

@@ -4,8 +4,8 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
-import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";

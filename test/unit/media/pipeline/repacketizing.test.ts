@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { PacketReader } from "../../../../src/media/pipeline/packet-reader.ts";
 import { SCRIPTED_STREAM } from "../../../support/scripted-decoder.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";

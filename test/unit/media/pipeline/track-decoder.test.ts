@@ -4,8 +4,8 @@ import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
 import { EMPTY_BLOCK } from "../../../../src/media/decode/damage-limit.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { createPcmDecoder } from "../../../../src/media/decode/pcm-decoder.ts";
-import type { AudioStream, Packet } from "../../../../src/media/demux/demuxer.ts";
-import { SongDecoder } from "../../../../src/media/pipeline/track-decoder.ts";
+import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
+import { TrackDecoder } from "../../../../src/media/pipeline/track-decoder.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import {
   createBlock,
@@ -16,7 +16,7 @@ import {
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 interface Setup {
-  readonly song: SongDecoder;
+  readonly song: TrackDecoder;
   readonly failures: unknown[];
   readonly supply: { take(): { packet: Packet; stream: AudioStream } | undefined; isFinished: boolean; taken: number };
 }
@@ -40,7 +40,7 @@ function start({ decoder, packets, streamOf = () => SCRIPTED_STREAM, budget }: S
       return this.taken >= packets.length;
     },
   };
-  const song = new SongDecoder({
+  const song = new TrackDecoder({
     decoder: decoder ?? createScriptedDecoder(),
     stream: streamOf(0),
     createDecoder: async () => createScriptedDecoder(),

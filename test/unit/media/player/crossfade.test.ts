@@ -418,7 +418,7 @@ describe("while two songs are heard", () => {
     await own.tick(20);
     expect(own.frameCount).toBe(before);
     own.voice.gate = "send";
-    own.player.onVoiceState({ isConnected: true, isReady: true, pingMs: 1 });
+    own.player.onVoiceStatus({ isConnected: true, isReady: true, pingMs: 1 });
     await own.tick(FADE_FRAMES + 10);
     expectCrossing(await expectFlawless(), [low, high]);
   });

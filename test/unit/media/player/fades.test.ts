@@ -257,7 +257,7 @@ it("fades set, changed, and dropped at random, with songs that come, go, stop an
     () => own.player.stop(),
     () => {
       own.voice.gate = pick("send", "send", "hold", "discard", "down");
-      own.player.onVoiceState({ isConnected: true, isReady: own.voice.gate === "send", pingMs: 1 });
+      own.player.onVoiceStatus({ isConnected: true, isReady: own.voice.gate === "send", pingMs: 1 });
     },
   ];
   for (let round = 0; round < 500; round++) {

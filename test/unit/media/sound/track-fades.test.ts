@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type FadeCurve, fadeGain } from "../../../../src/media/sound/fade-curve.ts";
-import { SongFades } from "../../../../src/media/sound/track-fades.ts";
+import { TrackFades } from "../../../../src/media/sound/track-fades.ts";
 
 const FRAME_SAMPLES = 960;
 const SAMPLES_PER_MS = 48;
@@ -15,15 +15,15 @@ function filters(tonearm: Fades): object {
 }
 
 /** Fades with settings, as at the start of a song: `begin` has been called. */
-function started(tonearm: Fades): SongFades {
-  const fades = new SongFades();
+function started(tonearm: Fades): TrackFades {
+  const fades = new TrackFades();
   fades.set({ ...filters(tonearm) });
   fades.begin();
   return fades;
 }
 
 /** The gains of the next samples, in pieces of any length; `place` is told before each piece, as the pipeline does. */
-function gains(fades: SongFades, lengthSamples: number, place: (done: number) => void = () => undefined): number[] {
+function gains(fades: TrackFades, lengthSamples: number, place: (done: number) => void = () => undefined): number[] {
   const heard: number[] = [];
   while (heard.length < lengthSamples) {
     const left = new Float32Array(Math.min(FRAME_SAMPLES, lengthSamples - heard.length)).fill(1);
@@ -76,10 +76,10 @@ describe("fade-in", () => {
   const fadeIn = { duration: 1000, curve: "linear" } as const;
 
   it("set before the first sound counts, later it is the next song's", () => {
-    const fades = new SongFades();
+    const fades = new TrackFades();
     fades.set({ ...filters({ fadeIn }) });
     expect(fades.isNeutral).toBe(false);
-    const late = new SongFades();
+    const late = new TrackFades();
     late.place(1e6, 1e6);
     late.set({ ...filters({ fadeIn }) });
     expect(late.isNeutral).toBe(true);
@@ -113,7 +113,7 @@ describe("the end", () => {
   const second = 1000 * SAMPLES_PER_MS;
 
   it("lets sound alone until half a second before it begins to fall", () => {
-    const fades = new SongFades();
+    const fades = new TrackFades();
     fades.set({ ...filters({ fadeOut }) });
     fades.place(1.6 * second, 60 * second);
     expect(fades.isNeutral).toBe(true);
@@ -123,7 +123,7 @@ describe("the end", () => {
   });
 
   it("that nobody knows does not fade", () => {
-    const fades = new SongFades();
+    const fades = new TrackFades();
     fades.set({ ...filters({ fadeOut, crossfade: fadeOut }) });
     fades.place(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
     expect([fades.isNeutral, fades.isEnding, fades.gain]).toEqual([true, false, 1]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CATCH_UP_FRAMES_MAX, FRAME_MS, type LoopMember, TickLoop } from "../../../../src/media/tick/tick-loop.ts";
+import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
+import { CATCH_UP_FRAMES_MAX, type LoopMember, TickLoop } from "../../../../src/media/tick/tick-loop.ts";
 import { createBulkhead } from "../../../support/bulkheads.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 

@@ -16,7 +16,7 @@ interface Block {
   data: Uint8Array | undefined;
 }
 
-export class LocalSource implements ByteSource {
+export class FileByteSource implements ByteSource {
   readonly sizeBytes: number;
   readonly isRandomAccess = true;
   readonly mimeType = undefined;
@@ -33,8 +33,8 @@ export class LocalSource implements ByteSource {
   }
 
   /** Takes the handle over. */
-  static async open(handle: FileHandle): Promise<LocalSource> {
-    return new LocalSource(handle, (await handle.stat()).size);
+  static async open(handle: FileHandle): Promise<FileByteSource> {
+    return new FileByteSource(handle, (await handle.stat()).size);
   }
 
   async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {

@@ -17,7 +17,7 @@ import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts
 import { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
-export interface HttpSourceOptions {
+export interface HttpByteSourceOptions {
   readonly client: HttpClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -61,9 +61,9 @@ interface WaitingRead {
   readonly reject: (error: unknown) => void;
 }
 
-export class HttpSource implements ByteSource {
+export class HttpByteSource implements ByteSource {
   readonly told: Pick<ByteSource, "sizeBytes" | "isRandomAccess">;
-  readonly #options: HttpSourceOptions;
+  readonly #options: HttpByteSourceOptions;
   readonly #resource: HttpResource;
   readonly #window: ByteWindow;
   readonly #retries: RetryBudget;
@@ -80,7 +80,7 @@ export class HttpSource implements ByteSource {
   #wakeReceiver: () => void = () => undefined;
 
   /** @throws NodeError when it cannot be reached, is not there, or answers nonsense */
-  static async open(url: URL, options: HttpSourceOptions): Promise<HttpSource> {
+  static async open(url: URL, options: HttpByteSourceOptions): Promise<HttpByteSource> {
     const abort = new AbortController();
     const onAbort = (): void => abort.abort(options.signal.reason);
     options.signal.throwIfAborted();
@@ -88,7 +88,7 @@ export class HttpSource implements ByteSource {
     try {
       const access = { client: options.client, pace: new RequestPace(options.budget) };
       const { resource, body } = await HttpResource.open(access, url, abort.signal);
-      const source = new HttpSource(resource, options);
+      const source = new HttpByteSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;
     } catch (error) {
@@ -99,7 +99,7 @@ export class HttpSource implements ByteSource {
     }
   }
 
-  private constructor(resource: HttpResource, options: HttpSourceOptions) {
+  private constructor(resource: HttpResource, options: HttpByteSourceOptions) {
     this.#options = options;
     this.#resource = resource;
     this.told = { sizeBytes: resource.sizeBytes, isRandomAccess: resource.isRandomAccess };

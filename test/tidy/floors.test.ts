@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { expect, test } from "vitest";
+import { PROJECT_ROOT, typescriptFiles } from "../support/project-files.ts";
+import { importsOf } from "./imports.ts";
+
+/** The rooms of ARCHITECTURE.md, from the roof down. */
+const ROOMS = Array.from(
+  readFileSync(`${PROJECT_ROOT}ARCHITECTURE.md`, "utf8").matchAll(/^\| `((?:src|lab)\/[^`]*)` \|/gm),
+  ([, room = ""]) => room,
+);
+const FILES = typescriptFiles("src/");
+
+const KNOWN_CIRCLES = [
+  "src/control/api/rest-server.ts > src/control/api/openapi.ts > src/control/api/rest-server.ts",
+  "lab/discord/gateway-connection.ts > lab/discord/voice-session.ts > lab/discord/gateway-connection.ts",
+  "src/cli/doctor/run-doctor.ts > src/cli/run-command.ts > src/cli/doctor/run-doctor.ts",
+  "src/cli/run-command.ts > src/cli/start.ts > src/cli/run-command.ts",
+];
+
+/** The innermost room that a file is in: its own row, or that of the nearest folder around it. */
+function roomOf(path: string): string | undefined {
+  const around = ROOMS.filter((room) => room === path || (room.endsWith("/") && path.startsWith(room)));
+  return around.toSorted((a, b) => b.length - a.length)[0];
+}
+
+test("ARCHITECTURE.md names rooms that are there, each once, with something in them", () => {
+  const inhabited = new Set(FILES.map(({ path }) => roomOf(path)));
+  expect(ROOMS.filter((room) => !inhabited.has(room))).toEqual([]);
+  expect(new Set(ROOMS).size).toBe(ROOMS.length);
+  expect(ROOMS.length).toBeGreaterThan(20);
+});
+
+test("every file is in a room", () => {
+  expect(FILES.filter(({ path }) => roomOf(path) === undefined).map(({ path }) => path)).toEqual([]);
+});
+
+test("imports stay in their room or lead to a floor below", () => {
+  const upwards = FILES.flatMap((file) =>
+    importsOf(file).flatMap((target) => {
+      const [from, to] = [roomOf(file.path), roomOf(target)];
+      const isDown = from === undefined || to === undefined || ROOMS.indexOf(from) <= ROOMS.indexOf(to);
+      return isDown ? [] : [`${file.path} -> ${posix.normalize(target)}`];
+    }),
+  );
+  expect(upwards).toEqual([]);
+});
+
+test("no file leads back to itself by its imports", () => {
+  const targets = new Map(typescriptFiles("src/", "lab/", "test/").map((file) => [file.path, importsOf(file)]));
+  const circles: string[] = [];
+  const isDone = new Map<string, boolean>();
+  const visit = (path: string, way: readonly string[]): void => {
+    if (isDone.get(path) === false) circles.push([...way.slice(way.indexOf(path)), path].join(" > "));
+    if (isDone.has(path)) return;
+    isDone.set(path, false);
+    for (const target of targets.get(path) ?? []) visit(target, [...way, path]);
+    isDone.set(path, true);
+  };
+  for (const path of targets.keys()) visit(path, []);
+  expect(circles).toEqual(KNOWN_CIRCLES);
+});
