@@ -4,7 +4,6 @@
 import { expect } from "vitest";
 import type { Demuxer } from "../../src/media/demux/demuxer.ts";
 import { Pipeline, type PipelineOptions } from "../../src/media/pipeline/pipeline.ts";
-import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 export function createPipeline(
@@ -17,7 +16,8 @@ export function createPipeline(
     endMs: undefined,
     lengthMs: undefined,
     open: async () => demuxer,
-    chain: new SoundChain(),
+    volume: 100,
+    filters: {},
     budget: createTrackBudget(),
     onProgress: () => undefined,
     onFailure: (error) => expect.fail(String(error)),

@@ -2,13 +2,15 @@
 // otherwise transcoded. Switches between the two mid-track, follows seeks, knows track time and the end. `produce` runs
 // inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
 
+import type { FilterSettings } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Decoder } from "../decode/decoder.ts";
 import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
-import { FRAME_MS, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
-import type { SoundChain } from "../sound/sound-chain.ts";
+import type { Fade } from "../sound/fade-curve.ts";
+import { SoundChain, type TrackSpan } from "../sound/sound-chain.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
@@ -40,7 +42,9 @@ export interface PipelineOptions {
   readonly lengthMs: number | undefined;
   readonly open: OpenDemuxer;
   readonly codecs: CodecSupply;
-  readonly chain: SoundChain;
+  /** What its sound begins with; see `setVolume` and `setFilters`. */
+  readonly volume: number;
+  readonly filters: FilterSettings;
   readonly budget: TrackBudget;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
@@ -55,6 +59,8 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
+  readonly #chain = new SoundChain();
+  readonly #span: TrackSpan;
   #transcoder: Transcoder | undefined;
   #isStartingTranscoder = false;
   /** Oldest first; while passing through: what was sent, while transcoding: what was decoded. */
@@ -84,11 +90,9 @@ export class Pipeline {
       onFailure: (error) => this.#fail(error),
     });
     this.#supply = this.#createSupply();
-  }
-
-  /** What is done to this track's sound. */
-  get chain(): SoundChain {
-    return this.#options.chain;
+    this.#chain.setVolume(options.volume);
+    this.#chain.setFilters(options.filters);
+    this.#span = this.#createSpan();
   }
 
   /** Track time at the end of the frame produced last. */
@@ -134,6 +138,56 @@ export class Pipeline {
   setEnd(endMs: number | undefined): void {
     const fromMs = this.#reader.seekTargetMs ?? this.#positionMs;
     this.#endMs = endMs !== undefined && endMs > fromMs ? endMs : undefined;
+  }
+
+  /** 0 to 1000, 100 leaves sound as it is; a change is a ramp of 10 ms. */
+  setVolume(volume: number): void {
+    this.#chain.setVolume(volume);
+  }
+
+  /** Replaces all filters, from the next frame that is produced on. */
+  setFilters(filters: FilterSettings): void {
+    this.#chain.setFilters(filters);
+  }
+
+  /** Track time that passes in a second of what is heard, as seconds: timescale's. */
+  get rate(): number {
+    return this.#chain.rate;
+  }
+
+  /** How loud fades let it be now, 0 to 1. */
+  get gain(): number {
+    return this.#chain.fades.gain;
+  }
+
+  /** With crossfade: the last part of the track has begun, over which the next one may come in. */
+  get isEnding(): boolean {
+    return this.#chain.fades.isEnding;
+  }
+
+  /** Until the end of the track, in samples as they are heard (48 a millisecond); Infinity when nobody knows. */
+  get remainingSamples(): number {
+    return this.#chain.fades.remainingSamples;
+  }
+
+  /** Until it has fallen silent, counted likewise; Infinity while it does not fall. */
+  get fallingSamples(): number {
+    return this.#chain.fades.fallingSamples;
+  }
+
+  /** It comes in over another track, with its first sample on. For a track that has not been heard. */
+  rise(fade: Fade): void {
+    this.#chain.fades.rise(fade);
+  }
+
+  /** It goes, from as loud as it is, beginning `delaySamples` from now. A fall under way that is over sooner goes on. */
+  fall(fade: Fade, delaySamples?: number): void {
+    this.#chain.fades.fall(fade, delaySamples);
+  }
+
+  /** It will be mixed with another track: from the next frame on it is decoded, whatever else is asked for. */
+  keepDecoded(): void {
+    this.#chain.fades.keepDecoded();
   }
 
   /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `dryCause` say why). Valid until the next call. */
@@ -230,8 +284,8 @@ export class Pipeline {
     const head = queue.peek();
     if (head === undefined) return undefined;
     const canPass = this.#passable.has(head);
-    this.#placeFades(this.#positionMs);
-    if (!canPass || !this.#options.chain.isNeutral) {
+    this.#chain.place(this.#positionMs, this.#span);
+    if (!canPass || !this.#chain.isNeutral) {
       this.#startTranscoder(head.stream);
       // Until the decoder is there, music that can go on as it is goes on.
       if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
@@ -256,7 +310,7 @@ export class Pipeline {
   }
 
   #transcode(transcoder: Transcoder): Uint8Array | undefined {
-    if (this.#options.chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
+    if (this.#chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
     const frame = transcoder.encode(this.#supply);
     if (frame !== undefined) this.#onFrame(transcoder);
     return frame;
@@ -265,14 +319,6 @@ export class Pipeline {
   #onFrame(transcoder: Transcoder): void {
     this.#isRunFresh = false;
     this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
-  }
-
-  /** Tells the fades how far the end is from a track time, in samples as they are heard. */
-  #placeFades(trackMs: number): void {
-    const { chain, startMs } = this.#options;
-    const endMs = Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
-    const samplesPerMs = SAMPLES_PER_MS / chain.rate;
-    chain.fades.place((endMs - trackMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
   }
 
   /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
@@ -333,15 +379,15 @@ export class Pipeline {
   }
 
   #createTranscoder(parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">): Transcoder {
-    const { codecs, chain, budget, onProgress } = this.#options;
+    const { codecs, budget, onProgress } = this.#options;
     return new Transcoder({
       ...parts,
-      chain,
+      chain: this.#chain,
+      span: this.#span,
       budget,
       createDecoder: (next) => codecs.createDecoder(next, budget),
       onProgress,
       onFailure: (error) => this.#break(error),
-      onRender: (trackMs) => this.#placeFades(trackMs),
     });
   }
 
@@ -378,6 +424,19 @@ export class Pipeline {
       },
       get isFinished() {
         return !isStale() && reader.isFinished && reader.queue.length === 0;
+      },
+    };
+  }
+
+  /** What was asked for, as far as the track goes. */
+  #createSpan(): TrackSpan {
+    const { startMs } = this.#options;
+    const endMs = () =>
+      Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    return {
+      startMs,
+      get endMs() {
+        return endMs();
       },
     };
   }

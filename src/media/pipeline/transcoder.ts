@@ -5,7 +5,7 @@
 
 import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
-import type { SoundChain } from "../sound/sound-chain.ts";
+import type { SoundChain, TrackSpan } from "../sound/sound-chain.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
@@ -24,15 +24,15 @@ export interface SoundFrame {
 export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
   readonly chain: SoundChain;
   readonly encoder: OpusFrameEncoder;
-  /** Told the track time of what is heard next, before it goes through the chain's last stages. */
-  readonly onRender: (trackMs: number) => void;
+  /** What is heard of the track. */
+  readonly span: TrackSpan;
 }
 
 export class Transcoder {
   /** Its packets follow on each other: it changes hands when another track goes on where this one was heard. */
   encoder: OpusFrameEncoder;
   readonly #options: TranscoderOptions;
-  readonly #track: TrackDecoder;
+  readonly #decoder: TrackDecoder;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
   readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
@@ -52,7 +52,7 @@ export class Transcoder {
   constructor(options: TranscoderOptions) {
     this.#options = options;
     this.encoder = options.encoder;
-    this.#track = new TrackDecoder({
+    this.#decoder = new TrackDecoder({
       ...options,
       onStream: (stream) => options.chain.continueWith(stream.loudnessLufs),
     });
@@ -68,12 +68,12 @@ export class Transcoder {
 
   /** True while a decoder works on a packet: an empty `encode` is then the decoder's fault, not the input's. */
   get isWaiting(): boolean {
-    return this.#track.isWaiting;
+    return this.#decoder.isWaiting;
   }
 
   /** Starts at a track time with nothing before it (a new track, or no history). */
   startAt(positionMs: number): void {
-    this.#track.startAt(positionMs);
+    this.#decoder.startAt(positionMs);
     this.#headMs = positionMs;
     this.#prependSilence();
   }
@@ -81,10 +81,10 @@ export class Transcoder {
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
     this.#isFirst = false;
-    this.#options.chain.continueWith(this.#track.stream.loudnessLufs);
+    this.#options.chain.continueWith(this.#decoder.stream.loudnessLufs);
     this.#headMs = history[0]?.packet.timestampMs ?? 0;
-    this.#track.decodeHistory(history);
-    const spareSamples = this.#track.fifo.lengthSamples - PRIMING_SAMPLES;
+    this.#decoder.decodeHistory(history);
+    const spareSamples = this.#decoder.fifo.lengthSamples - PRIMING_SAMPLES;
     if (spareSamples > 0) this.#discard(spareSamples);
   }
 
@@ -97,7 +97,7 @@ export class Transcoder {
     // The encoder still gives old sound for as long as it is behind; primed anew it would begin with silence.
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
     this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
-    this.#track.jumpTo(this.#headMs);
+    this.#decoder.jumpTo(this.#headMs);
     if (this.#primed === "no") this.#prependSilence();
   }
 
@@ -108,7 +108,7 @@ export class Transcoder {
   skipTo(positionMs: number): boolean {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
     const isReady = this.#primed === "yes" && lengthSamples >= SEEK_FADE_SAMPLES;
-    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#track.fifo.lengthSamples < lengthSamples) return false;
+    if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#decoder.fifo.lengthSamples < lengthSamples) return false;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
     this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
@@ -143,7 +143,7 @@ export class Transcoder {
   /** True when there is sound to begin with. */
   canBegin(supply: PacketSupply): boolean {
     this.#fill(supply);
-    return this.#primed !== "no" || this.#track.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
+    return this.#primed !== "no" || this.#decoder.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
   }
 
   /** True when there is sound for another frame. */
@@ -154,13 +154,13 @@ export class Transcoder {
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
-    if (!this.#isClosedOff || this.#track.fifo.lengthSamples > 0) return false;
+    if (!this.#isClosedOff || this.#decoder.fifo.lengthSamples > 0) return false;
     const { chain } = this.#options;
-    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#track.fifo, 1) === 0);
+    return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#decoder.fifo, 1) === 0);
   }
 
   close(): void {
-    this.#track.close();
+    this.#decoder.close();
   }
 
   /** Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding. */
@@ -168,13 +168,13 @@ export class Transcoder {
     const { chain } = this.#options;
     for (;;) {
       this.#fill(supply);
-      const before = this.#track.fifo.lengthSamples;
-      const readySamples = chain.prepare(this.#track.fifo, lengthSamples);
-      this.#headMs += (before - this.#track.fifo.lengthSamples) / SAMPLES_PER_MS;
+      const before = this.#decoder.fifo.lengthSamples;
+      const readySamples = chain.prepare(this.#decoder.fifo, lengthSamples);
+      this.#headMs += (before - this.#decoder.fifo.lengthSamples) / SAMPLES_PER_MS;
       if (readySamples >= lengthSamples) return readySamples;
       // As much as may be done now has been done.
-      if (this.#track.isWaiting) return readySamples;
-      if (this.#track.fifo.lengthSamples !== before) continue;
+      if (this.#decoder.isWaiting) return readySamples;
+      if (this.#decoder.fifo.lengthSamples !== before) continue;
       // Nothing moved: more has to be decoded first, or there is no more.
       if (!this.#isClosedOff || this.#isFinished) return readySamples;
       this.#isFinished = true;
@@ -184,11 +184,11 @@ export class Transcoder {
 
   /** What the chain makes of the next track samples, with the end of what was before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
-    const { chain } = this.#options;
-    const before = this.#track.fifo.lengthSamples;
-    this.#options.onRender(this.#headMs - chain.heldSamples / SAMPLES_PER_MS);
-    chain.render(this.#track.fifo, left, right, lengthSamples);
-    this.#headMs += (before - this.#track.fifo.lengthSamples) / SAMPLES_PER_MS;
+    const { chain, span } = this.#options;
+    const before = this.#decoder.fifo.lengthSamples;
+    chain.place(this.#headMs - chain.heldSamples / SAMPLES_PER_MS, span);
+    chain.render(this.#decoder.fifo, left, right, lengthSamples);
+    this.#headMs += (before - this.#decoder.fifo.lengthSamples) / SAMPLES_PER_MS;
     const fade = this.#fade;
     if (fade === undefined) return;
     this.#fade = undefined;
@@ -203,23 +203,23 @@ export class Transcoder {
   /** Renders what would come next without a jump, to be faded out. */
   #startFade(): void {
     if (this.#primed !== "yes" || this.#fade !== undefined) return;
-    const readySamples = this.#options.chain.prepare(this.#track.fifo, SEEK_FADE_SAMPLES);
+    const readySamples = this.#options.chain.prepare(this.#decoder.fifo, SEEK_FADE_SAMPLES);
     const fadeSamples = Math.min(SEEK_FADE_SAMPLES, readySamples);
     if (fadeSamples === 0) return;
     const left = new Float32Array(fadeSamples);
     const right = new Float32Array(fadeSamples);
-    this.#options.chain.render(this.#track.fifo, left, right, fadeSamples);
+    this.#options.chain.render(this.#decoder.fifo, left, right, fadeSamples);
     this.#fade = { left, right };
   }
 
   #fill(supply: PacketSupply): void {
-    this.#track.fill(supply);
-    if (!this.#track.isFlushed || this.#isClosedOff) return;
+    this.#decoder.fill(supply);
+    if (!this.#decoder.isFlushed || this.#isClosedOff) return;
     this.#isClosedOff = true;
     // What the encoder still holds back comes out with as many samples more.
     const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
     const silence = new Float32Array(silenceSamples);
-    this.#track.fifo.append(silence, silence, 0, silenceSamples);
+    this.#decoder.fifo.append(silence, silence, 0, silenceSamples);
   }
 
   #renderFrame(supply: PacketSupply): boolean {
@@ -233,8 +233,8 @@ export class Transcoder {
     const { chain } = this.#options;
     if (this.#primed === "no") {
       this.#fill(supply);
-      if (this.#track.fifo.lengthSamples < FRAME_SAMPLES && !this.#isClosedOff) return false;
-      if (this.#isFirst) chain.begin(this.#track.stream.loudnessLufs);
+      if (this.#decoder.fifo.lengthSamples < FRAME_SAMPLES && !this.#isClosedOff) return false;
+      if (this.#isFirst) chain.begin(this.#decoder.stream.loudnessLufs);
       this.#readRaw(PRIMING_SAMPLES);
       this.#primed = "half";
     }
@@ -249,13 +249,13 @@ export class Transcoder {
 
   #prependSilence(): void {
     this.#left.fill(0);
-    this.#track.fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
+    this.#decoder.fifo.append(this.#left, this.#left, 0, PRIMING_SAMPLES);
     this.#headMs -= PRIMING_SAMPLES / SAMPLES_PER_MS;
   }
 
   /** Track samples as they are. */
   #readRaw(lengthSamples: number): void {
-    const count = this.#track.fifo.readInto(this.#left, this.#right, lengthSamples);
+    const count = this.#decoder.fifo.readInto(this.#left, this.#right, lengthSamples);
     this.#left.fill(0, count);
     this.#right.fill(0, count);
     this.#headMs += count / SAMPLES_PER_MS;

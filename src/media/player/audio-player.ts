@@ -23,7 +23,6 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import { HandOver, type HandOverOptions } from "../relay/hand-over.ts";
 import type { SoundCommand } from "../relay/relay-messages.ts";
 import { type Fade, fadeOf } from "../sound/fade-curve.ts";
-import { SoundChain } from "../sound/sound-chain.ts";
 import type { LoopMember, TickLoop } from "../tick/tick-loop.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { FrameCounters } from "./frame-counters.ts";
@@ -59,7 +58,7 @@ export class AudioPlayer implements LoopMember {
   readonly counters: FrameCounters;
   readonly #surroundings: PlayerSurroundings;
   readonly #output: VoiceOutput;
-  /** What each track's sound chain is made with. */
+  /** What each track begins with. */
   #volume = VOLUME_DEFAULT;
   #filters: FilterSettings = {};
   #track: PlayingTrack | undefined;
@@ -115,7 +114,8 @@ export class AudioPlayer implements LoopMember {
     this.#letTrackLeave();
     this.#isPaused = command.isPaused;
     const track: PlayingTrack = startTrack(command, this.#surroundings, {
-      chain: this.#createChain(),
+      volume: this.#volume,
+      filters: this.#filters,
       onProgress: () => this.#onProgress(track),
       onFailure: (error) => this.#onFailure(track, error),
     });
@@ -166,13 +166,13 @@ export class AudioPlayer implements LoopMember {
   setVolume(volume: number): void {
     this.#volume = volume;
     this.#leaving?.setVolume(volume);
-    this.#track?.pipeline.chain.setVolume(volume);
+    this.#track?.pipeline.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
     this.#filters = filters;
     this.#leaving?.setFilters(filters);
-    this.#track?.pipeline.chain.setFilters(filters);
+    this.#track?.pipeline.setFilters(filters);
   }
 
   /** Resolves when the gateway's WebSocket is open. */
@@ -270,7 +270,7 @@ export class AudioPlayer implements LoopMember {
     if (track === undefined) {
       if (!this.#isSounding) this.#goSilent();
     } else if (this.#slotTrack !== track) this.#endIfOver(track);
-    else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.chain.fades.isEnding) this.#endEarly(track);
+    else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.isEnding) this.#endEarly(track);
   }
 
   onDeadlinesDropped(frames: number): void {
@@ -351,7 +351,7 @@ export class AudioPlayer implements LoopMember {
     }
     this.#advance();
     this.#clearSlot();
-    if (this.#track !== undefined) this.#handOver?.onSent(this.#slotEndMs, this.#track.pipeline.chain.rate);
+    if (this.#track !== undefined) this.#handOver?.onSent(this.#slotEndMs, this.#track.pipeline.rate);
   }
 
   /** Track time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
@@ -365,7 +365,7 @@ export class AudioPlayer implements LoopMember {
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== this.#slotRun) return;
     track.sentRun = this.#slotRun;
-    this.#positions.advance(this.#slotEndMs, pipeline.chain.rate);
+    this.#positions.advance(this.#slotEndMs, pipeline.rate);
   }
 
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
@@ -504,14 +504,6 @@ export class AudioPlayer implements LoopMember {
 
   get #crossfade(): Fade | undefined {
     return fadeOf(tonearmSettingsIn(this.#filters, "crossfade"));
-  }
-
-  /** Each track has its own: what the last one left in delay lines and phases is none of the next one's. */
-  #createChain(): SoundChain {
-    const chain = new SoundChain();
-    chain.setVolume(this.#volume);
-    chain.setFilters(this.#filters);
-    return chain;
   }
 
   /** What is there to be heard before the track goes on, or another one begins. */

@@ -1,6 +1,6 @@
 // The track before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises. Both are
 // decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no seam. At most two
-// tracks sound at once. Drives both inside the tick, for player.ts. Audio thread.
+// tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { clamp } from "../filters/clamp.ts";
@@ -36,7 +36,7 @@ export class LeavingTrack {
     this.#pipeline = pipeline;
     this.#crossfade = crossfade;
     this.#before = before;
-    if (crossfade !== undefined) pipeline.chain.fades.keepDecoded();
+    if (crossfade !== undefined) pipeline.keepDecoded();
   }
 
   /** It is heard no more, and closed. */
@@ -76,9 +76,8 @@ export class LeavingTrack {
   /** Falls, whether or not another track comes. */
   fall(fade: Fade | undefined = this.#crossfade): void {
     if (fade === undefined) return;
-    const { fades } = this.#pipeline.chain;
-    const lengthSamples = Math.max(FADE_SAMPLES_MIN, Math.min(fade.lengthSamples, fades.remainingSamples));
-    fades.fall({ lengthSamples, curve: fade.curve });
+    const lengthSamples = Math.max(FADE_SAMPLES_MIN, Math.min(fade.lengthSamples, this.#pipeline.remainingSamples));
+    this.#pipeline.fall({ lengthSamples, curve: fade.curve });
   }
 
   /**
@@ -88,22 +87,22 @@ export class LeavingTrack {
   dropNext(): boolean {
     const partner = this.#partner;
     if (partner === undefined || this.#isPartnerUnwanted) return false;
-    if (partner.chain.fades.gain >= this.#pipeline.chain.fades.gain) return false;
-    partner.chain.fades.fall(ROOM_FADE);
+    if (partner.gain >= this.#pipeline.gain) return false;
+    partner.fall(ROOM_FADE);
     this.#isPartnerUnwanted = true;
     return true;
   }
 
   setVolume(volume: number): void {
-    this.#pipeline.chain.setVolume(volume);
+    this.#pipeline.setVolume(volume);
     this.#before?.setVolume(volume);
-    if (this.#isPartnerUnwanted) this.#partner?.chain.setVolume(volume);
+    if (this.#isPartnerUnwanted) this.#partner?.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
-    this.#pipeline.chain.setFilters(filters);
+    this.#pipeline.setFilters(filters);
     this.#before?.setFilters(filters);
-    if (this.#isPartnerUnwanted) this.#partner?.chain.setFilters(filters);
+    if (this.#isPartnerUnwanted) this.#partner?.setFilters(filters);
   }
 
   onSilenceSent(): void {
@@ -120,25 +119,25 @@ export class LeavingTrack {
 
   /** Both are heard from now on, when the next one has something to be heard. */
   #begin(next: Pipeline, crossfade: Fade): Uint8Array | undefined {
-    const { fades } = this.#pipeline.chain;
-    const canMix = this.#pipeline.isTranscoding && !this.#pipeline.isEnded && fades.fallingSamples > 0;
+    const own = this.#pipeline;
+    const canMix = own.isTranscoding && !own.isEnded && own.fallingSamples > 0;
     if (!canMix) return this.#produceOwnOrNext(next);
     const { curve } = crossfade;
-    const fadeSamples = Math.min(crossfade.lengthSamples, fades.remainingSamples, fades.fallingSamples);
+    const fadeSamples = Math.min(crossfade.lengthSamples, own.remainingSamples, own.fallingSamples);
     const lengthSamples = Math.max(FADE_SAMPLES_MIN, fadeSamples);
-    next.chain.fades.rise({ lengthSamples, curve });
+    next.rise({ lengthSamples, curve });
     const frame = next.render();
     if (frame === undefined) return this.#produceOwnOrNext(next);
     // The next track's first frame begins with silence; this one falls when that one begins to rise.
-    fades.fall({ lengthSamples, curve }, PRIMING_SAMPLES);
-    this.#pipeline.exchangeEncoders(next);
+    own.fall({ lengthSamples, curve }, PRIMING_SAMPLES);
+    own.exchangeEncoders(next);
     this.#partner = next;
     return this.#encodeMix(next, this.#renderOwn(), frame);
   }
 
   /** `third`: what comes after both, when the partner has been replaced. */
   #mix(partner: Pipeline, third: Pipeline | undefined): Uint8Array | undefined {
-    const hasMadeRoom = this.#isPartnerUnwanted && partner.chain.fades.fallingSamples === 0;
+    const hasMadeRoom = this.#isPartnerUnwanted && partner.fallingSamples === 0;
     const frame = hasMadeRoom ? undefined : partner.render();
     if (!hasMadeRoom && (frame !== undefined || !partner.isEnded)) {
       return this.#encodeMix(partner, this.#renderOwn(), frame);
@@ -155,7 +154,7 @@ export class LeavingTrack {
   #renderOwn(): SoundFrame | undefined {
     const pipeline = this.#pipeline;
     const frame = pipeline.render();
-    if (frame !== undefined && pipeline.hasMore && pipeline.chain.fades.fallingSamples > 0) return frame;
+    if (frame !== undefined && pipeline.hasMore && pipeline.fallingSamples > 0) return frame;
     this.#isOver = true;
     if (frame !== undefined) fadeToSilence(frame);
     return frame;
@@ -203,7 +202,7 @@ export class LeavingTrack {
       if (before.isOver) this.#before = undefined;
       if (frame !== undefined || !before.isOver) return frame;
     }
-    const isSilent = this.#pipeline.chain.fades.fallingSamples === 0;
+    const isSilent = this.#pipeline.fallingSamples === 0;
     const frame = isSilent ? undefined : this.#pipeline.produce();
     if (isSilent || (frame === undefined && this.#pipeline.isEnded)) this.close();
     return frame;

@@ -49,7 +49,7 @@ export interface TrackSurroundings {
 export function startTrack(
   command: PlayCommand,
   { clock, open, codecs, createBudget }: TrackSurroundings,
-  hooks: Pick<PipelineOptions, "chain" | "onProgress" | "onFailure">,
+  hooks: Pick<PipelineOptions, "volume" | "filters" | "onProgress" | "onFailure">,
 ): PlayingTrack {
   const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
   const budget = createBudget(playerId);
@@ -84,7 +84,7 @@ export function keepHere(track: PlayingTrack, nowMs: number): void {
 
 /** How another worker goes on with it, a little ahead of where it is. */
 export function guestTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<GuestTrack, "play" | "seekId"> {
-  const startMs = pipeline.positionMs + LEAD_MS * pipeline.chain.rate;
+  const startMs = pipeline.positionMs + LEAD_MS * pipeline.rate;
   return { play: { ...command, startMs, isPaused: false }, seekId };
 }
 

@@ -1,6 +1,7 @@
 // What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is the
 // protocol's in its order (protocol-v4.md section 3.3). Takes track samples from a queue and gives samples to be heard, as
-// many or, where timescale is on, more or fewer. Made anew for each track. Audio thread.
+// many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last one left in delay
+// lines and phases is none of the next one's. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../filters/builtin.ts";
@@ -9,11 +10,19 @@ import type { RateFilter } from "../filters/rate-filter.ts";
 import { tonearmSettingsIn } from "../filters/setting.ts";
 import { timescale } from "../filters/timescale/timescale.ts";
 import { VolumeFilter } from "../filters/volume.ts";
-import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { LoudnessStage, type SampleQueue } from "../loudness/loudness-stage.ts";
 import { TrackFades } from "./track-fades.ts";
 
+/** The part of a track that is to be heard, in track time. Both may become others while it plays. */
+export interface TrackSpan {
+  readonly startMs: number;
+  /** Infinity when nobody knows. */
+  readonly endMs: number;
+}
+
 export class SoundChain {
+  /** Placed by `place`, and heard in `render`. */
   readonly fades = new TrackFades();
   readonly #loudness = new LoudnessStage();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
@@ -70,6 +79,12 @@ export class SoundChain {
   get heldSamples(): number {
     this.#applyFilters();
     return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
+  }
+
+  /** Tells the fades where in its track the next sample to be heard lies. To be told whenever time has moved on. */
+  place(trackMs: number, { startMs, endMs }: TrackSpan): void {
+    const samplesPerMs = SAMPLES_PER_MS / this.rate;
+    this.fades.place((endMs - trackMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
   }
 
   /** Takes from `track` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */

@@ -24,14 +24,13 @@ afterEach(() => {
 
 interface Parts {
   readonly decoder?: Decoder;
-  readonly chain?: SoundChain;
   readonly codecs?: Partial<CodecSupply>;
   readonly stream?: AudioStream;
   readonly packets?: readonly Packet[];
 }
 
 function start(parts: Parts) {
-  const { decoder = createScriptedDecoder(), chain = new SoundChain(), codecs } = parts;
+  const { decoder = createScriptedDecoder(), codecs } = parts;
   const { stream = SCRIPTED_STREAM, packets = createPackets(50) } = parts;
   const failures: unknown[] = [];
   const ours = new Codecs({ complexity: 0, bitrateBps: 64_000 });
@@ -43,7 +42,6 @@ function start(parts: Parts) {
       releaseEncoder: (encoder) => ours.releaseEncoder(encoder),
       ...codecs,
     },
-    chain,
     onFailure: (error) => failures.push(error),
   });
   opened.push(pipeline);
@@ -91,28 +89,25 @@ it("a decoder that throws when it takes over from passing through", async () => 
   const encoder = await OpusFrameEncoder.create({ complexity: 0, bitrateBps: 64_000 });
   const frame = new Float32Array(960);
   const data = Uint8Array.from(encoder.encode(frame, frame));
-  const chain = new SoundChain();
   const packets = createPackets(50).map((packet) => ({ ...packet, data }));
   const setup = start({
     decoder: failingOnce("decode"),
-    chain,
     packets,
     stream: { ...SCRIPTED_STREAM, codec: "opus" },
   });
   await play(setup, 10);
-  chain.setVolume(50);
+  setup.pipeline.setVolume(50);
   await play(setup);
   expect(setup.failures).toEqual([expect.any(RangeError)]);
 });
 
 it.each(["prepare", "render", "begin", "finish", "jump"] as const)("a chain that throws in %s", async (name) => {
-  const chain = new SoundChain();
-  vi.spyOn(chain, name).mockImplementation(fail);
+  vi.spyOn(SoundChain.prototype, name).mockImplementation(fail);
   const packets = createPackets(50).map((packet) => ({
     ...packet,
     trimEndSamples: packet.timestampMs === 980 ? 100 : 0,
   }));
-  const setup = start({ chain, packets });
+  const setup = start({ packets });
   await play(setup, 10);
   setup.pipeline.seek(500);
   await play(setup);
@@ -127,10 +122,9 @@ it("an encoder that throws", async () => {
 });
 
 it("a mix that throws, at every way in", async () => {
-  const chain = new SoundChain();
-  const setup = start({ chain });
+  const setup = start({});
   await play(setup, 10);
-  vi.spyOn(chain, "prepare").mockImplementation(fail);
+  vi.spyOn(SoundChain.prototype, "prepare").mockImplementation(fail);
   vi.spyOn(OpusFrameEncoder.prototype, "encode").mockImplementation(fail);
   const { pipeline } = setup;
   const [left, right] = [new Float32Array(960), new Float32Array(960)];

@@ -8,7 +8,6 @@ import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
-import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { loudnessOf } from "../../../support/loudness-of.ts";
 import { opusHeaders } from "../../../support/media-builders.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
@@ -64,16 +63,14 @@ function start(
     demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
   }: { endMs?: number; demuxer?: ScriptedDemuxer } = {},
 ) {
-  const chain = new SoundChain();
-  chain.setFilters(filters);
   const pipeline = createPipeline(demuxer, {
     endMs,
     lengthMs: SONG_PACKETS * FRAME_MS,
     codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
-    chain,
+    filters,
   });
   opened.push(pipeline);
-  return { pipeline, chain };
+  return { pipeline };
 }
 
 /** Frames until there are `count` or no more come, and the position behind each. */
@@ -177,11 +174,11 @@ it("counts the output gain of an Opus header: tags are measured behind it", asyn
 });
 
 it("is switched on while packets pass through, and off again: at once, without a click, back to the file's packets", async () => {
-  const { pipeline, chain } = start({ ...OPUS, loudnessLufs: SONG_LUFS }, {});
+  const { pipeline } = start({ ...OPUS, loudnessLufs: SONG_LUFS }, {});
   const before = await hear(pipeline, 30);
-  chain.setFilters(LOUDNESS);
+  pipeline.setFilters(LOUDNESS);
   const during = await hear(pipeline, 40);
-  chain.setFilters({});
+  pipeline.setFilters({});
   const after = await hear(pipeline);
   const own = new Set(packets.get("opus")?.map(({ data }) => Buffer.from(data).toString("base64")));
   const isOwn = [before, during, after].map(({ frames }) =>

@@ -7,7 +7,6 @@ import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline, PipelineOptions } from "../../../../src/media/pipeline/pipeline.ts";
-import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 
@@ -63,7 +62,6 @@ const turn = () => new Promise((next) => setImmediate(next));
 interface Setup {
   readonly demuxer: ScriptedDemuxer;
   readonly pipeline: Pipeline;
-  readonly chain: SoundChain;
   readonly failures: unknown[];
 }
 
@@ -89,15 +87,13 @@ function start(stream: AudioStream, packets: readonly Packet[], options: Partial
 
 function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): Omit<Setup, "demuxer"> {
   const failures: unknown[] = [];
-  const chain = options.chain ?? new SoundChain();
   const pipeline = createPipeline(demuxer, {
     codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
     onFailure: (error) => failures.push(error),
     ...options,
-    chain,
   });
   opened.push(pipeline);
-  return { pipeline, chain, failures };
+  return { pipeline, failures };
 }
 
 /** The next frame, waiting (as the tick would, but without time) for what happens between ticks; undefined at the end. */
@@ -240,9 +236,9 @@ describe("a chained file that goes on in another codec", () => {
 
 describe("a volume change in the middle of passing through", () => {
   it("is not heard as a seam: same place, no click, no gap, exact level", async () => {
-    const { pipeline, chain } = start(OPUS, opusPackets);
+    const { pipeline } = start(OPUS, opusPackets);
     const before = await frames(pipeline, 50);
-    chain.setVolume(50);
+    pipeline.setVolume(50);
     const changed = await frames(pipeline, 60);
     const heard = (await decodeHeard([...before, ...changed])).left;
     const gain = Math.floor(Math.tan(0.0079 * 50) * 10_000) / 10_000;
@@ -258,11 +254,11 @@ describe("a volume change in the middle of passing through", () => {
   });
 
   it("back to 100 goes back to the packets themselves, again without a seam", async () => {
-    const { pipeline, chain } = start(OPUS, opusPackets);
+    const { pipeline } = start(OPUS, opusPackets);
     const first = await frames(pipeline, 30);
-    chain.setVolume(50);
+    pipeline.setVolume(50);
     const quiet = await frames(pipeline, 30);
-    chain.setVolume(100);
+    pipeline.setVolume(100);
     const last = await frames(pipeline, 90);
     const all = [...first, ...quiet, ...last];
 
@@ -275,9 +271,9 @@ describe("a volume change in the middle of passing through", () => {
   });
 
   it("takes hold within two frames", async () => {
-    const { pipeline, chain } = start(OPUS, opusPackets);
+    const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 20);
-    chain.setVolume(0);
+    pipeline.setVolume(0);
     const after = await frames(pipeline, 6);
     const different = after.findIndex((frame, index) => Buffer.compare(frame, opusPackets[20 + index]!.data) !== 0);
     expect(different).toBeGreaterThanOrEqual(0);
@@ -407,8 +403,8 @@ describe("timescale", () => {
   const speedTwo = { timescale: { speed: 2, pitch: 1, rate: 1 } };
 
   it("a song at twice the speed ends after half its frames, and its position runs twice as fast", async () => {
-    const { pipeline, chain } = start(PCM, pcmPackets);
-    chain.setFilters(speedTwo);
+    const { pipeline } = start(PCM, pcmPackets);
+    pipeline.setFilters(speedTwo);
     await frames(pipeline, 25);
     expect(pipeline.positionMs).toBeCloseTo(25 * 2 * FRAME_MS, -1.4);
     const rest = await frames(pipeline, 100);
@@ -417,16 +413,16 @@ describe("timescale", () => {
   });
 
   it("an end time is one of the song", async () => {
-    const { pipeline, chain } = start(PCM, pcmPackets, { endMs: 1000 });
-    chain.setFilters(speedTwo);
+    const { pipeline } = start(PCM, pcmPackets, { endMs: 1000 });
+    pipeline.setFilters(speedTwo);
     const heard = await frames(pipeline, 100);
     expect(Math.abs(heard.length - 25)).toBeLessThanOrEqual(1);
     expect(pipeline.isEnded).toBe(true);
   });
 
   it("a seek drops what is held and lands where it was asked to", async () => {
-    const { pipeline, chain } = start(PCM, pcmPackets);
-    chain.setFilters(speedTwo);
+    const { pipeline } = start(PCM, pcmPackets);
+    pipeline.setFilters(speedTwo);
     await frames(pipeline, 10);
     pipeline.seek(1500);
     const rest = await frames(pipeline, 100);
@@ -437,11 +433,11 @@ describe("timescale", () => {
   });
 
   it("taken away, the file's own packets come again, without a click", async () => {
-    const { pipeline, chain } = start(OPUS, opusPackets);
+    const { pipeline } = start(OPUS, opusPackets);
     const heard = await frames(pipeline, 20);
-    chain.setFilters(speedTwo);
+    pipeline.setFilters(speedTwo);
     heard.push(...(await frames(pipeline, 20)));
-    chain.setFilters({});
+    pipeline.setFilters({});
     heard.push(...(await frames(pipeline, 200)));
     const own = heard.map((frame) => opusPackets.findIndex(({ data }) => Buffer.compare(data, frame) === 0));
     expect(own.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => index));
