@@ -4,6 +4,7 @@
 
 import type { MessagePort } from "node:worker_threads";
 import type { PlayableInput } from "./playable-input.ts";
+import type { VoiceCredentials } from "./voice-credentials.ts";
 import type { WireError } from "./wire-error.ts";
 
 /** Names one player on one worker; unique for the life of the process. */
@@ -16,14 +17,6 @@ export type SeekId = number;
 export type VoiceId = number;
 /** Names one wish for an address to send from; unique per thread and growing. */
 export type RouteId = number;
-
-/** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
-export interface VoiceCredentials {
-  readonly token: string;
-  readonly endpoint: string;
-  readonly sessionId: string;
-  readonly channelId: string | undefined;
-}
 
 /** The protocol's filters object after checking, with every member filled in (protocol-v4.md section 3.3). */
 export type FilterSettings = Readonly<Record<string, unknown>>;

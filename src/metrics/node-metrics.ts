@@ -1,8 +1,8 @@
 // What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so that
 // dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
-import type { LoadJson, WorkerLoadJson } from "../control/api/load-json.ts";
-import type { StatsJson } from "../control/api/stats-json.ts";
+import type { LoadJson, WorkerLoadJson } from "../control/protocol/node-load-json.ts";
+import type { StatsJson } from "../control/protocol/stats-json.ts";
 import type { LogLevel } from "../log.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";

@@ -4,14 +4,14 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
-import { Api } from "../../src/control/api/api.ts";
+import { createInfo } from "../../src/control/about/node-info.ts";
+import { loadToJson } from "../../src/control/about/node-load.ts";
 import type { PlannerControl } from "../../src/control/api/api-context.ts";
-import { createInfo } from "../../src/control/api/info-json.ts";
-import { loadToJson } from "../../src/control/api/load-json.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
+import { Api } from "../../src/control/server/api.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";

@@ -1,10 +1,11 @@
 // Stands in for a player where only the session around it matters.
 
 import type { FrameMinute } from "../../src/bridge/events.ts";
-import type { PlayerJson } from "../../src/control/api/player-json.ts";
-import type { PlayerUpdate } from "../../src/control/api/player-update.ts";
-import type { EventMessage, EventSink } from "../../src/control/sessions/outgoing-message.ts";
-import type { CreatePlayerOptions, SessionPlayer } from "../../src/control/sessions/session-player.ts";
+import type { EventSink, PlayerOwner } from "../../src/control/players/player-owner.ts";
+import type { PlayerUpdate } from "../../src/control/players/player-update.ts";
+import type { EventMessage } from "../../src/control/protocol/outgoing-message.ts";
+import type { PlayerJson } from "../../src/control/protocol/player-json.ts";
+import type { SessionPlayer } from "../../src/control/sessions/session-player.ts";
 
 export class FakeSessionPlayer implements SessionPlayer {
   readonly guildId: string;
@@ -16,7 +17,7 @@ export class FakeSessionPlayer implements SessionPlayer {
   /** What `destroy` waits for. */
   goodbye: Promise<void> = Promise.resolve();
 
-  constructor({ guildId, sink }: CreatePlayerOptions) {
+  constructor({ guildId, sink }: PlayerOwner) {
     this.guildId = guildId;
     this.sink = sink;
   }

@@ -1,7 +1,7 @@
 // A voice connection ready for tests, with everything it told its listener.
 
 import { setImmediate, setTimeout } from "node:timers/promises";
-import type { VoiceCredentials } from "../../src/bridge/commands.ts";
+import type { VoiceCredentials } from "../../src/bridge/voice-credentials.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";

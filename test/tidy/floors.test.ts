@@ -12,7 +12,6 @@ const ROOMS = Array.from(
 const FILES = typescriptFiles("src/");
 
 const KNOWN_CIRCLES = [
-  "src/control/api/rest-server.ts > src/control/api/openapi.ts > src/control/api/rest-server.ts",
   "lab/discord/gateway-connection.ts > lab/discord/voice-session.ts > lab/discord/gateway-connection.ts",
   "src/cli/doctor/run-doctor.ts > src/cli/run-command.ts > src/cli/doctor/run-doctor.ts",
   "src/cli/run-command.ts > src/cli/start.ts > src/cli/run-command.ts",

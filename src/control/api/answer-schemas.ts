@@ -3,16 +3,15 @@
 
 import { z } from "zod";
 import type { JsonInteger, JsonObject } from "../../lib/json.ts";
-import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
-import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../sources/load-result.ts";
-import type { TrackJson } from "../sources/track.ts";
-import type { TrackInfo } from "../sources/track-info.ts";
-import type { ErrorObject } from "./api-error.ts";
+import type { ErrorJson } from "../protocol/error-json.ts";
+import type { InfoJson } from "../protocol/info-json.ts";
+import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/load-result-json.ts";
+import type { LoadJson, OverloadJson } from "../protocol/node-load-json.ts";
+import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "../protocol/player-json.ts";
+import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
+import type { StatsJson } from "../protocol/stats-json.ts";
+import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
 import { filtersBody } from "./filter-settings.ts";
-import type { InfoJson } from "./info-json.ts";
-import type { LoadJson, OverloadJson } from "./load-json.ts";
-import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "./player-json.ts";
-import type { StatsJson } from "./stats-json.ts";
 import { tonearmSettingsSchema } from "./tonearm-filter-settings.ts";
 
 const text = z.string();
@@ -23,7 +22,7 @@ const openObject = z.custom<JsonObject>().meta({ type: "object" });
 /** A share of the whole, 0 to 1. */
 const share = z.number().min(0).max(1);
 
-export const errorSchema: z.ZodType<Omit<ErrorObject, "trace"> & { readonly trace?: string | undefined }> = z
+export const errorSchema: z.ZodType<Omit<ErrorJson, "trace"> & { readonly trace?: string | undefined }> = z
   .strictObject({
     timestamp: z.int().describe("Epoch milliseconds"),
     status: z.int(),

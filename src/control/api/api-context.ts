@@ -3,12 +3,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import type { Logger } from "../../log.ts";
-import type { RoutePlannerJson } from "../route-planner/planner-status.ts";
+import type { InfoJson } from "../protocol/info-json.ts";
+import type { LoadJson } from "../protocol/node-load-json.ts";
+import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
-import type { InfoJson } from "./info-json.ts";
-import type { LoadJson } from "./load-json.ts";
 
 /** Where tracks come from; control/sources/track-loader.ts is the real one. */
 export interface TrackLookup {

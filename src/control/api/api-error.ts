@@ -5,6 +5,7 @@ import { STATUS_CODES } from "node:http";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { type ErrorCode, NodeError } from "../../errors.ts";
 import { redactText } from "../../lib/redact-text.ts";
+import type { ErrorJson } from "../protocol/error-json.ts";
 
 /** A request that is answered with an error object. `message` is sent as it stands: published texts begin upper-case. */
 export class ApiError extends NodeError {
@@ -21,15 +22,6 @@ export function badRequest(detail: unknown): ApiError {
   return new ApiError(400, "Bad Request", { cause: detail });
 }
 
-export interface ErrorObject {
-  readonly timestamp: number;
-  readonly status: number;
-  readonly error: string;
-  readonly trace?: string;
-  readonly message: string;
-  readonly path: string;
-}
-
 /** What clients know from the published server, by our code. */
 const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly message?: string }>> = {
   "load-no-matches": { status: 400, message: "No matches found for identifier" },
@@ -44,7 +36,7 @@ const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly m
 export function errorObject(
   error: unknown,
   request: { readonly path: string; readonly epochMs: number; readonly isTraced: boolean },
-): ErrorObject {
+): ErrorJson {
   const { status, message } = describeFailure(error);
   return {
     timestamp: request.epochMs,

@@ -1,15 +1,17 @@
 // Routes about the node itself and about tracks (protocol-v4.md sections 2.1, 2.3 and 2.4). Main thread.
 
-import { type LoadResultJson, loadResultToJson } from "../sources/load-result.ts";
-import { decodeTrack, type TrackJson, trackToJson } from "../sources/track.ts";
+import { PROTOCOL_VERSION } from "../protocol/info-json.ts";
+import type { LoadResultJson } from "../protocol/load-result-json.ts";
+import type { TrackJson } from "../protocol/track-json.ts";
+import { loadResultToJson } from "../sources/load-result.ts";
+import { decodeTrack, trackToJson } from "../sources/track.ts";
 import { preferred } from "./accept.ts";
 import { infoSchema, loadResultSchema, statsSchema, trackSchema, tracksSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
-import { PROTOCOL_VERSION } from "./info-json.ts";
 import { type ListAnswer, listOf } from "./list-answer.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
 const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 

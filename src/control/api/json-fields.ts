@@ -3,6 +3,7 @@
 // `parseJson` returns, and describe themselves for OpenAPI by their `meta`.
 
 import { z } from "zod";
+import { INT64_MAX, INT64_MIN } from "../../lib/int64.ts";
 import {
   JsonDecimal,
   type JsonInteger,
@@ -19,7 +20,7 @@ const DECIMAL_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const NUMBER_TEXT_LENGTH_MAX = 400;
 
 const INT32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
-const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
+const INT64 = { min: INT64_MIN, max: INT64_MAX };
 
 export const int32Field = field("integer", { type: "integer", format: "int32" }, (value) => {
   const integer = readInteger(value, INT32);

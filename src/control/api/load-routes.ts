@@ -2,7 +2,7 @@
 
 import { loadSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
-import { json, type RestRoute } from "./rest-server.ts";
+import { json, type RestRoute } from "./route.ts";
 
 export function loadRoutes({ readLoad }: Pick<ApiContext, "readLoad">): readonly RestRoute[] {
   return [

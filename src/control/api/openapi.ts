@@ -4,25 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
 import { errorSchema } from "./answer-schemas.ts";
-import { json, type RestRoute } from "./rest-server.ts";
-
-/** What a route takes and gives. What follows from its path and password need not be said. */
-export interface RouteDescription {
-  readonly summary: string;
-  readonly query?: readonly QueryParameter[];
-  readonly body?: z.ZodType;
-  /** By status: the schema of the JSON (with an `id`), text, or nothing. */
-  readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
-  /** Statuses of error objects, beyond those of paths and bodies. */
-  readonly errors?: readonly number[];
-}
-
-export interface QueryParameter {
-  readonly name: string;
-  readonly meaning: string;
-  readonly type: "string" | "boolean";
-  readonly isRequired?: boolean;
-}
+import { json, type QueryParameter, type RestRoute, type RouteDescription } from "./route.ts";
 
 const TRACE: QueryParameter = { name: "trace", meaning: "Adds `trace` to an error object.", type: "boolean" };
 

@@ -1,18 +1,18 @@
 // From the body of PATCH player to the update a player carries out: the checks of protocol-v4.md section 2.7 step 2 in
 // their order. Main thread. Nothing has changed when one of them fails.
 
-import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { type JsonInteger, type JsonObject, jsonSizeBytes, toNumber } from "../../lib/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { isSnowflake } from "../../lib/snowflake.ts";
+import type { PlayerUpdate, TrackChange } from "../players/player-update.ts";
 import { decodeTrack } from "../sources/track.ts";
 import { ApiError } from "./api-error.ts";
 import { checkedFilterSettings, disabledFiltersIn } from "./filter-settings.ts";
-import type { PlayerUpdate, TrackChange } from "./player-update.ts";
 import type { PlayerBody, VoiceBody } from "./request-bodies.ts";
 
 const VOLUME_MAX = 1000;
 const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provided in voice state";
-const U64_MAX = 2n ** 64n - 1n;
 /** In memory. It is sent with every event of its track. */
 const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 
@@ -88,10 +88,6 @@ function trackChange({ encoded, identifier }: RequestedTrack): TrackChange | und
 
 function isBlank(text: string): boolean {
   return text.trim() === "";
-}
-
-function isSnowflake(text: string): boolean {
-  return /^\d{1,20}$/.test(text) && BigInt(text) <= U64_MAX;
 }
 
 /** `host` or `host:port` and nothing else: it becomes part of an address that the node dials. */

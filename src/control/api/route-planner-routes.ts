@@ -4,7 +4,7 @@ import { routePlannerSchema } from "./answer-schemas.ts";
 import type { ApiContext, PlannerControl } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { freeAddressBody } from "./request-bodies.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
 /** Of what a refusal repeats: the address that was sent, and the configured blocks. */
 const SHOWN_LENGTH_MAX = 60;

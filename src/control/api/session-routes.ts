@@ -1,21 +1,19 @@
 // Routes about sessions and their players (protocol-v4.md sections 2.2 and 2.5 to 2.10). Main thread.
 
+import { isInt64 } from "../../lib/int64.ts";
+import type { PlayerJson } from "../protocol/player-json.ts";
 import type { Session } from "../sessions/session.ts";
 import { playerSchema, playersSchema, sessionSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { type ListAnswer, listOf } from "./list-answer.ts";
 import { parsePlayerUpdate } from "./parse-player-update.ts";
-import type { PlayerJson } from "./player-json.ts";
 import { type PlayerBody, playerBody, sessionBody } from "./request-bodies.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "./rest-server.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
 const SESSION_PATH = "/v4/sessions/:sessionId";
 const PLAYERS_PATH = `${SESSION_PATH}/players`;
 const PLAYER_PATH = `${PLAYERS_PATH}/:guildId`;
-
-const GUILD_ID_MIN = -(2n ** 63n);
-const GUILD_ID_MAX = 2n ** 63n - 1n;
 
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ...(["true", "on", "yes", "1"] as const).map((text) => [text, true] as const),
@@ -120,7 +118,7 @@ function readGuildId({ segments }: RestRequest): string {
   if (hex === undefined && decimal === undefined) throw badRequest("the guild id is not an integer");
   const size = BigInt(hex === undefined ? (decimal ?? "") : `0x${hex}`);
   const guildId = sign === "-" ? -size : size;
-  if (guildId < GUILD_ID_MIN || guildId > GUILD_ID_MAX) throw badRequest("the guild id does not fit 64 bits");
+  if (!isInt64(guildId)) throw badRequest("the guild id does not fit 64 bits");
   return guildId.toString();
 }
 

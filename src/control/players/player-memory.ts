@@ -3,8 +3,8 @@
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import { jsonSizeBytes } from "../../lib/json.ts";
-import type { PlayerUpdate } from "../api/player-update.ts";
 import type { Track } from "../sources/track.ts";
+import type { PlayerUpdate } from "./player-update.ts";
 
 /** What a player costs that keeps nothing: measured, and a little more. */
 const PLAYER_SIZE_BYTES = 4096;

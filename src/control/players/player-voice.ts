@@ -1,14 +1,14 @@
 // The voice side of one player: asks its worker to connect, waits for the outcome as long as an update may wait, follows
 // what becomes of the connection, and connects again when the worker had to change. Main thread.
 
-import type { VoiceCredentials } from "../../bridge/commands.ts";
+import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Logger } from "../../log.ts";
-import type { VoiceStateJson } from "../api/player-json.ts";
+import type { VoiceStateJson } from "../protocol/player-json.ts";
 import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
-import { areSameCredentials, connectionOf, type OpeningResult, type VoiceState, voiceToJson } from "./voice-state.ts";
+import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } from "./voice-link-state.ts";
 
 /** The worker itself bounds how long it tries; this is for one that never says. */
 const OPENING_MS_MAX = 120_000;
@@ -29,7 +29,7 @@ interface PlayerVoiceOptions {
 
 export class PlayerVoice {
   readonly #options: PlayerVoiceOptions;
-  #state: VoiceState = { kind: "none" };
+  #state: VoiceLinkState = { kind: "none" };
   #voiceCount = 0;
   /** True while an update waits for the connection: a failure is then its answer and no event. */
   #isAwaited = false;
@@ -107,7 +107,7 @@ export class PlayerVoice {
   }
 
   /** An open connection that is given up on this side counts as closed normally, at once. */
-  #leave(next: VoiceState): void {
+  #leave(next: VoiceLinkState): void {
     const wasOpen = this.#state.kind === "open";
     this.#state = next;
     if (wasOpen) this.#options.onClosed(NORMAL_CLOSURE, "", false);

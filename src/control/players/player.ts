@@ -2,9 +2,9 @@
 // player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends the
 // client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
 
-import type { VoiceCredentials } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
@@ -12,18 +12,18 @@ import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
-import type { PlayerJson, PlayerStateJson } from "../api/player-json.ts";
-import type { PlayerUpdate, TrackChange } from "../api/player-update.ts";
-import type { EventMessage, EventSink, TrackEndReasonJson } from "../sessions/outgoing-message.ts";
-import type { CreatePlayerOptions, SessionPlayer } from "../sessions/session-player.ts";
+import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
+import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
 import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
 import type { Track } from "../sources/track.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
+import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
+import type { EventSink, PlayerOwner } from "./player-owner.ts";
+import type { PlayerUpdate, TrackChange } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
-import { PlayingTrack, type TrackState } from "./track-state.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
@@ -55,7 +55,7 @@ export interface TrackProvider {
   playableInput(track: Track): PlayableInput;
 }
 
-export interface PlayerOptions extends CreatePlayerOptions {
+export interface PlayerOptions extends PlayerOwner {
   readonly workers: WorkerProvider;
   readonly tracks: TrackProvider;
   readonly updateTimer: UpdateTimer;
@@ -66,7 +66,8 @@ export interface PlayerOptions extends CreatePlayerOptions {
   readonly voiceConnectTimeoutMs: number;
 }
 
-export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
+/** What a session asks of it, and when, is said in control/sessions/session-player.ts. */
+export class Player implements WorkerTenant, UpdateTarget {
   readonly guildId: string;
   readonly #options: PlayerOptions;
   readonly #sink: EventSink;
@@ -262,7 +263,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
-    const playing = new PlayingTrack({ trackId: ++this.#trackCount, track, ...times });
+    const playing = new LoadedTrack({ trackId: ++this.#trackCount, track, ...times });
     this.#state = { kind: "loaded", playing };
     this.#options.updateTimer.start(this);
     this.#sendEvent({ type: "TrackStartEvent", track: this.#trackJson(playing) });
@@ -272,7 +273,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#startOnWorker(playing);
   }
 
-  #startOnWorker(playing: PlayingTrack): void {
+  #startOnWorker(playing: LoadedTrack): void {
     if (this.#handle === undefined) return;
     if (!this.#handle.isAlone && this.#options.deadlyTracks.has(playing.track)) {
       this.#options.workers.isolate(this);
@@ -375,7 +376,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
   }
 
   #onTrackEvent(
-    playing: PlayingTrack,
+    playing: LoadedTrack,
     event: Exclude<PlayerEvent, { type: "frameMinute" | "voiceState" | "voiceClosed" }>,
   ): void {
     if (event.type === "position") {
@@ -431,7 +432,7 @@ export class Player implements SessionPlayer, WorkerTenant, UpdateTarget {
     this.#sink.send({ op: "event", guildId: this.guildId, ...event });
   }
 
-  #trackJson(playing: PlayingTrack): ReturnType<PlayingTrack["toJson"]> {
+  #trackJson(playing: LoadedTrack): ReturnType<LoadedTrack["toJson"]> {
     return playing.toJson(this.#clock.epochMs());
   }
 

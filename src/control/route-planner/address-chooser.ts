@@ -3,8 +3,8 @@
 
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import type { PlannerClassName } from "../protocol/route-planner-json.ts";
 import type { AddressPool } from "./address-pool.ts";
-import type { PlannerClassName } from "./planner-status.ts";
 
 export interface AddressChooser {
   /** Name of the planner, as the status shows it. */

@@ -4,9 +4,9 @@
 import type { RouteFailure } from "../../bridge/events.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
 import { FailingAddresses } from "./failing-addresses.ts";
 import { FreeIndexes } from "./free-indexes.ts";
-import type { FailingAddressJson } from "./planner-status.ts";
 
 const BANNED_MS = 7 * 24 * 60 * 60 * 1000;
 /** The machine may get the address any moment: an interface comes up, a route is set. */

@@ -1,7 +1,8 @@
 // Addresses that cannot be used for a time, by their number, with when they failed. They come back by themselves. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
-import { type FailingAddressJson, failingAddressJson } from "./planner-status.ts";
+import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
+import { failingAddressJson } from "./failing-address.ts";
 
 /**
  * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,

@@ -10,12 +10,12 @@ import type { Clock } from "../../lib/clock.ts";
 import { type IpBlock, parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
+import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import { AddressPool } from "./address-pool.ts";
 import { AddressSpace } from "./address-space.ts";
 import { BalancingIp } from "./balancing-ip.ts";
 import { NanoIp } from "./nano-ip.ts";
-import type { RoutePlannerJson } from "./planner-status.ts";
 import { RotatingIp } from "./rotating-ip.ts";
 import { RotatingNanoIp } from "./rotating-nano-ip.ts";
 

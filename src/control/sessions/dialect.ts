@@ -1,7 +1,7 @@
 // How messages are written for the client of a session: each version of the protocol has its own form. Main thread; the
 // WebSocket end point chooses it by the path of the handshake, the session writes by it.
 
-import type { OutgoingMessage } from "./outgoing-message.ts";
+import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 
 export interface Dialect {
   /** The version of the protocol, as in `Lavalink-Api-Version`. */

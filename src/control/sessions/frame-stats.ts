@@ -2,7 +2,7 @@
 // thread.
 
 import type { FrameMinute } from "../../bridge/events.ts";
-import type { FrameStatsJson } from "../api/stats-json.ts";
+import type { FrameStatsJson } from "../protocol/stats-json.ts";
 import type { SessionPlayer } from "./session-player.ts";
 
 /** 20 ms frames in a minute. */

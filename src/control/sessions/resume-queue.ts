@@ -7,7 +7,7 @@
 // left for more, the older half goes whatever it is.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
-import type { OutgoingMessage } from "./outgoing-message.ts";
+import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 
 /** At either bound the queue is thinned out. */
 export const QUEUE_COUNT_MAX = 2000;

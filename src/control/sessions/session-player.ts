@@ -1,10 +1,9 @@
 // What a session needs of the players it owns; control/players/player.ts is the real one. Main thread.
 
 import type { FrameMinute } from "../../bridge/events.ts";
-import type { ByteBudget } from "../../lib/byte-budget.ts";
-import type { PlayerJson } from "../api/player-json.ts";
-import type { PlayerUpdate } from "../api/player-update.ts";
-import type { EventSink } from "./outgoing-message.ts";
+import type { PlayerOwner } from "../players/player-owner.ts";
+import type { PlayerUpdate } from "../players/player-update.ts";
+import type { PlayerJson } from "../protocol/player-json.ts";
 
 export interface SessionPlayer {
   readonly guildId: string;
@@ -24,14 +23,4 @@ export interface SessionPlayer {
   destroy(): Promise<void>;
 }
 
-export interface CreatePlayerOptions {
-  readonly guildId: string;
-  /** The bot's user id. */
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly sink: EventSink;
-  /** That of the session, which all that the player keeps is taken from. Undefined: nothing is counted. */
-  readonly memory?: ByteBudget | undefined;
-}
-
-export type CreatePlayer = (options: CreatePlayerOptions) => SessionPlayer;
+export type CreatePlayer = (owner: PlayerOwner) => SessionPlayer;

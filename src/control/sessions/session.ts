@@ -11,10 +11,11 @@ import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log.ts";
-import type { StatsJson } from "../api/stats-json.ts";
+import type { EventSink } from "../players/player-owner.ts";
+import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
+import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
-import type { EventSink, OutgoingMessage } from "./outgoing-message.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 

@@ -7,7 +7,7 @@ import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
-import type { StatsJson } from "../api/stats-json.ts";
+import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { Session, type SessionSocket } from "./session.ts";
 import type { CreatePlayer } from "./session-player.ts";

@@ -7,6 +7,7 @@
 //   +------+-------+
 
 import { NodeError } from "../../errors.ts";
+import { INT64_MAX, INT64_MIN } from "../../lib/int64.ts";
 import { type JsonInteger, toJsonInteger } from "../../lib/json.ts";
 import {
   decodeModifiedUtf8,
@@ -14,7 +15,8 @@ import {
   MODIFIED_UTF8_BYTES_MAX,
   modifiedUtf8Length,
 } from "../../lib/modified-utf8.ts";
-import type { TrackDetails, TrackInfo } from "./track-info.ts";
+import type { TrackInfo } from "../protocol/track-json.ts";
+import type { TrackDetails } from "./track-details.ts";
 
 const WRITTEN_VERSION = 3;
 const VERSIONED_FLAG = 0x40000000;
@@ -24,8 +26,6 @@ const SIZE_MAX_BYTES = 12 * (MODIFIED_UTF8_BYTES_MAX + 3);
 /** Characters of an encoded track: what is longer cannot be one. */
 export const ENCODED_LENGTH_MAX = (SIZE_MAX_BYTES / 3) * 4;
 const POSITION_BYTES = 8;
-const I64_MIN = -(2n ** 63n);
-const I64_MAX = 2n ** 63n - 1n;
 
 /** The container names that http and local tracks can carry; `m3u` alone has parameters. */
 const PROBE_NAMES = new Set([
@@ -265,8 +265,8 @@ class MessageWriter {
 }
 
 function clampToI64(value: bigint): bigint {
-  if (value < I64_MIN) return I64_MIN;
-  return value > I64_MAX ? I64_MAX : value;
+  if (value < INT64_MIN) return INT64_MIN;
+  return value > INT64_MAX ? INT64_MAX : value;
 }
 
 /** The longest start of `text` that the format can hold, never ending between two surrogates. */

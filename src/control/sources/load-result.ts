@@ -1,9 +1,10 @@
 // What looking up an identifier gives, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by the
 // track loader, answered by GET /v4/loadtracks.
 
-import type { Severity, WireError } from "../../bridge/wire-error.ts";
+import type { WireError } from "../../bridge/wire-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { type Track, type TrackJson, trackToJson } from "./track.ts";
+import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/load-result-json.ts";
+import { type Track, trackToJson } from "./track.ts";
 
 export interface Playlist {
   readonly name: string;
@@ -19,27 +20,6 @@ export type LoadResult =
   | { readonly kind: "search"; readonly tracks: readonly Track[] }
   | { readonly kind: "empty" }
   | { readonly kind: "error"; readonly error: WireError };
-
-/** The protocol's Exception object. */
-export interface ExceptionJson {
-  readonly message: string | null;
-  readonly severity: Severity;
-  readonly cause: string;
-  readonly causeStackTrace: string;
-}
-
-export interface PlaylistJson {
-  readonly info: { readonly name: string; readonly selectedTrack: number };
-  readonly pluginInfo: JsonObject;
-  readonly tracks: readonly TrackJson[];
-}
-
-export type LoadResultJson =
-  | { readonly loadType: "track"; readonly data: TrackJson }
-  | { readonly loadType: "playlist"; readonly data: PlaylistJson }
-  | { readonly loadType: "search"; readonly data: readonly TrackJson[] }
-  | { readonly loadType: "empty"; readonly data: null }
-  | { readonly loadType: "error"; readonly data: ExceptionJson };
 
 export function loadResultToJson(result: LoadResult): LoadResultJson {
   switch (result.kind) {

@@ -2,8 +2,9 @@
 // thread; used by sources, players and the API.
 
 import type { JsonInteger, JsonObject } from "../../lib/json.ts";
+import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
 import { readEncodedTrack, writeEncodedTrack } from "./encoded-track.ts";
-import type { TrackDetails, TrackInfo } from "./track-info.ts";
+import type { TrackDetails } from "./track-details.ts";
 
 export interface Track {
   /** The encoded form; as sent by the client where it came from one, so possibly an older version. */
@@ -12,13 +13,6 @@ export interface Track {
   readonly pluginInfo: JsonObject;
   readonly userData: JsonObject;
   readonly details: TrackDetails;
-}
-
-export interface TrackJson {
-  readonly encoded: string;
-  readonly info: TrackInfo;
-  readonly pluginInfo: JsonObject;
-  readonly userData: JsonObject;
 }
 
 /** A track that a source has found: encodes it and derives `pluginInfo`. Text too long for the format is cut. */

@@ -9,6 +9,7 @@ import type { RoutingSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { HttpAnswer } from "./http-answer.ts";
@@ -106,7 +107,7 @@ export class OutgoingRoutes {
     },
   ): Promise<string | undefined> {
     try {
-      return await abortable(this.#options.wantRoute(context.families), context.signal);
+      return await unlessAborted(this.#options.wantRoute(context.families), context.signal);
     } catch (error) {
       const { failure } = context;
       if (failure === undefined || !(error instanceof NodeError) || error.code !== "routes-exhausted") throw error;
@@ -126,7 +127,7 @@ export class OutgoingRoutes {
       tooLong.abort(new Error(`looking the name up took more than ${lookupTimeoutMs} ms`));
     });
     try {
-      const addresses = await abortable(lookUp(guard, host), AbortSignal.any([signal, tooLong.signal]));
+      const addresses = await unlessAborted(lookUp(guard, host), AbortSignal.any([signal, tooLong.signal]));
       return [...new Set(addresses.map(({ address }) => familyOf(address)))];
     } catch (error) {
       signal.throwIfAborted();
@@ -189,15 +190,5 @@ function lookUp(guard: OutboundGuard, host: string): Promise<LookupAddress[]> {
       if (error !== null) reject(error);
       else resolve(Array.isArray(addresses) ? addresses : []);
     });
-  });
-}
-
-/** What the promise comes to, or the reason of the signal when that fires first. */
-function abortable<T>(pending: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    pending.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }

@@ -11,11 +11,11 @@ import type {
   SeekCommand,
   SeekId,
   TrackId,
-  VoiceCredentials,
   VoiceId,
 } from "../../bridge/commands.ts";
 import type { EndReason } from "../../bridge/events.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { hasTonearmSettings, tonearmSettingsIn } from "../filters/setting.ts";

@@ -2,7 +2,8 @@
 // between them, and tells the main thread what becomes of it. Held by player.ts. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
-import type { PlayerId, VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
+import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";

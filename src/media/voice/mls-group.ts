@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
+import { isSnowflake } from "../../lib/snowflake.ts";
 
 /** Stands in for the channel id until the first message of the group brings it. */
 const UNKNOWN_CHANNEL_ID = "0";
@@ -181,10 +182,6 @@ function remember(list: string[], digest: string): void {
 
 function digestOf(message: Buffer): string {
   return createHash("sha256").update(message).digest("base64");
-}
-
-function isSnowflake(text: string | undefined): text is string {
-  return text !== undefined && /^\d{1,20}$/.test(text) && BigInt(text) <= 0xffff_ffff_ffff_ffffn;
 }
 
 function isUnexpectedUser(error: unknown): boolean {

@@ -2,7 +2,7 @@
 // moves to another server without a gap, and tells the player what to do with its next frame. The player's only door to
 // media/voice; on the audio thread.
 
-import type { VoiceCredentials } from "../../bridge/commands.ts";
+import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import { type Clock, type Timer, wrapTimers } from "../../lib/clock.ts";
@@ -127,7 +127,7 @@ export class VoiceConnection {
    */
   connect(credentials: VoiceCredentials): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
-    if (this.#state.kind === "active" && isSame(this.#state.target.credentials, credentials)) {
+    if (this.#state.kind === "active" && areSameCredentials(this.#state.target.credentials, credentials)) {
       if (this.#state.session?.isOpen) return Promise.resolve();
       this.#hurry(this.#state);
       return this.#waitForOpen(this.#state.target);
@@ -437,10 +437,6 @@ export class VoiceConnection {
       this.#logger.error("a voice listener failed", { error });
     }
   }
-}
-
-function isSame(a: VoiceCredentials, b: VoiceCredentials): boolean {
-  return a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId;
 }
 
 /** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */

@@ -4,7 +4,7 @@
 
 import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
-import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";

@@ -1,6 +1,6 @@
 // What a player and its voice connection (voice/voice-connection.ts) know of each other. Audio thread.
 
-import type { VoiceCredentials } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {

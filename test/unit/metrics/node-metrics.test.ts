@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { LoadJson } from "../../../src/control/api/load-json.ts";
-import type { StatsJson } from "../../../src/control/api/stats-json.ts";
+import type { LoadJson } from "../../../src/control/protocol/node-load-json.ts";
+import type { StatsJson } from "../../../src/control/protocol/stats-json.ts";
 import { silentLogger } from "../../../src/log.ts";
 import { GcPauses } from "../../../src/metrics/gc-pauses.ts";
 import { LogCounter } from "../../../src/metrics/log-counter.ts";

@@ -6,7 +6,7 @@ import type { ApiContext } from "../api-context.ts";
 import { ApiError } from "../api-error.ts";
 import { decodeMany, decodeOne, loadTracks } from "../general-routes.ts";
 import { mapList } from "../list-answer.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "../rest-server.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "../route.ts";
 import { routePlannerRoutes } from "../route-planner-routes.ts";
 import { destroyPlayer, findSession, getPlayer, listPlayers, updatePlayer } from "../session-routes.ts";
 import { playerBodyOfV3, v3PlayerBody, v3SessionBody } from "./bodies.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { PlayerUpdate } from "../../../../src/control/api/player-update.ts";
+import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
 import { ApiServer, type RequestOptions, type TestClient } from "../../../support/api-server.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { buildTrack } from "../../../support/track-builder.ts";

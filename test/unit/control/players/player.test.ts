@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { VoiceCredentials } from "../../../../src/bridge/commands.ts";
 import type { PositionReport } from "../../../../src/bridge/position-report.ts";
+import type { VoiceCredentials } from "../../../../src/bridge/voice-credentials.ts";
 import type { WireError } from "../../../../src/bridge/wire-error.ts";
-import type { PlayerUpdate } from "../../../../src/control/api/player-update.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
+import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
-import type { OutgoingMessage } from "../../../../src/control/sessions/outgoing-message.ts";
+import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import type { Track } from "../../../../src/control/sources/track.ts";
 import { NodeError } from "../../../../src/errors.ts";

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import type { TrackInfo } from "../../../../src/control/protocol/track-json.ts";
 import { readEncodedTrack, writeEncodedTrack } from "../../../../src/control/sources/encoded-track.ts";
 import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../../src/control/sources/track.ts";
-import { type TrackDetails, type TrackInfo, UNKNOWN_LENGTH_MS } from "../../../../src/control/sources/track-info.ts";
+import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../../../../src/control/sources/track-details.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { stringifyJson } from "../../../../src/lib/json.ts";
 import { readLines } from "../../../support/golden.ts";

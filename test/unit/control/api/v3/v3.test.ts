@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toWireError } from "../../../../../src/bridge/wire-error.ts";
 import { v3LoadResult } from "../../../../../src/control/api/v3/json-forms.ts";
 import { v3Message } from "../../../../../src/control/api/v3/message-forms.ts";
-import type { EventMessage } from "../../../../../src/control/sessions/outgoing-message.ts";
+import type { EventMessage } from "../../../../../src/control/protocol/outgoing-message.ts";
 import { loadResultToJson } from "../../../../../src/control/sources/load-result.ts";
 import { trackToJson } from "../../../../../src/control/sources/track.ts";
 import { NodeError } from "../../../../../src/errors.ts";

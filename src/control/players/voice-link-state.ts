@@ -1,7 +1,8 @@
 // What a player knows of its voice connection. Main thread; the worker holds the connection itself.
 
-import type { VoiceCredentials, VoiceId } from "../../bridge/commands.ts";
-import type { VoiceStateJson } from "../api/player-json.ts";
+import type { VoiceId } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { VoiceStateJson } from "../protocol/player-json.ts";
 
 /** How an attempt to connect came out; `lost`: its worker died, the player tries again on another by itself. */
 export type OpeningResult =
@@ -9,7 +10,7 @@ export type OpeningResult =
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "lost" };
 
-export type VoiceState =
+export type VoiceLinkState =
   | { readonly kind: "none" }
   /** To be connected as soon as the player has a worker. */
   | { readonly kind: "waiting"; readonly credentials: VoiceCredentials }
@@ -31,7 +32,7 @@ export type VoiceState =
   | { readonly kind: "closed"; readonly credentials: VoiceCredentials };
 
 /** The `connected` and `ping` of the protocol's PlayerState. */
-export function connectionOf(state: VoiceState): { readonly connected: boolean; readonly ping: number } {
+export function connectionOf(state: VoiceLinkState): { readonly connected: boolean; readonly ping: number } {
   // Documented as -1 whenever there is no connection. The published server shows the last ping after a close by Discord.
   return state.kind === "open" && state.isConnected
     ? { connected: true, ping: state.pingMs }
@@ -39,12 +40,8 @@ export function connectionOf(state: VoiceState): { readonly connected: boolean; 
 }
 
 /** The protocol's VoiceState. */
-export function voiceToJson(state: VoiceState): VoiceStateJson {
+export function voiceToJson(state: VoiceLinkState): VoiceStateJson {
   if (state.kind === "none") return { token: "", endpoint: "", sessionId: "", channelId: null };
   const { token, endpoint, sessionId, channelId } = state.credentials;
   return { token, endpoint, sessionId, channelId: channelId ?? null };
-}
-
-export function areSameCredentials(a: VoiceCredentials, b: VoiceCredentials): boolean {
-  return a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NodeStats } from "../../../../src/control/api/node-stats.ts";
+import { NodeStats } from "../../../../src/control/about/node-stats.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 test("uptime counts from the start", () => {

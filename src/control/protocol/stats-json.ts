@@ -1,6 +1,6 @@
 // The Stats object of the protocol (protocol-v4.md section 3.7). Main thread.
 
-import type { OverloadJson } from "./load-json.ts";
+import type { OverloadJson } from "./node-load-json.ts";
 
 /** Frames of the last whole minute, averaged over the session's players (protocol-v4.md section 4.5). */
 export interface FrameStatsJson {
@@ -29,6 +29,6 @@ export interface StatsJson {
     /** Share of all cores that this process uses, 0 to 1. */
     readonly lavalinkLoad: number;
   };
-  /** Only while the node holds back (load-json.ts). */
+  /** Only while the node holds back (node-load-json.ts). */
   readonly tonearm?: OverloadJson | undefined;
 }

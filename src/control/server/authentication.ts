@@ -3,20 +3,13 @@
 // one address. A wrong one is told so, until its address has sent too many.
 
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
-import type { Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { Asker } from "../api/route.ts";
 
 /** `refused`: wrong, as too many were before from its address. */
 export type Authorization = "granted" | "missing" | "wrong" | "refused";
-
-/** Who asks: what of a request is looked at. */
-export interface Asker {
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: Socket;
-}
 
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;

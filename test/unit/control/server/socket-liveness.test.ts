@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
-import { watchLiveness } from "../../../../src/control/api/socket-liveness.ts";
+import { watchLiveness } from "../../../../src/control/server/socket-liveness.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 class FakeWebSocket extends EventEmitter {

@@ -1,6 +1,5 @@
-// How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main thread.
-
-import type { PoolLoad } from "../workers/worker-pool.ts";
+// How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main thread;
+// made in control/about.
 
 export interface LoadJson {
   /** False: a player that is silent now would be refused with `node-overloaded`. */
@@ -42,44 +41,4 @@ export interface OverloadJson {
   readonly hasRoom: boolean;
   readonly complexity: number;
   readonly complexityMax: number;
-}
-
-export function loadToJson({
-  workers,
-  hasSpare,
-  complexity,
-  complexityMax,
-  movedCount,
-  refusedCount,
-  hasRoom,
-}: PoolLoad): LoadJson {
-  return {
-    hasRoom,
-    refused: refusedCount,
-    moved: movedCount,
-    encoder: { complexity, complexityMax },
-    hasSpareWorker: hasSpare,
-    workers: workers.map(({ index, isAlone, isReady, playerCount, counters }) => ({
-      index,
-      isAlone,
-      isReady,
-      players: playerCount,
-      playingPlayers: counters?.playingCount ?? 0,
-      load: rounded(counters?.threadLoad ?? 0),
-      tickLoad: rounded(counters?.tickLoad ?? 0),
-      latenessP99: rounded(counters?.latenessMsP99 ?? 0),
-      latenessMax: rounded(counters?.latenessMsMax ?? 0),
-      framesSent: counters?.framesSent ?? 0,
-      framesLost: counters?.framesLost ?? 0,
-    })),
-  };
-}
-
-/** Undefined while all is as it should be: clients then see the Stats they know. */
-export function overloadToJson({ hasRoom, complexity, complexityMax }: PoolLoad): OverloadJson | undefined {
-  return hasRoom && complexity === complexityMax ? undefined : { hasRoom, complexity, complexityMax };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
 }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { paceConnections } from "../../../../src/control/api/inbound-connection.ts";
+import { paceConnections } from "../../../../src/control/server/inbound-connection.ts";
 
 const SLICE_BYTES = 1024;
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,28 +1,8 @@
-// The Info object of the protocol (protocol-v4.md section 3.6). Main thread.
+// What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread; made once by
+// node.ts, answered by GET /v4/info.
 
 import { FILTER_NAMES } from "../../bridge/filter-names.ts";
-
-export interface VersionJson {
-  readonly semver: string;
-  readonly major: number;
-  readonly minor: number;
-  readonly patch: number;
-  readonly preRelease: string;
-}
-
-export interface InfoJson {
-  readonly version: VersionJson;
-  /** Epoch milliseconds, -1 if unknown. */
-  readonly buildTime: number;
-  readonly git: { readonly branch: string; readonly commit: string; readonly commitTime: number };
-  readonly jvm: string;
-  /** The same as `audioLibrary`: clients of the published server know this name. */
-  readonly lavaplayer: string;
-  readonly audioLibrary: string;
-  readonly sourceManagers: readonly string[];
-  readonly filters: readonly string[];
-  readonly plugins: readonly { readonly name: string; readonly version: string }[];
-}
+import { type InfoJson, PROTOCOL_VERSION, type VersionJson } from "../protocol/info-json.ts";
 
 export interface NodeDescription {
   /** Tonearm's own version, semantic. */
@@ -33,9 +13,6 @@ export interface NodeDescription {
   readonly sourceNames: readonly string[];
   readonly disabledFilters: ReadonlySet<string>;
 }
-
-/** What `GET /version` answers: the release whose protocol we speak, as clients derive their behaviour from it. */
-export const PROTOCOL_VERSION = "4.2.2";
 
 export function createInfo(node: NodeDescription): InfoJson {
   const audioLibrary = `tonearm ${node.version}`;

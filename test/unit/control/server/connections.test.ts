@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Connections } from "../../../../src/control/api/connections.ts";
+import { Connections } from "../../../../src/control/server/connections.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const TIMED_OUT = "HTTP/1.1 408 Request Timeout\r\n\r\n";

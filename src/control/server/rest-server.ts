@@ -3,20 +3,19 @@
 
 import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { z } from "zod";
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
-import { accepts } from "./accept.ts";
-import type { ApiContext } from "./api-context.ts";
-import { ApiError, errorObject } from "./api-error.ts";
-import type { Asker, Authorization } from "./authentication.ts";
+import { accepts } from "../api/accept.ts";
+import type { ApiContext } from "../api/api-context.ts";
+import { ApiError, errorObject } from "../api/api-error.ts";
+import { listBody } from "../api/list-answer.ts";
+import { readBody } from "../api/request-bodies.ts";
+import type { Asker, RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
+import type { Authorization } from "./authentication.ts";
 import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
-import { type ListAnswer, listBody } from "./list-answer.ts";
-import type { RouteDescription } from "./openapi.ts";
-import { readBody } from "./request-bodies.ts";
 import type { RequestLog } from "./request-log.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
 
@@ -35,49 +34,6 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
-
-/** `ANY` takes every method. */
-type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
-
-export interface RestRequest {
-  readonly method: string;
-  readonly headers: FastifyRequest["headers"];
-  /** The `:name` segments of the path, decoded. */
-  readonly segments: Readonly<Record<string, string>>;
-  /** Query parameters, decoded; repeated ones joined with a comma. */
-  readonly query: ReadonlyMap<string, string>;
-  /** Whoever asks, as far as a request tells: clients that look alike share what is shared out. */
-  readonly client: string;
-  /** Aborted when the client is gone before it has its answer. */
-  readonly signal: AbortSignal;
-  /** Who asks, for routes that check the password themselves. */
-  readonly asker: Asker;
-  /** Reads the body, or throws the published 400 or 415. */
-  body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
-}
-
-/** What a handler answers: JSON with 200, nothing, or text of a type. Failures are thrown. */
-export type RestAnswer =
-  | { readonly kind: "json"; readonly value: unknown }
-  | ListAnswer
-  | { readonly kind: "empty"; readonly status: number }
-  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
-
-export function json(value: unknown): RestAnswer {
-  return { kind: "json", value };
-}
-
-export interface RestRoute {
-  readonly method: Method;
-  readonly path: string;
-  /** Open to everyone. Default: behind the password. */
-  readonly isOpen?: boolean;
-  /** For `Lavalink-Api-Version`. Default: 4. */
-  readonly apiVersion?: "3";
-  /** For the OpenAPI document. Routes without are not in it. */
-  readonly description?: RouteDescription;
-  handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
-}
 
 export interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "turns">;

@@ -1,7 +1,7 @@
 // The Player object of the protocol (protocol-v4.md section 3.2). Main thread; made by players, sent by the API.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
-import type { TrackJson } from "../sources/track.ts";
+import type { TrackJson } from "./track-json.ts";
 
 export interface PlayerStateJson {
   /** Epoch milliseconds of this server. */

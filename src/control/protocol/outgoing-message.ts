@@ -1,10 +1,10 @@
 // Every message the node sends to clients over their WebSocket (protocol-v4.md section 4.3 to 4.6). Main thread; made by
 // sessions and players, written by the session.
 
-import type { PlayerStateJson } from "../api/player-json.ts";
-import type { StatsJson } from "../api/stats-json.ts";
-import type { ExceptionJson } from "../sources/load-result.ts";
-import type { TrackJson } from "../sources/track.ts";
+import type { ExceptionJson } from "./load-result-json.ts";
+import type { PlayerStateJson } from "./player-json.ts";
+import type { StatsJson } from "./stats-json.ts";
+import type { TrackJson } from "./track-json.ts";
 
 export interface ReadyMessage {
   readonly op: "ready";
@@ -38,9 +38,3 @@ export type EventMessage =
   | (EventOf<"WebSocketClosedEvent"> & { readonly code: number; readonly reason: string; readonly byRemote: boolean });
 
 export type OutgoingMessage = ReadyMessage | PlayerUpdateMessage | StatsMessage | EventMessage;
-
-/** Where players send their messages: their session, connected or not. */
-export interface EventSink {
-  /** Never throws and never waits. While the client is away events are kept for it and player updates are dropped. */
-  send(message: OutgoingMessage): void;
-}

@@ -5,7 +5,8 @@ import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { type Track, type TrackJson, trackAtPosition, trackToJson } from "../sources/track.ts";
+import type { TrackJson } from "../protocol/track-json.ts";
+import { type Track, trackAtPosition, trackToJson } from "../sources/track.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /** Losses of a worker in a row, each soon after the track started there, after which the track is suspected without a sign. */
@@ -13,9 +14,9 @@ const WORKER_LOSSES_MAX = 3;
 /** A track that ran this long on a worker is not what made it stop. */
 const HARMLESS_AFTER_MS = 10_000;
 
-export type TrackState = { readonly kind: "idle" } | { readonly kind: "loaded"; readonly playing: PlayingTrack };
+export type TrackState = { readonly kind: "idle" } | { readonly kind: "loaded"; readonly playing: LoadedTrack };
 
-export class PlayingTrack {
+export class LoadedTrack {
   readonly trackId: TrackId;
   readonly #clock: PositionClock;
   #track: Track;

@@ -6,17 +6,19 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
+import { isInt64 } from "../../lib/int64.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { pause } from "../../lib/pause.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
 import type { LogFields, Logger } from "../../log.ts";
+import type { Asker, RestAnswer } from "../api/route.ts";
+import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Asker, Authorization } from "./authentication.ts";
+import type { Authorization } from "./authentication.ts";
 import type { Connections } from "./connections.ts";
-import { apiVersionLine, bareAnswer, type RestAnswer } from "./rest-server.ts";
+import { apiVersionLine, bareAnswer } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
-import type { SocketProtocol } from "./socket-protocol.ts";
 
 /** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
@@ -40,8 +42,6 @@ const CLOSE_GRACE_MS = 1000;
 const FIRST_PINGS_MS = [50, 500, 5000];
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
-const USER_ID_MIN = -(2n ** 63n);
-const USER_ID_MAX = 2n ** 63n - 1n;
 
 export interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
@@ -275,7 +275,7 @@ function refuse(socket: Duplex, { status, isResumeAnswered }: Refusal, apiVersio
 function readUserId(header: string | string[] | undefined): string | undefined {
   if (typeof header !== "string" || !/^[+-]?\d{1,19}$/.test(header)) return undefined;
   const userId = BigInt(header.replace("+", ""));
-  return userId === 0n || userId < USER_ID_MIN || userId > USER_ID_MAX ? undefined : userId.toString();
+  return userId === 0n || !isInt64(userId) ? undefined : userId.toString();
 }
 
 /** Browsers name the site that a script came from; scripts of other sites are not served. */

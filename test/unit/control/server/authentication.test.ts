@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
-import { PasswordGate } from "../../../../src/control/api/authentication.ts";
+import { PasswordGate } from "../../../../src/control/server/authentication.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";

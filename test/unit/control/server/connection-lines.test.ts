@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { ConnectionLines } from "../../../../src/control/api/connection-lines.ts";
-import { paceConnections } from "../../../../src/control/api/inbound-connection.ts";
+import { ConnectionLines } from "../../../../src/control/server/connection-lines.ts";
+import { paceConnections } from "../../../../src/control/server/inbound-connection.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 
 const SLICE_BYTES = 1024;

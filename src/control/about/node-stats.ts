@@ -3,7 +3,7 @@
 
 import { cpus, totalmem } from "node:os";
 import type { Clock } from "../../lib/clock.ts";
-import type { StatsJson } from "./stats-json.ts";
+import type { StatsJson } from "../protocol/stats-json.ts";
 
 const CPU_INTERVAL_MS = 30_000;
 /** Reading it takes a tenth of a millisecond; hundreds of clients that come at once are all told what the first is told. */

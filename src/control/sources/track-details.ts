@@ -1,24 +1,7 @@
-// What is known of a track: the protocol's TrackInfo and the fields that only some sources have. Main thread.
-
-import type { JsonInteger } from "../../lib/json.ts";
+// What is known of a track beside what the protocol shows: the fields that only some sources have. Main thread.
 
 /** The `length` of streams and of tracks whose length is unknown: 2^63 - 1. */
 export const UNKNOWN_LENGTH_MS = 9223372036854775807n;
-
-/** protocol-v4.md section 3.1. `length` and `position` are milliseconds. */
-export interface TrackInfo {
-  readonly identifier: string;
-  readonly isSeekable: boolean;
-  readonly author: string;
-  readonly length: JsonInteger;
-  readonly isStream: boolean;
-  readonly position: JsonInteger;
-  readonly title: string;
-  readonly uri: string | null;
-  readonly sourceName: string;
-  readonly artworkUrl: string | null;
-  readonly isrc: string | null;
-}
 
 /** The source-specific fields of an encoded track (protocol-v4.md section 5.4). */
 export type TrackDetails =

@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { nudgeCollector, WORTH_BYTES } from "../../lib/garbage-nudge.ts";
 import { GrowingBytes } from "../../lib/large-buffer.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError } from "../api/api-error.ts";
 
 const SIZE_MAX_BYTES = 4 * 1024 * 1024;
 /** A body of up to this size is not counted, and handled at once. */

@@ -1,0 +1,14 @@
+// What it takes to join a voice channel, as a client hands it on from Discord. On both sides of the bridge.
+
+/** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
+export interface VoiceCredentials {
+  readonly token: string;
+  readonly endpoint: string;
+  readonly sessionId: string;
+  readonly channelId: string | undefined;
+}
+
+/** Whether nothing would change by connecting with the one instead of the other. */
+export function areSameCredentials(a: VoiceCredentials, b: VoiceCredentials): boolean {
+  return a.token === b.token && a.endpoint === b.endpoint && a.sessionId === b.sessionId && a.channelId === b.channelId;
+}

@@ -1,0 +1,74 @@
+// What a route is: which requests it takes, what it is handed of them and what it answers. Main thread; the routes are in the
+// files ending in -routes.ts, control/server serves them.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import type { z } from "zod";
+import type { ListAnswer } from "./list-answer.ts";
+
+/** `ANY` takes every method. */
+type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
+
+export interface RestRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The `:name` segments of the path, decoded. */
+  readonly segments: Readonly<Record<string, string>>;
+  /** Query parameters, decoded; repeated ones joined with a comma. */
+  readonly query: ReadonlyMap<string, string>;
+  /** Whoever asks, as far as a request tells: clients that look alike share what is shared out. */
+  readonly client: string;
+  /** Aborted when the client is gone before it has its answer. */
+  readonly signal: AbortSignal;
+  /** Who asks, for routes that check the password themselves. */
+  readonly asker: Asker;
+  /** Reads the body, or throws the published 400 or 415. */
+  body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
+}
+
+/** What a handler answers: JSON with 200, nothing, or text of a type. Failures are thrown. */
+export type RestAnswer =
+  | { readonly kind: "json"; readonly value: unknown }
+  | ListAnswer
+  | { readonly kind: "empty"; readonly status: number }
+  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
+
+export function json(value: unknown): RestAnswer {
+  return { kind: "json", value };
+}
+
+export interface RestRoute {
+  readonly method: Method;
+  readonly path: string;
+  /** Open to everyone. Default: behind the password. */
+  readonly isOpen?: boolean;
+  /** For `Lavalink-Api-Version`. Default: 4. */
+  readonly apiVersion?: "3";
+  /** For the OpenAPI document. Routes without are not in it. */
+  readonly description?: RouteDescription;
+  handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
+}
+
+/** Who asks: what of a request is looked at. */
+export interface Asker {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: Socket;
+}
+
+/** What a route takes and gives. What follows from its path and password need not be said. */
+export interface RouteDescription {
+  readonly summary: string;
+  readonly query?: readonly QueryParameter[];
+  readonly body?: z.ZodType;
+  /** By status: the schema of the JSON (with an `id`), text, or nothing. */
+  readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
+  /** Statuses of error objects, beyond those of paths and bodies. */
+  readonly errors?: readonly number[];
+}
+
+export interface QueryParameter {
+  readonly name: string;
+  readonly meaning: string;
+  readonly type: "string" | "boolean";
+  readonly isRequired?: boolean;
+}

@@ -1,0 +1,20 @@
+// Whose a player is: what it needs of the session it belongs to. Main thread; control/sessions/session.ts is the real one.
+
+import type { ByteBudget } from "../../lib/byte-budget.ts";
+import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
+
+/** Where players send their messages: their session, connected or not. */
+export interface EventSink {
+  /** Never throws and never waits. While the client is away events are kept for it and player updates are dropped. */
+  send(message: OutgoingMessage): void;
+}
+
+export interface PlayerOwner {
+  readonly guildId: string;
+  /** The bot's user id. */
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly sink: EventSink;
+  /** That of the session, which all that the player keeps is taken from. Undefined: nothing is counted. */
+  readonly memory?: ByteBudget | undefined;
+}

@@ -1,0 +1,10 @@
+// The error object of the protocol (protocol-v4.md section 1.3). Main thread; made by api/api-error.ts.
+
+export interface ErrorJson {
+  readonly timestamp: number;
+  readonly status: number;
+  readonly error: string;
+  readonly trace?: string;
+  readonly message: string;
+  readonly path: string;
+}
