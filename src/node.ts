@@ -1,6 +1,7 @@
 // Builds every component of a node from its configuration, and closes them in reverse. The one place that knows how they
 // fit together. Main thread.
 
+import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
 import { toWorkerSettings } from "./config/worker-settings.ts";
@@ -18,10 +19,11 @@ import { createBuiltinSources } from "./control/sources/builtin.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
+import { systemThreads, type Threads } from "./control/workers/threads.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
-import { systemClock } from "./lib/clock.ts";
-import { systemRandom } from "./lib/random.ts";
+import { type Clock, systemClock } from "./lib/clock.ts";
+import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
@@ -37,6 +39,22 @@ const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
 const LOOKUP_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
 
+/** What a node stands on: replaced as a whole where it is to run in a simulation (lab/simulate). */
+export interface NodeGround {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly threads: Threads;
+  /** Has the server's connections come from elsewhere than a port of this machine; returns its port there. */
+  readonly listen: ((server: Server) => number) | undefined;
+}
+
+const SYSTEM_GROUND: NodeGround = {
+  clock: systemClock,
+  random: systemRandom,
+  threads: systemThreads,
+  listen: undefined,
+};
+
 export interface NodeOptions {
   readonly logger: Logger;
   /** Another module to run in the audio workers: for tests. */
@@ -45,6 +63,8 @@ export interface NodeOptions {
   readonly lookupEntry?: URL;
   /** Of the thread that loads codecs. */
   readonly codecEntry?: URL;
+  /** Default: the system's. */
+  readonly ground?: NodeGround;
 }
 
 export interface Node {
@@ -72,49 +92,54 @@ interface Parts {
 export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
   const logs = new LogCounter(options.logger);
   const { logger } = logs;
-  const parts = await buildParts(config, { ...options, logs });
+  const { ground = SYSTEM_GROUND } = options;
+  const parts = await buildParts(config, { ...options, ground, logs });
+  const close = (): Promise<void> => closeParts(parts, { clock: ground.clock, logger });
   const { address: host } = config.server;
   try {
-    const port = await parts.api.listen({ host, port: config.server.port });
+    const port = await parts.api.listen({ host, port: config.server.port, listen: ground.listen });
     let closing: Promise<void> | undefined;
     return {
       address: { host, port },
       close: () => {
-        closing ??= closeParts(parts, logger);
+        closing ??= close();
         return closing;
       },
     };
   } catch (error) {
-    await closeParts(parts, logger);
+    await close();
     throw new NodeError("listen-failed", `could not listen on ${host}, port ${config.server.port}`, { cause: error });
   }
 }
 
-async function buildParts(config: NodeConfig, options: NodeOptions & { readonly logs: LogCounter }): Promise<Parts> {
+async function buildParts(
+  config: NodeConfig,
+  options: NodeOptions & { readonly ground: NodeGround; readonly logs: LogCounter },
+): Promise<Parts> {
   const { mediaEntry = MEDIA_ENTRY, lookupEntry = LOOKUP_ENTRY, codecEntry = CODEC_ENTRY, logs } = options;
-  const clock = systemClock;
+  const { clock, random, threads } = options.ground;
   const { logger } = logs;
   const password = config.server.password.reveal();
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
-  const routePlanner = await buildRoutePlanner(config.routePlanner, logger);
-  const codecs = new CodecLoader({ entry: codecEntry, clock, logger });
+  const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
+  const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const workers = new WorkerPool({
-    ...{ entry: mediaEntry, ...config.workers, settings, codecs, clock, logger },
+    ...{ entry: mediaEntry, ...config.workers, settings, codecs, threads, clock, logger },
     routes: routePlanner,
   });
   const lookups = new Lookups({
-    ...{ entry: lookupEntry, heapMegabytesMax: LOOKUP_HEAP_MEGABYTES_MAX, settings, clock, logger },
+    ...{ entry: lookupEntry, heapMegabytesMax: LOOKUP_HEAP_MEGABYTES_MAX, settings, threads, clock, logger },
     routes: routePlanner,
   });
-  const tracks = buildTrackLoader(config, lookups);
+  const tracks = buildTrackLoader(config, { lookups, clock });
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
   const sessions = new Sessions({
     clock,
-    random: systemRandom,
+    random,
     logger,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     createPlayer: (options) =>
@@ -152,27 +177,30 @@ function withOverload(
 /** None without blocks. Blocks that the system does not let us send from are told, and used all the same. */
 async function buildRoutePlanner(
   settings: NodeConfig["routePlanner"],
-  logger: Logger,
+  { clock, random, logger }: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
 ): Promise<RoutePlanner | undefined> {
   if (settings.ipBlocks.length === 0) return undefined;
-  const trouble = await findBindTrouble(settings.ipBlocks, { random: systemRandom });
+  const trouble = await findBindTrouble(settings.ipBlocks, { random });
   if (trouble !== undefined) logger.warn(`lavalink.server.ratelimit.ipBlocks: ${trouble.found}: ${trouble.advice}`);
-  return new RoutePlanner({ settings, clock: systemClock, random: systemRandom, logger });
+  return new RoutePlanner({ settings, clock, random, logger });
 }
 
-function buildTrackLoader(config: NodeConfig, lookups: Lookups): TrackLoader {
+function buildTrackLoader(
+  config: NodeConfig,
+  { lookups, clock }: { readonly lookups: Lookups; readonly clock: Clock },
+): TrackLoader {
   const sources = createBuiltinSources({
     isEnabled: config.sources,
     localRoots: config.local.roots,
     probe: (input, options) => lookups.probe(input, options),
   });
-  return new TrackLoader({ sources, clock: systemClock });
+  return new TrackLoader({ sources, clock });
 }
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
   { sessions, api, updateTimer, lookups, workers, codecs, metrics }: Parts,
-  logger: Logger,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
     for (const part of [sessions, api, updateTimer, lookups, workers, codecs, metrics]) {
@@ -184,7 +212,7 @@ async function closeParts(
     }
   };
   await new Promise<void>((resolve) => {
-    const timer = systemClock.after(CLOSE_TIMEOUT_MS, () => {
+    const timer = clock.after(CLOSE_TIMEOUT_MS, () => {
       logger.warn("the node did not close everything in time", { timeoutMs: CLOSE_TIMEOUT_MS });
       resolve();
     });

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { WorkMark } from "../../src/bridge/work-mark.ts";
 import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
+import { systemThreads } from "../../src/control/workers/threads.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/log.ts";
 import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
@@ -96,7 +97,7 @@ function pause(lengthMs: number): Promise<void> {
 async function run(codec: string, isRemote: boolean): Promise<Lateness> {
   const logger = createLogger((_level, message) => console.error(message));
   const entry = new URL("../../src/media/codec-main.js", import.meta.url);
-  const loader = new CodecLoader({ entry, clock: systemClock, logger });
+  const loader = new CodecLoader({ entry, threads: systemThreads, clock: systemClock, logger });
   const codecPort = isRemote ? loader.connect() : undefined;
   const job: Job = { codec, codecPort };
   const transferList = codecPort === undefined ? [] : [codecPort];

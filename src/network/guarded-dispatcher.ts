@@ -6,9 +6,12 @@ import { isIP } from "node:net";
 import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { OutboundGuard } from "./outbound-guard.ts";
 import { SocketPortions } from "./socket-portions.ts";
+import type { Sockets } from "./sockets.ts";
 
 export interface GuardedDispatcherOptions {
   readonly guard: OutboundGuard;
+  /** Default: undici's own, which proxies are always reached through. */
+  readonly createConnector?: Sockets["createConnector"];
   readonly connectTimeoutMs: number;
   /** Longest silence of the server while it answers, headers and body alike. */
   readonly socketTimeoutMs: number;
@@ -46,7 +49,8 @@ const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: 
 
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
-  const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress, portions = new SocketPortions() } = options;
+  const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
+  const { portions = new SocketPortions(), createConnector = buildConnector } = options;
   const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
   if (proxyUrl !== undefined) {
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
@@ -62,8 +66,8 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   }
   const connect = portions.portioned(
     localAddress === undefined
-      ? buildConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookup })
-      : boundConnector({ guard, connectTimeoutMs, localAddress }),
+      ? createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookup })
+      : boundConnector({ guard, createConnector, connectTimeoutMs, localAddress }),
   );
   return new Agent({
     ...timeouts,
@@ -92,11 +96,15 @@ function createPool(origin: URL, options: object, portions: SocketPortions): Dis
  * This does it for bound ones, with addresses of the right family.
  */
 function boundConnector(
-  options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & { readonly localAddress: string },
+  options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & {
+    readonly createConnector: typeof buildConnector;
+    readonly localAddress: string;
+  },
 ): buildConnector.connector {
-  const { guard, connectTimeoutMs, localAddress } = options;
-  const connectLast = buildConnector({ ...TLS_OFFER, timeout: connectTimeoutMs });
-  const connectEarlier = buildConnector({ ...TLS_OFFER, timeout: Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS) });
+  const { guard, createConnector, connectTimeoutMs, localAddress } = options;
+  const connectLast = createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs });
+  const earlierTimeoutMs = Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS);
+  const connectEarlier = createConnector({ ...TLS_OFFER, timeout: earlierTimeoutMs });
   return (target, callback) => {
     const dial = ([address, ...others]: readonly string[]): void => {
       const connect = others.length === 0 ? connectLast : connectEarlier;

@@ -1,5 +1,6 @@
 // The node's face to its clients: REST and WebSocket on one port. Main thread; built and closed by node.ts.
 
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
@@ -32,6 +33,13 @@ export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
   readonly metrics: Metrics | undefined;
+}
+
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Takes the server's connections from elsewhere, instead; returns its port there. */
+  readonly listen?: ((server: Server) => number) | undefined;
 }
 
 export class Api {
@@ -84,7 +92,11 @@ export class Api {
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */
-  async listen({ host, port }: { host: string; port: number }): Promise<number> {
+  async listen({ host, port, listen }: ListenOptions): Promise<number> {
+    if (listen !== undefined) {
+      await this.#app.ready();
+      return listen(this.#app.server);
+    }
     await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
   }

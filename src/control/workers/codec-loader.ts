@@ -1,10 +1,11 @@
 // Has codecs loaded for the audio threads by a thread that plays nothing, each once: what is compiled is shared by all of them,
 // also by those that start later. Main thread.
 
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecWish } from "../../bridge/codec-wish.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { Thread, Threads } from "./threads.ts";
 
 /** Long after the last wish: an audio thread has opened by then what only this thread holds open. */
 const IDLE_MS = 10_000;
@@ -12,6 +13,7 @@ const IDLE_MS = 10_000;
 export interface CodecLoaderOptions {
   /** The module that runs in the thread. */
   readonly entry: URL;
+  readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -21,7 +23,7 @@ export class CodecLoader {
   /** Of WebAssembly only: a native library is no more than a name, and has to be opened each time. */
   readonly #known = new Map<CodecName, CodecAnswer>();
   readonly #waiting = new Map<CodecName, Set<MessagePort>>();
-  #thread: Worker | undefined;
+  #thread: Thread | undefined;
   #idle: Timer | undefined;
   #isClosed = false;
 
@@ -31,7 +33,7 @@ export class CodecLoader {
 
   /** The port on which a new audio thread asks. It closes with that thread. */
   connect(): MessagePort {
-    const { port1, port2 } = new MessageChannel();
+    const { port1, port2 } = this.#options.threads.createChannel();
     // The other end is our own worker, compiled with the same contract.
     port1.on("message", (message) => this.#onWish(port1, message as CodecWish));
     port1.unref();
@@ -69,8 +71,9 @@ export class CodecLoader {
     for (const port of ports) port.postMessage(answer);
   }
 
-  #start(): Worker {
-    const thread = new Worker(this.#options.entry, { name: "codecs" });
+  #start(): Thread {
+    const { entry, threads } = this.#options;
+    const thread = threads.start(entry, { name: "codecs" });
     thread.unref();
     const onGone = (failure: string): void => {
       if (this.#thread !== thread) return;

@@ -6,6 +6,7 @@ import type { WorkerEvent } from "../../bridge/events.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { Threads } from "./threads.ts";
 import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
 
 export interface LookupThreadOptions {
@@ -14,6 +15,7 @@ export interface LookupThreadOptions {
   readonly settings: WorkerSettings;
   /** JavaScript heap; beyond it the thread ends, not the node. */
   readonly heapMegabytesMax: number;
+  readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -29,12 +31,12 @@ export class LookupThread {
   readonly #thread: WatchedThread;
 
   constructor(
-    { entry, settings, heapMegabytesMax, clock, logger }: LookupThreadOptions,
+    { entry, settings, heapMegabytesMax, threads, clock, logger }: LookupThreadOptions,
     listener: LookupThreadListener,
   ) {
     this.#listener = listener;
     this.#thread = new WatchedThread({
-      ...{ name: "look-ups", title: "the look-up thread", entry, start: { settings }, clock, logger },
+      ...{ name: "look-ups", title: "the look-up thread", entry, start: { settings }, threads, clock, logger },
       limits: { maxOldGenerationSizeMb: heapMegabytesMax },
       onLost: (loss) => listener.onLost(loss),
     });

@@ -1,7 +1,7 @@
 // The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone, unless it
 // was released before. Main thread; what is said to it is the matter of worker-thread.ts and lookup-thread.ts.
 
-import { type ResourceLimits, Worker } from "node:worker_threads";
+import type { ResourceLimits } from "node:worker_threads";
 import type { Endpoint } from "../../bridge/channel.ts";
 import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
@@ -10,6 +10,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
 import type { Logger } from "../../log.ts";
 import { ThreadWatch } from "./thread-watch.ts";
+import type { Thread, Threads } from "./threads.ts";
 
 /** A thread that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
@@ -37,6 +38,7 @@ export interface WatchedThreadOptions {
   /** What it is told besides its mark. */
   readonly start: Omit<WorkerStart, "markMemory">;
   readonly limits: ResourceLimits;
+  readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once when it is gone without having been released. */
@@ -48,7 +50,7 @@ export class WatchedThread {
   readonly exited: Promise<void>;
   readonly #options: WatchedThreadOptions;
   readonly #mark: WorkMark;
-  readonly #worker: Worker;
+  readonly #thread: Thread;
   readonly #watch: ThreadWatch;
   #state: "starting" | "ready" | "gone" = "starting";
   #startTimer: Timer;
@@ -56,16 +58,18 @@ export class WatchedThread {
 
   constructor(options: WatchedThreadOptions) {
     this.#options = options;
-    const { name, entry, limits, clock } = options;
+    const { name, entry, limits, threads, clock } = options;
     const start: WorkerStart = { ...options.start, markMemory: WorkMark.allocate() };
     const { codecPort } = start;
     this.#mark = new WorkMark(start.markMemory);
     const transferList = codecPort === undefined ? [] : [codecPort];
-    this.#worker = new Worker(entry, { name, workerData: start, transferList, resourceLimits: limits });
-    this.#worker.on("error", (error) => this.#lose("stopped by an error", error));
-    this.#worker.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
-    this.#worker.on("exit", (code) => this.#lose(`exited with code ${code}`));
-    this.exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
+    this.#thread = threads.start(entry, { name, workerData: start, transferList, resourceLimits: limits });
+    this.#thread.on("error", (error) => this.#lose("stopped by an error", error));
+    this.#thread.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
+    this.#thread.on("exit", (code) => this.#lose(`exited with code ${code}`));
+    this.exited = new Promise((resolve) => {
+      this.#thread.on("exit", () => resolve());
+    });
     this.#watch = new ThreadWatch({
       ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
       readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
@@ -78,7 +82,7 @@ export class WatchedThread {
 
   /** What is sent before the thread is ready waits for it. */
   get endpoint(): Endpoint {
-    return this.#worker;
+    return this.#thread;
   }
 
   get isReady(): boolean {
@@ -120,7 +124,7 @@ export class WatchedThread {
     this.release();
     const { logger, name } = this.#options;
     try {
-      await this.#worker.terminate();
+      await this.#thread.terminate();
     } catch (error) {
       logger.warn("a thread could not be ended", { thread: name, error });
     }

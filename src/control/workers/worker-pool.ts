@@ -1,7 +1,6 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
 // to another at once and create themselves again there. Main thread.
 
-import { MessageChannel } from "node:worker_threads";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
@@ -12,6 +11,7 @@ import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SpareWorker } from "./spare-worker.ts";
+import type { Threads } from "./threads.ts";
 import type { ThreadLoss } from "./watched-thread.ts";
 import { type Blame, type HandOverEvent, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
 import { WorkerSlot } from "./worker-slot.ts";
@@ -70,6 +70,7 @@ export interface WorkerPoolOptions {
   readonly heapMegabytesMax?: number;
   /** Loads codecs for all of them; undefined: each worker does so by itself. */
   readonly codecs?: CodecLoader | undefined;
+  readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -286,8 +287,16 @@ export class WorkerPool {
   }
 
   #threadOptions(): WorkerThreadOptions {
-    const { entry, settings, heapMegabytesMax = HEAP_MEGABYTES_DEFAULT, codecs, clock, logger } = this.#options;
-    return { index: this.#threadCount++, entry, settings, heapMegabytesMax, codecs, clock, logger };
+    const {
+      entry,
+      settings,
+      heapMegabytesMax = HEAP_MEGABYTES_DEFAULT,
+      codecs,
+      threads,
+      clock,
+      logger,
+    } = this.#options;
+    return { index: this.#threadCount++, entry, settings, heapMegabytesMax, codecs, threads, clock, logger };
   }
 
   #serveWaiting(): void {
@@ -313,7 +322,7 @@ export class WorkerPool {
     slot.leaving.add(place.playerId);
     target.tenants.set(playerId, tenant);
     target.newTenantCount++;
-    const { port1, port2 } = new MessageChannel();
+    const { port1, port2 } = this.#options.threads.createChannel();
     target.thread.channel.send({ type: "hostSound", playerId, port: port1 });
     slot.thread?.channel.send({ type: "handOver", playerId: place.playerId, port: port2 });
   }

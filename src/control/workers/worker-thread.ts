@@ -8,6 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
+import type { Threads } from "./threads.ts";
 import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
 
 /** How long a worker may take to close its players before it is terminated. */
@@ -33,6 +34,7 @@ export interface WorkerThreadOptions {
   readonly codecs: CodecLoader | undefined;
   /** It waits to take the place of another, with everything loaded. */
   readonly isSpare?: boolean;
+  readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -47,14 +49,14 @@ export class WorkerThread {
   #counters: WorkerCounters | undefined;
 
   constructor(options: WorkerThreadOptions, listener: WorkerListener) {
-    const { index, entry, settings, heapMegabytesMax, codecs, isSpare, clock, logger } = options;
+    const { index, entry, settings, heapMegabytesMax, codecs, isSpare, threads, clock, logger } = options;
     this.index = index;
     this.startedMs = clock.now();
     this.#clock = clock;
     this.#listener = listener;
     const start = { settings, codecPort: codecs?.connect(), isSpare };
     this.#thread = new WatchedThread({
-      ...{ name: `audio-${index}`, title: `audio worker ${index}`, entry, start, clock, logger },
+      ...{ name: `audio-${index}`, title: `audio worker ${index}`, entry, start, threads, clock, logger },
       limits: { maxOldGenerationSizeMb: heapMegabytesMax, maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX },
       onLost: (loss) => this.#onLost(loss),
     });

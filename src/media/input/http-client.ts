@@ -8,6 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
 import { DispatcherPool } from "./dispatcher-pool.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
@@ -29,6 +30,8 @@ export interface HttpRequest {
 
 export interface HttpClientOptions {
   readonly guard: OutboundGuard;
+  /** Default: undici's own. */
+  readonly createConnector?: Sockets["createConnector"];
   readonly settings: WorkerSettings["http"];
   readonly clock: Clock;
   /** Undefined: every request leaves from the machine's own address. */
@@ -51,7 +54,8 @@ export class HttpClient {
     this.#options = options;
     this.#shares = new ConnectionShares(options.clock);
     const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = options.settings;
-    this.#dispatchers = new DispatcherPool({ guard: options.guard, connectTimeoutMs, socketTimeoutMs, proxyUrl });
+    const { guard, createConnector } = options;
+    this.#dispatchers = new DispatcherPool({ guard, createConnector, connectTimeoutMs, socketTimeoutMs, proxyUrl });
   }
 
   /**

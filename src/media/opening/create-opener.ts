@@ -9,6 +9,7 @@ import type { Logger } from "../../log.ts";
 import { createHostResolver } from "../../network/host-resolver.ts";
 import { OutboundGuard } from "../../network/outbound-guard.ts";
 import { OwnNetwork } from "../../network/own-network.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import type { HttpClient } from "../input/http-client.ts";
 import type { OutgoingRoutes } from "../input/outgoing-routes.ts";
 import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
@@ -16,6 +17,7 @@ import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 export interface OpenerParts {
   readonly settings: WorkerSettings;
   readonly guard: OutboundGuard;
+  readonly createConnector: Sockets["createConnector"];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Where addresses to send from are asked for, and reported that failed. */
@@ -29,11 +31,11 @@ export function createGuard({ networkAllow, routing }: WorkerSettings, clock: Cl
 }
 
 export function createOpener(parts: OpenerParts): TrackOpener {
-  const { settings, guard, clock, logger } = parts;
+  const { settings, guard, createConnector, clock, logger } = parts;
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {
     whenClient ??= Promise.all([import("../input/http-client.ts"), loadRoutes(parts)]).then(
-      ([{ HttpClient }, routes]) => new HttpClient({ guard, settings: settings.http, clock, routes }),
+      ([{ HttpClient }, routes]) => new HttpClient({ guard, createConnector, settings: settings.http, clock, routes }),
     );
     return whenClient;
   };

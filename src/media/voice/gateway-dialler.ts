@@ -1,10 +1,11 @@
 // How the WebSocket to a voice gateway comes to be: its socket, its TLS, its bounds. Beneath the gateway socket, on the
 // audio thread.
 
-import { connect as connectTcp, isIP, type NetConnectOpts } from "node:net";
+import { isIP, type NetConnectOpts, type connect as netConnect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import WebSocket from "ws";
 import { PacedSocket } from "../../network/paced-socket.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
 import { limitExceeded, MESSAGE_BYTES_MAX } from "./voice-limits.ts";
 
@@ -30,12 +31,13 @@ const TLS_HANDSHAKE_BYTES_MAX = 10 * 1024;
 export interface GatewayDialOptions {
   readonly url: string;
   readonly guard: VoiceGuard;
+  readonly sockets: Pick<Sockets, "connectTcp">;
   /** Told of every slice of bytes from the network; false refuses it and all that follows. */
   readonly admit: (sizeBytes: number) => boolean;
 }
 
 /** Dials at once. Messages come one per turn of the event loop. */
-export function dialGateway({ url, guard, admit }: GatewayDialOptions): WebSocket {
+export function dialGateway({ url, guard, sockets, admit }: GatewayDialOptions): WebSocket {
   const isSecure = url.startsWith("wss:");
   return new WebSocket(url, {
     lookup: guard.lookup,
@@ -45,8 +47,10 @@ export function dialGateway({ url, guard, admit }: GatewayDialOptions): WebSocke
     perMessageDeflate: false,
     followRedirects: false,
     // The typings ask for a `net.Socket`; Node and the library take any stream.
-    createConnection: ((options: NetConnectOpts) =>
-      isSecure ? openTls(options, admit) : openTcp(options, admit)) as unknown as typeof connectTcp,
+    createConnection: ((options: NetConnectOpts) => {
+      const dial = (admitSlice: Admit) => openTcp(sockets, options, admitSlice);
+      return isSecure ? openTls(dial, options, admit) : dial(admit);
+    }) as unknown as typeof netConnect,
     finishRequest: (request) => {
       let interimCount = 0;
       request.on("information", () => {
@@ -59,16 +63,18 @@ export function dialGateway({ url, guard, admit }: GatewayDialOptions): WebSocke
 
 type Admit = GatewayDialOptions["admit"];
 
-function openTcp(options: NetConnectOpts, admit: Admit): PacedSocket {
+function openTcp(sockets: GatewayDialOptions["sockets"], options: NetConnectOpts, admit: Admit): PacedSocket {
   // The path is that of the request, and none of a socket.
-  return new PacedSocket(connectTcp({ ...options, path: undefined, noDelay: true } as NetConnectOpts), { admit });
+  return new PacedSocket(sockets.connectTcp({ ...options, path: undefined, noDelay: true } as NetConnectOpts), {
+    admit,
+  });
 }
 
 /** Paced beneath TLS, for its own sake, and above it, where what arrived slice by slice comes out in one piece. */
-function openTls(options: NetConnectOpts, admit: Admit): PacedSocket {
+function openTls(dial: (admit: Admit) => PacedSocket, options: NetConnectOpts, admit: Admit): PacedSocket {
   let handshakeBytes = 0;
   let isSecured = false;
-  const tcp = openTcp(options, (sizeBytes) => {
+  const tcp = dial((sizeBytes) => {
     handshakeBytes += sizeBytes;
     if (isSecured || handshakeBytes <= TLS_HANDSHAKE_BYTES_MAX) return admit(sizeBytes);
     tcp.destroy(limitExceeded(`its TLS handshake has more than ${TLS_HANDSHAKE_BYTES_MAX / 1024} kB`));

@@ -5,6 +5,7 @@
 import WebSocket from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import { dialGateway } from "./gateway-dialler.ts";
 import { type GatewayMessage, OPCODE, parseBinaryFrame, parseTextFrame } from "./gateway-messages.ts";
 import type { VoiceClose } from "./voice.ts";
@@ -37,6 +38,7 @@ export interface GatewaySocketOptions {
   readonly url: string;
   readonly connectTimeoutMs: number;
   readonly guard: VoiceGuard;
+  readonly sockets: Pick<Sockets, "connectTcp">;
   readonly limits: VoiceLimits;
   readonly contain: Contain;
   /** What its timers throw is contained. */
@@ -151,8 +153,8 @@ export class GatewaySocket {
   }
 
   #connect(): void {
-    const { url, guard, contain } = this.#options;
-    const socket = dialGateway({ url, guard, admit: (sizeBytes) => this.#admit(sizeBytes) });
+    const { url, guard, sockets, contain } = this.#options;
+    const socket = dialGateway({ url, guard, sockets, admit: (sizeBytes) => this.#admit(sizeBytes) });
     this.#socket = socket;
     let cause: unknown;
     // The library reports errors of a socket that was closed while dialling, and nobody else listens: stays for good.

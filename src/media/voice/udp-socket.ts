@@ -1,9 +1,9 @@
 // The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves any
 // more (discord-voice.md section 1.8). Last station before Discord, on the audio thread.
 
-import { createSocket, type Socket } from "node:dgram";
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { DatagramSocket } from "../../network/sockets.ts";
 import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
 import type { Contain } from "./voice-containment.ts";
 
@@ -23,6 +23,8 @@ const DATAGRAMS_PER_SECOND = 50;
 const DEAF_MS = 1000;
 
 export interface UdpSocketOptions {
+  /** Not connected yet; closed with this one. */
+  readonly socket: DatagramSocket;
   readonly address: string;
   readonly port: number;
   readonly contain: Contain;
@@ -36,7 +38,7 @@ export interface UdpSocketOptions {
 
 export class UdpSocket {
   readonly #options: UdpSocketOptions;
-  readonly #socket: Socket;
+  readonly #socket: DatagramSocket;
   readonly #keepAlive = Buffer.alloc(8);
   readonly #checkSent: (error: Error | null) => void;
   readonly #datagrams: Allowance;
@@ -52,8 +54,8 @@ export class UdpSocket {
 
   constructor(options: UdpSocketOptions) {
     this.#options = options;
-    this.#socket = createSocket("udp4");
-    const { clock, contain } = options;
+    const { socket, clock, contain } = options;
+    this.#socket = socket;
     this.#datagrams = new Allowance({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
     // Connected sockets report "port unreachable" here, at any time.
     this.#socket.on(
@@ -174,7 +176,7 @@ interface Receiver {
  * The part of the system's socket that receives. Node has no public way to only send; where this way is gone, a flooded
  * port goes on costing what it costs Node to read it.
  */
-function receiverOf(socket: Socket): Receiver | undefined {
+function receiverOf(socket: DatagramSocket): Receiver | undefined {
   const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "state symbol");
   const state: unknown = key === undefined ? undefined : Reflect.get(socket, key);
   const handle = isObject(state) && "handle" in state ? state.handle : undefined;

@@ -9,6 +9,7 @@ import { type Clock, type Timer, wrapTimers } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import { type Attempt, explainClose, isOurMistake, ReconnectPlan, reactionsTo } from "./close-policy.ts";
 import type { VoiceClose, VoiceGate, VoiceStatus } from "./voice.ts";
 import { type Contain, createContainment } from "./voice-containment.ts";
@@ -36,6 +37,7 @@ export interface VoiceConnectionOptions {
   readonly userId: string;
   readonly settings: WorkerSettings["voice"];
   readonly guard: VoiceGuard;
+  readonly sockets: Sockets;
   /** One for all voice connections of the thread. */
   readonly threadLimits: VoiceThreadLimits;
   /** Does the work of a socket or timer in the player's name (media/tick/bulkhead.ts). */
@@ -219,7 +221,7 @@ export class VoiceConnection {
   #openSession(target: Target): void {
     const state = this.#state;
     if (state.kind !== "active" || state.target !== target) return;
-    const { guildId, userId, settings, guard, random } = this.#options;
+    const { guildId, userId, settings, guard, sockets, random } = this.#options;
     try {
       const session = new VoiceSession({
         url: target.url,
@@ -230,6 +232,7 @@ export class VoiceConnection {
         isPlainFallbackAllowed: settings.isPlainFallbackAllowed,
         isXchachaForced: target.isXchachaForced,
         guard,
+        sockets,
         limits: this.#limits,
         contain: this.#contain,
         clock: this.#clock,

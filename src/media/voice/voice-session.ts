@@ -9,6 +9,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
+import type { Sockets } from "../../network/sockets.ts";
 import type { DaveGateState } from "./dave-gate.ts";
 import { DaveSession } from "./dave-session.ts";
 import {
@@ -76,6 +77,7 @@ export interface VoiceSessionOptions {
   /** Ask for the mode every server knows, whatever it offers. */
   readonly isXchachaForced: boolean;
   readonly guard: VoiceGuard;
+  readonly sockets: Sockets;
   readonly limits: VoiceLimits;
   readonly contain: Contain;
   /** What its timers throw is contained. */
@@ -216,7 +218,7 @@ export class VoiceSession {
   // The gateway.
 
   #openGateway(): GatewaySocket {
-    const { url, connectTimeoutMs, guard, limits, contain, clock } = this.#options;
+    const { url, connectTimeoutMs, guard, sockets, limits, contain, clock } = this.#options;
     const listener = {
       onGatewayOpen: () => this.#onGatewayOpen(),
       onGatewayMessage: (message: GatewayMessage) => this.#onMessage(message),
@@ -224,7 +226,7 @@ export class VoiceSession {
       onGatewayClosed: (close: VoiceClose & { readonly cause: unknown }) => this.#lose(close),
     };
     const lastSeq = this.#lastSeq;
-    return new GatewaySocket({ url, connectTimeoutMs, guard, limits, contain, clock, lastSeq, listener });
+    return new GatewaySocket({ url, connectTimeoutMs, guard, sockets, limits, contain, clock, lastSeq, listener });
   }
 
   #sendJson(opcode: number, data: unknown): void {
@@ -313,8 +315,9 @@ export class VoiceSession {
   }
 
   #createUdp({ address, port }: VoiceReadyMessage): UdpSocket {
-    const { clock, contain, counters, logger } = this.#options;
+    const { sockets, clock, contain, counters, logger } = this.#options;
     return new UdpSocket({
+      socket: sockets.createUdp(),
       address,
       port,
       contain,

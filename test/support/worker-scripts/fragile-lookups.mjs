@@ -1,6 +1,6 @@
 // The real look-up thread, which misbehaves in the middle of a look-up when the query of its address says so. Needs dist.
 
-import { TrackOpener } from "../../../dist/src/media/track-opener.js";
+import { TrackOpener } from "../../../dist/src/media/opening/track-opener.js";
 
 const DEEDS = {
   hang: () => {

@@ -3,6 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import { afterEach, expect, it } from "vitest";
 import type { CodecAnswer, CodecName } from "../../../../src/bridge/codec-wish.ts";
 import { CodecLoader } from "../../../../src/control/workers/codec-loader.ts";
+import { systemThreads } from "../../../../src/control/workers/threads.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -11,7 +12,7 @@ const clock = new FakeClock();
 let loader: CodecLoader;
 
 function createLoader(): CodecLoader {
-  loader = new CodecLoader({ entry, clock, logger: createLogger(() => undefined) });
+  loader = new CodecLoader({ threads: systemThreads, entry, clock, logger: createLogger(() => undefined) });
   return loader;
 }
 

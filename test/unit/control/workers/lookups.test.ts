@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ProbeResult } from "../../../../src/bridge/playable-input.ts";
 import { Lookups } from "../../../../src/control/workers/lookups.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
+import { systemThreads } from "../../../../src/control/workers/threads.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
@@ -33,6 +34,7 @@ afterEach(() => lookups.close());
 function start(options: { script?: "broken" | "mute"; routes?: RouteSource; clock?: Clock } = {}): void {
   const { script = "obedient-lookups" } = options;
   lookups = new Lookups({
+    threads: systemThreads,
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     settings: inputSettings,
     heapMegabytesMax: 32,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
+import { systemThreads } from "../../../../src/control/workers/threads.ts";
 import type { Blame, PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
 import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
@@ -75,6 +76,7 @@ afterEach(async () => {
 
 function start(script: "obedient" | "mute" | "broken", count = 1, routes?: RouteSource): void {
   pool = new WorkerPool({
+    threads: systemThreads,
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     count,
     settings: SETTINGS,

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import type WebSocket from "ws";
 import { dialGateway } from "../../../../src/media/voice/gateway-dialler.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { systemSockets } from "../../../../src/network/sockets.ts";
 import { type Hello, readHello, readNumbers, SERVER_NAME, SUPPORTED_GROUPS } from "../../../support/tls-hello.ts";
 
 const open: { close(): unknown }[] = [];
@@ -25,7 +26,7 @@ async function dialSilent(host: string): Promise<{ socket: WebSocket; peer: Sock
   const guard = new OutboundGuard(["127.0.0.0/8"], {
     resolve: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),
   });
-  const socket = dialGateway({ url: `wss://${host}:${port}/?v=8`, guard, admit: () => true });
+  const socket = dialGateway({ url: `wss://${host}:${port}/?v=8`, guard, sockets: systemSockets, admit: () => true });
   socket.on("error", () => undefined);
   open.push({ close: () => socket.terminate() });
   const [peer] = (await once(server, "connection")) as [Socket];

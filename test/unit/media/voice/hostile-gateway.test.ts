@@ -12,6 +12,7 @@ import { GatewaySocket, type GatewaySocketListener } from "../../../../src/media
 import { createContainment } from "../../../../src/media/voice/voice-containment.ts";
 import { VoiceLimits, VoiceThreadLimits } from "../../../../src/media/voice/voice-limits.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { systemSockets } from "../../../../src/network/sockets.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
 import { createVoice, settle, until, type VoiceFixture } from "../../../support/voice-builders.ts";
@@ -237,6 +238,7 @@ describe("one turn of the event loop", () => {
         url: `ws://${gateway.endpoint}/?v=8`,
         connectTimeoutMs: 5000,
         guard: new OutboundGuard(["127.0.0.0/8"]),
+        sockets: systemSockets,
         limits,
         contain,
         clock,

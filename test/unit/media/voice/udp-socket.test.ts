@@ -29,6 +29,7 @@ async function prepare() {
   const contained = createContainment({ work: (handler) => handler(), onThrown: (error) => failures.push(error) });
   const entered = { count: 0 };
   const udp = new UdpSocket({
+    socket: createSocket("udp4"),
     address: "127.0.0.1",
     port: server.address().port,
     clock,

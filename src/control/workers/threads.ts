@@ -1,0 +1,29 @@
+// Where threads come from: passed in, so that a simulation can run the same code in one thread, on a clock of its own
+// (lab/simulate). Main thread.
+
+import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from "node:worker_threads";
+import type { Endpoint } from "../../bridge/channel.ts";
+
+/** A thread that has been started; a `Worker` is one. */
+export interface Thread extends Endpoint {
+  on(event: "message", listener: (message: unknown) => void): unknown;
+  on(event: "error" | "messageerror", listener: (error: Error) => void): unknown;
+  /** Once, when it has ended, however that came. */
+  on(event: "exit", listener: (code: number) => void): unknown;
+  /** Ends it with all that it does; resolves when it has ended. */
+  terminate(): Promise<unknown>;
+  /** It does not keep the process alive. */
+  unref(): void;
+}
+
+export interface Threads {
+  start(entry: URL, options: WorkerOptions): Thread;
+  /** Two ends between threads. */
+  createChannel(): { readonly port1: MessagePort; readonly port2: MessagePort };
+}
+
+/** Those of this process. */
+export const systemThreads: Threads = {
+  start: (entry, options) => new Worker(entry, options),
+  createChannel: () => new MessageChannel(),
+};

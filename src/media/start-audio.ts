@@ -1,0 +1,114 @@
+// Puts an audio worker together from what its thread stands on: channel, clock, randomness, sockets, codecs. The same in a
+// thread of its own (main.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers, voice) is loaded when
+// it is first needed, so that an idle worker stays small. Audio thread.
+
+import type { MessagePort } from "node:worker_threads";
+import { type Endpoint, EventChannel } from "../bridge/channel.ts";
+import type { WorkMark } from "../bridge/work-mark.ts";
+import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
+import { GarbageNudge } from "../lib/garbage-nudge.ts";
+import type { Random } from "../lib/random.ts";
+import { createLogger, type Logger } from "../log.ts";
+import type { Sockets } from "../network/sockets.ts";
+import { AudioWorker } from "./audio-worker.ts";
+import { ThreadTurns } from "./budget/thread-turns.ts";
+import { TrackBudget } from "./budget/track-budget.ts";
+import { createTrackMemory } from "./budget/track-memory.ts";
+import { CodecModules, packageSource } from "./decode/codec-modules.ts";
+import { createGuard, createOpener } from "./opening/create-opener.ts";
+import { Codecs } from "./pipeline/codecs.ts";
+import { RemoteCodecs } from "./remote-codecs.ts";
+import { startBeating } from "./thread-start.ts";
+import { Bulkhead } from "./tick/bulkhead.ts";
+import { VoiceThreadLimits } from "./voice/voice-limits.ts";
+
+/** Kept outside of V8's heap by all tracks of a worker together. */
+const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
+
+/** What an audio worker stands on. */
+export interface AudioGround {
+  /** To the main thread. */
+  readonly port: Endpoint;
+  readonly settings: WorkerSettings;
+  /** Its own end of it. */
+  readonly mark: WorkMark;
+  /** Where codecs are asked for; undefined: they are loaded here. */
+  readonly codecPort: MessagePort | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sockets: Sockets;
+  /** Share of the time since the last call in which the thread was busy, 0 to 1. */
+  readonly takeThreadLoad: () => number;
+  /** Everything is closed: the thread may end. */
+  readonly onClosed: () => void;
+}
+
+/** What the thread does with a worker that has been started. */
+export interface StartedAudio {
+  readonly logger: Logger;
+  /** Gives what nobody has caught to the player whose work it was. False: that is not known. */
+  attribute(error: unknown): boolean;
+}
+
+/** Starts an audio worker, which says `ready` at once and takes commands from then on. */
+export function startAudio(ground: AudioGround): StartedAudio {
+  const { port, settings, mark, codecPort, clock, random, sockets } = ground;
+  const bulkhead = new Bulkhead({ mark, onFault: (playerId, error) => worker.onFault(playerId, error) });
+  const turns = new ThreadTurns();
+  const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
+  const createBudget = (owner: number): TrackBudget => {
+    const ofTrack = createTrackMemory("the track", memory);
+    const ownClock = bulkhead.clockOf(owner, clock);
+    return new TrackBudget({ clock: ownClock, turns, memory: ofTrack, mark, owner, activity: "read" });
+  };
+  const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
+  const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
+  const guard = createGuard(settings, clock);
+  const threadLimits = new VoiceThreadLimits(clock);
+  const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
+  const codecs = new Codecs(
+    { complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps },
+    modules,
+    clock,
+  );
+  const { createConnector } = sockets;
+  const opener = createOpener({ settings, guard, createConnector, clock, logger, channel });
+  const worker = new AudioWorker({
+    clock,
+    bulkhead,
+    logger,
+    createBudget,
+    open: (input, work) => {
+      codecs.warmUp(input.container);
+      return opener.open(input, work);
+    },
+    codecs,
+    createVoice: async (listener, ids) => {
+      const { VoiceConnection } = await import("./voice/voice-connection.ts");
+      return new VoiceConnection({
+        ...ids,
+        settings: settings.voice,
+        guard,
+        sockets,
+        threadLimits,
+        work: (handler) => bulkhead.run(listener.playerId, "voice", handler),
+        clock: bulkhead.clockOf(listener.playerId, clock),
+        random,
+        logger,
+        listener,
+      });
+    },
+    takeThreadLoad: ground.takeThreadLoad,
+    setComplexity: (complexity) => codecs.setComplexity(complexity),
+    trackStuckThresholdMs: settings.trackStuckThresholdMs,
+    send: (event) => channel.send(event),
+    answer: (request, work) => void channel.answer(request, work),
+    onClosed: ground.onClosed,
+  });
+  const garbage = new GarbageNudge();
+  startBeating(mark, clock, () => garbage.look(memory.usedBytes));
+  channel.send({ type: "ready" });
+  return { logger, attribute: (error) => bulkhead.attribute(error) };
+}
