@@ -1,5 +1,5 @@
 // One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held by
-// player.ts. Audio thread.
+// player-tracks.ts. Audio thread.
 
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -12,7 +12,6 @@ import { GreedWatch } from "./greed-watch.ts";
 const LEAD_MS = 2000;
 /** For a rest that is shorter, it is not worth while. */
 const REST_MS_MIN = 10_000;
-
 /** Until it is tried again: opening it there has cost something. */
 const STAY_MS = 5000;
 

@@ -1,5 +1,5 @@
 // A player's way to its voice connection: has it made when it is first asked for, sends frames with the time that has passed
-// between them, and tells the main thread what becomes of it. Held by player.ts. Audio thread.
+// between them, and tells the main thread what becomes of it. Held by audio-player.ts. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
@@ -7,8 +7,6 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
-
-/** The WebSocket close code for a connection that ended without one. */
 
 export interface VoiceOutputOptions {
   readonly playerId: PlayerId;

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
+import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { TickLoop } from "../../../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../../../src/media/voice/voice.ts";
 import { createBulkhead } from "../../../support/bulkheads.ts";
@@ -387,6 +388,19 @@ it("a failure after some sound ends as finished, after the sound that was there"
   expect(voice.frames.length).toBe(20);
   expect(eventsOf("trackException")).toMatchObject([{ error: { code: "input-interrupted" } }]);
   expect(eventsOf("trackEnded")).toMatchObject([{ reason: "finished" }]);
+});
+
+it("a failure in the middle of the tick ends the track, once", async () => {
+  play();
+  await settle();
+  await tick(5);
+  const place = vi.spyOn(SoundChain.prototype, "place").mockImplementation(() => {
+    throw new RangeError("broken");
+  });
+  await tick(10);
+  place.mockRestore();
+  expect(eventsOf("trackException")).toHaveLength(1);
+  expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
 });
 
 it("closed while voice is being made closes that too", async () => {

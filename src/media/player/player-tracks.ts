@@ -1,0 +1,232 @@
+// The tracks of one player: the one that plays, and what sounds on of those before it. Begins, replaces and ends them, makes
+// one row of frames of them, and tells the main thread what becomes of each. Whether a frame is due and anybody hears it is
+// audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
+
+import type { PlainEvent } from "../../bridge/channel.ts";
+import type { FilterSettings, PlayCommand, PlayerId, SeekId } from "../../bridge/commands.ts";
+import type { EndReason } from "../../bridge/events.ts";
+import { toWireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
+import { hasTonearmSettings, tonearmSettingsIn } from "../filters/setting.ts";
+import type { GuestTrack } from "../relay/relay-messages.ts";
+import { type Fade, fadeOf } from "../sound/fade-curve.ts";
+import type { FrameSlot } from "./frame-slot.ts";
+import { LeavingTrack } from "./leaving-track.ts";
+import {
+  canGoOnElsewhere,
+  guestTrackOf,
+  keepHere,
+  type PlayingTrack,
+  startTrack,
+  type TrackSurroundings,
+} from "./playing-track.ts";
+
+/** Leaves sound as it is. */
+const VOLUME_DEFAULT = 100;
+
+export interface PlayerTracksOptions {
+  readonly playerId: PlayerId;
+  readonly surroundings: TrackSurroundings;
+  readonly send: (event: PlainEvent) => void;
+  /** There may be a frame where there was none, or the end was reached. Also called from within `produceInto`. */
+  readonly onProgress: () => void;
+  /** The track that played is over, as the main thread is told next. */
+  readonly onEnded: () => void;
+}
+
+export class PlayerTracks {
+  readonly #options: PlayerTracksOptions;
+  /** What each track begins with. */
+  #volume = VOLUME_DEFAULT;
+  #filters: FilterSettings = {};
+  #current: PlayingTrack | undefined;
+  /** What sounds on of the tracks before, alone or while the new one comes in. */
+  #leaving: LeavingTrack | undefined;
+  #isClosed = false;
+
+  constructor(options: PlayerTracksOptions) {
+    this.#options = options;
+  }
+
+  /** The track that plays, as the client sees it. */
+  get current(): PlayingTrack | undefined {
+    return this.#current;
+  }
+
+  /** Also true while only the rest of a track is there that has ended for the client. */
+  get areAny(): boolean {
+    return (this.#current ?? this.#leaving) !== undefined;
+  }
+
+  /** 0 to 1000, for the tracks there are and those to come. */
+  setVolume(volume: number): void {
+    this.#volume = volume;
+    this.#leaving?.setVolume(volume);
+    this.#current?.pipeline.setVolume(volume);
+  }
+
+  /** All filters anew, for the tracks there are and those to come. */
+  setFilters(filters: FilterSettings): void {
+    this.#filters = filters;
+    this.#leaving?.setFilters(filters);
+    this.#current?.pipeline.setFilters(filters);
+  }
+
+  /** `seekId`: of its last seek, where it goes on from another worker. `isHeard`: the track before is, right now. */
+  play(command: PlayCommand, { seekId, isHeard }: { readonly seekId: SeekId; readonly isHeard: boolean }): void {
+    if (this.#current !== undefined) this.#letLeave(this.#current, isHeard);
+    const track: PlayingTrack = startTrack(command, this.#options.surroundings, {
+      volume: this.#volume,
+      filters: this.#filters,
+      onProgress: () => this.#onProgress(track),
+      onFailure: (error) => this.#onFailure(track, error),
+    });
+    track.seekId = seekId;
+    this.#current = track;
+  }
+
+  /** The next 20 ms. The slot stays empty where no track has any. */
+  produceInto(slot: FrameSlot): void {
+    const current = this.#current;
+    const leaving = this.#leaving;
+    const opus = leaving === undefined ? current?.pipeline.produce() : leaving.produce(current?.pipeline);
+    const isOfCurrent = leaving === undefined || leaving.isNextHeard;
+    slot.fill(opus, isOfCurrent ? current : undefined);
+    if (leaving?.isOver) this.#leaving = undefined;
+  }
+
+  /** Listeners got a silence frame instead of sound. */
+  onSilenceSent(): void {
+    this.#current?.pipeline.onSilenceSent();
+    this.#leaving?.onSilenceSent();
+  }
+
+  // How tracks end
+
+  /** It has given all it had, or has failed: it is over. What is heard of the one before goes on. */
+  finish(track: PlayingTrack): void {
+    track.pipeline.close();
+    this.#letLeavingFall();
+    this.#end(track, track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
+  }
+
+  /** With crossfade a track is over for the client while its last part is heard, so that the next one can come in over it. */
+  finishEarly(track: PlayingTrack): void {
+    this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
+    this.#leaving.fall();
+    this.#end(track, "finished");
+  }
+
+  /** Nobody has listened for long. */
+  giveUp(track: PlayingTrack): void {
+    track.pipeline.close();
+    this.#end(track, "cleanup");
+  }
+
+  /** Something threw where nothing may: it ends what there is. False: there was no track it could have come from. */
+  fail(error: unknown): boolean {
+    const track = this.#current;
+    this.#current = undefined;
+    const leaving = this.#leaving;
+    this.#leaving = undefined;
+    if (track !== undefined) {
+      this.#tellFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
+      this.#end(track, track.hasSounded ? "finished" : "loadFailed");
+    }
+    // Last, as this may fail again.
+    leaving?.close();
+    track?.pipeline.close();
+    return (track ?? leaving) !== undefined;
+  }
+
+  /** Ends everything at once, whatever fades, and tells nobody: it was asked for. */
+  stop(): void {
+    this.dropLeaving();
+    this.#current?.pipeline.close();
+    this.#current = undefined;
+  }
+
+  /** The tracks before are heard no more. */
+  dropLeaving(): void {
+    this.#leaving?.close();
+    this.#leaving = undefined;
+  }
+
+  /** The same, but for one that falls while the next one rises: that goes on after a pause. */
+  dropWaiting(): void {
+    if (this.#leaving?.canFade !== true) this.dropLeaving();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#leaving?.close();
+    this.#current?.pipeline.close();
+  }
+
+  // Tracks that go on elsewhere
+
+  /** What another worker needs to go on a little ahead; undefined when it could not, or has just tried in vain. */
+  get guestTrack(): GuestTrack | undefined {
+    const track = this.#current;
+    // Fades, loudness and echoes remember what was heard of the track so far.
+    if (track === undefined || this.#leaving !== undefined || hasTonearmSettings(this.#filters)) return undefined;
+    if (!canGoOnElsewhere(track, this.#options.surroundings.clock.now())) return undefined;
+    return { volume: this.#volume, filters: this.#filters, ...guestTrackOf(track) };
+  }
+
+  /** Another worker was not ready for it in time. */
+  keepHere(): void {
+    if (this.#current !== undefined) keepHere(this.#current, this.#options.surroundings.clock.now());
+  }
+
+  /** Another worker makes its sound from now on: it is none of this player's, and not over. To be closed by the caller. */
+  release(): PlayingTrack | undefined {
+    const track = this.#current;
+    this.#current = undefined;
+    return track;
+  }
+
+  /** Makes room for another track: it sounds on until that can be heard, or falls while that rises. */
+  #letLeave(track: PlayingTrack, isHeard: boolean): void {
+    const leaving = this.#leaving;
+    if (leaving?.dropNext()) return;
+    // One that has not been heard yet is none to wait for.
+    const canLeave = isHeard && (leaving === undefined ? track.hasSounded : leaving.isMixing);
+    if (!canLeave) track.pipeline.close();
+    else this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });
+  }
+
+  #letLeavingFall(): void {
+    if (this.#leaving?.canFade) this.#leaving.fall();
+    else this.dropLeaving();
+  }
+
+  #onProgress(track: PlayingTrack): void {
+    if (!this.#isClosed && this.#current === track) this.#options.onProgress();
+  }
+
+  #onFailure(track: PlayingTrack, error: unknown): void {
+    if (this.#isClosed || this.#current !== track) return;
+    track.hasFailed = true;
+    this.#letLeavingFall();
+    const message = "decoding the track failed: its decoder can make no sense of it";
+    const isKnown = error instanceof NodeError;
+    this.#tellFailure(track, isKnown ? error : new NodeError("media-decode-failed", message, { cause: error }));
+  }
+
+  #tellFailure({ trackId }: PlayingTrack, error: unknown): void {
+    const { playerId, send } = this.#options;
+    send({ type: "trackException", playerId, trackId, error: toWireError(error) });
+  }
+
+  #end({ trackId }: PlayingTrack, reason: EndReason): void {
+    const { playerId, send, onEnded } = this.#options;
+    this.#current = undefined;
+    onEnded();
+    send({ type: "trackEnded", playerId, trackId, reason });
+  }
+
+  get #crossfade(): Fade | undefined {
+    return fadeOf(tonearmSettingsIn(this.#filters, "crossfade"));
+  }
+}

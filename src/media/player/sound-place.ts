@@ -1,0 +1,73 @@
+// Where one player's sound is made: on this worker, or on another one, whose frames then go out through the voice connection
+// here. The player's side of relay/hand-over.ts; why players move: docs/internals/moving.md. Audio thread.
+
+import type { PlainEvent } from "../../bridge/channel.ts";
+import type { PlayerId } from "../../bridge/commands.ts";
+import { HandOver, type HandOverOptions } from "../relay/hand-over.ts";
+import type { SoundCommand } from "../relay/relay-messages.ts";
+
+export interface SoundPlaceOptions {
+  readonly playerId: PlayerId;
+  readonly send: (event: PlainEvent) => void;
+  /** The other worker's sound has begun to come, from `startMs` of track time on: from now on none is made here. */
+  readonly onTaken: (startMs: number) => void;
+  /** The other worker was not ready in time: the sound is made here as before. */
+  readonly onFailed: () => void;
+}
+
+export class SoundPlace {
+  readonly #options: SoundPlaceOptions;
+  #handOver: HandOver | undefined;
+
+  constructor(options: SoundPlaceOptions) {
+    this.#options = options;
+  }
+
+  /** No other worker makes it, or is about to. */
+  get isHere(): boolean {
+    return this.#handOver === undefined;
+  }
+
+  /** Has the worker at the other end of the port make the sound from a place a little ahead on. */
+  move(way: Omit<HandOverOptions, "onTaken" | "onFailed">): void {
+    const { onTaken, onFailed } = this.#options;
+    this.#handOver = new HandOver({
+      ...way,
+      onTaken: () => onTaken(way.track.play.startMs),
+      onFailed: () => {
+        onFailed();
+        this.keep();
+      },
+    });
+  }
+
+  /** What is under way to another worker does not come to be. */
+  keep(): void {
+    if (this.#handOver === undefined) return;
+    this.#handOver.close();
+    this.#handOver = undefined;
+    this.tellFailed();
+  }
+
+  /** To the main thread: it stays where it is. */
+  tellFailed(): void {
+    const { playerId, send } = this.#options;
+    send({ type: "handOverFailed", playerId });
+  }
+
+  /** Sound made here has been sent up to this track time; `rate` is track time per real time. */
+  onSent(untilMs: number, rate: number): void {
+    this.#handOver?.onSent(untilMs, rate);
+  }
+
+  /** True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was under way. */
+  passOn(command: SoundCommand): boolean {
+    if (this.#handOver?.isTaken) this.#handOver.passOn(command);
+    else this.keep();
+    return this.#handOver !== undefined;
+  }
+
+  close(): void {
+    this.#handOver?.close();
+  }
+}
