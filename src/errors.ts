@@ -62,6 +62,7 @@ export const ERROR_FAULTS = {
   "worker-timeout": "ourselves",
 } as const satisfies Record<string, Fault>;
 
+/** One of them. It crosses the bridge as it is (bridge/wire-error.ts). */
 export type ErrorCode = keyof typeof ERROR_FAULTS;
 
 /** An error the node expects and can explain: `message` says what was attempted, starts lower-case, holds no secrets. */

@@ -1,11 +1,16 @@
 // What the rest of the code knows of logging: an interface. The main thread backs it with pino (log-pino.ts), audio
 // workers send their lines over the bridge. Never pass a password, voice token or media key in `fields`.
 
+/** From the least important to the most. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** Values that survive a structured clone and read well on one line. Put an Error under the key `error`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/**
+ * A call returns at once and never throws, whatever becomes of the line. Messages are for people; what programs look
+ * for is in the fields.
+ */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

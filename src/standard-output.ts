@@ -10,6 +10,9 @@ const FLUSH_TIMEOUT_MS = 1000;
 
 type OutputStream = Pick<Writable, "write" | "on" | "writableLength">;
 
+/**
+ * One of the two streams of the process. At most 1 MiB waits for a reader; what comes then is dropped whole, never cut.
+ */
 export class StandardOutput {
   readonly #stream: OutputStream;
   readonly #onLost: (reason: string) => void;

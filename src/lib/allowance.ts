@@ -3,6 +3,7 @@
 
 import type { Clock } from "./clock.ts";
 
+/** Both numbers are above 0, in whatever is counted: requests, bytes, milliseconds. */
 export interface AllowanceOptions {
   readonly clock: Clock;
   /** How much may be spent at once, after a quiet time. */
@@ -11,6 +12,7 @@ export interface AllowanceOptions {
   readonly perSecond: number;
 }
 
+/** Full at the start. It refuses nothing by itself: whoever spends decides what being out of it means. */
 export class Allowance {
   readonly #options: AllowanceOptions;
   #left: number;

@@ -1,6 +1,9 @@
 // Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without domain
 // knowledge.
 
+/**
+ * The bytes are not copied. Never throws: a parser reads on, and asks `isPastEnd` once before it believes what it has.
+ */
 export class BitReader {
   readonly #bytes: Uint8Array;
   #position = 0;
@@ -41,10 +44,12 @@ export class BitReader {
     return value;
   }
 
+  /** Moves on by `count` bits, 0 or more, also behind the end. */
   skip(count: number): void {
     this.#position += count;
   }
 
+  /** Moves on to the next whole byte; stays where one begins. */
   alignToByte(): void {
     this.#position = (this.#position + 7) & ~7;
   }

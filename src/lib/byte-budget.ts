@@ -4,9 +4,14 @@
 
 import { NodeError } from "../errors.ts";
 
+/** All sizes in bytes, 0 or more. */
 export interface ByteBudgetOptions {
   /** Whose it is, for the error: "the track", "the session". */
   readonly owner: string;
+  /**
+   * The most that may be taken at once, however much the parent has. A child's may be above what is left of the
+   * parent's.
+   */
   readonly limitBytes: number;
   /** What all its children share; taking here takes there too. */
   readonly parent?: ByteBudget | undefined;
@@ -22,6 +27,10 @@ export interface MemoryReserve {
   readonly leftBytes: number;
 }
 
+/**
+ * A count, no allocator: whoever takes allocates, and releases when it lets go. For one thread, each worker has its
+ * own.
+ */
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
   #usedBytes = 0;
@@ -30,10 +39,12 @@ export class ByteBudget {
     this.#options = options;
   }
 
+  /** Taken here and by all children, and not yet released. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
+  /** As it was made. */
   get limitBytes(): number {
     return this.#options.limitBytes;
   }

@@ -1,10 +1,12 @@
 // Time, passed in wherever it is needed so that a test can say "tick five times" (test/support/fake-clock.ts).
 
+/** A call that is due once. Nothing repeats by itself. */
 export interface Timer {
   /** Stops the timer; harmless when it has fired. */
   cancel(): void;
 }
 
+/** All that the node knows of time. `systemClock` in the node; a test's own moves only when the test says so. */
 export interface Clock {
   /** Milliseconds on a monotonic clock with an arbitrary start, with fractions. */
   now(): number;

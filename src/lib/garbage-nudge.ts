@@ -7,6 +7,7 @@ export const WORTH_BYTES = 32 * 1024 * 1024;
 /** V8 begins to mark, step by step, when this much more outside of its heap hangs on it than after the last time. */
 const PRESSURE_BYTES = 64 * 1024 * 1024;
 
+/** One per thread. Remembers the most that was in use since the last nudge, and nudges when 32 MB of it are gone. */
 export class GarbageNudge {
   #highBytes = 0;
 

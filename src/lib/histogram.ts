@@ -1,5 +1,6 @@
 // Counts of values in equal steps, for quantiles without keeping the values. Fixed memory.
 
+/** Decides the memory: 4 bytes a bucket, however many values are added. */
 export interface HistogramShape {
   /** Width of one bucket. */
   readonly widthMs: number;
@@ -7,6 +8,7 @@ export interface HistogramShape {
   readonly buckets: number;
 }
 
+/** Exact counts, quantiles as exact as a bucket is wide. No part of it allocates after the constructor. */
 export class Histogram {
   readonly #counts: Uint32Array;
   readonly #widthMs: number;
@@ -23,6 +25,7 @@ export class Histogram {
     return this.#max;
   }
 
+  /** Counts a value in milliseconds; one below 0 counts in the first bucket. */
   add(valueMs: number): void {
     const bucket = Math.min(this.#counts.length - 1, Math.max(0, Math.floor(valueMs / this.#widthMs)));
     this.#counts[bucket]! += 1;
@@ -41,6 +44,7 @@ export class Histogram {
     return this.#max;
   }
 
+  /** As if it were new. */
   clear(): void {
     this.#counts.fill(0);
     this.#total = 0;

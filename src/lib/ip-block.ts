@@ -8,12 +8,14 @@ const BITS = { 4: 32, 6: 128 } as const;
 /** An IPv4 or IPv6 address as a number. */
 export interface IpAddress {
   readonly family: 4 | 6;
+  /** 0 to 2^32 - 1, or 2^128 - 1: the address read as one number, its first octet in the highest place. */
   readonly value: bigint;
 }
 
 /** Neighbouring addresses that share a prefix. */
 export interface IpBlock {
   readonly family: 4 | 6;
+  /** Its lowest address, as in `IpAddress`. */
   readonly first: bigint;
   /** A power of two. */
   readonly size: bigint;
@@ -49,11 +51,17 @@ export function parseIpBlock(text: string): IpBlock | undefined {
   return { family: parsed.family, first: parsed.value & -size, size };
 }
 
+/**
+ * The block in CIDR notation (RFC 4632, RFC 4291 section 2.3), with a prefix also for a single address: `192.0.2.1/32`.
+ */
 export function formatIpBlock({ family, first, size }: IpBlock): string {
   const hostBits = size.toString(2).length - 1;
   return `${formatIpAddress({ family, value: first })}/${BITS[family] - hostBits}`;
 }
 
+/**
+ * False also for an address of the other family: an IPv4 address within IPv6 (`::ffff:192.0.2.1`) is an IPv6 one here.
+ */
 export function isInBlock({ family, value }: IpAddress, block: IpBlock): boolean {
   return family === block.family && value >= block.first && value < block.first + block.size;
 }

@@ -4,7 +4,9 @@
 /** An integer of any size: a number while that is exact, a bigint beyond 2^53. */
 export type JsonInteger = number | bigint;
 
+/** What `stringifyJson` writes exactly, and what `plainJson` makes of a parsed text. */
 export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject;
+/** `__proto__` is a member like any other: nothing that was read reaches a prototype. */
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
@@ -34,6 +36,7 @@ export class JsonLimitError extends SyntaxError {}
 
 /** A number that was written with a decimal point, or is no integer. */
 export class JsonDecimal {
+  /** The nearest double; finite. */
   readonly value: number;
 
   constructor(value: number) {

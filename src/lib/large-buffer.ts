@@ -25,6 +25,7 @@ export class GrowingBytes {
     this.#buffer = Reflect.construct(ArrayBuffer, [0, { maxByteLength: sizeMaxBytes }]);
   }
 
+  /** Copies the bytes behind those that are there. */
   append(bytes: Uint8Array): void {
     const sizeBytes = this.#sizeBytes + bytes.length;
     this.#buffer.resize(sizeBytes);

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 
+/** `systemRandom` in the node; a test's own repeats by its seed. */
 export interface Random {
   /** `length` random bytes. */
   bytes(length: number): Uint8Array;

@@ -9,7 +9,9 @@ import type { WasmCodec, WasmModule } from "./wasm-codec.ts";
 
 declare const WebAssembly: { compile(binary: Uint8Array): Promise<WasmModule> };
 
+/** The decoders that come as WebAssembly; `opus` encodes as well. */
 export const WASM_CODECS = ["opus", "mp3", "flac", "vorbis"] as const;
+/** One of them. */
 export type WasmCodecName = (typeof WASM_CODECS)[number];
 
 /** The file in each package, seen from its entry: it is not among the exports. */
@@ -22,6 +24,10 @@ const FILES: Record<WasmCodecName, readonly [packageName: string, file: string]>
 /** No module unpacks to more. */
 const BINARY_BYTES_MAX = 4 * 1024 * 1024;
 
+/**
+ * The codec, compiled, for `startWasmCodec` on this thread or another. Not cached: each call reads and compiles again.
+ * @throws Error when the package is missing, or is not built as its pinned version is
+ */
 export async function readWasmCodec(name: WasmCodecName): Promise<WasmCodec> {
   const [packageName, file] = FILES[name];
   const text = await readFile(new URL(file, import.meta.resolve(packageName)), "utf8");

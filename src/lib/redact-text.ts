@@ -4,6 +4,7 @@
 
 import { isSecretName, unescapeAscii } from "./secret-names.ts";
 
+/** What stands where a secret was, in log lines, errors and answers. */
 export const REDACTED = "<redacted>";
 
 /** What is longer is cut first: nobody reads it, and looking through it takes time. */

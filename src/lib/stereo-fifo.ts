@@ -1,6 +1,7 @@
 // A bounded queue of stereo sound, planar 32-bit float: what a decoder produces in blocks of any length, the pipeline
 // takes in frames of 960 samples. Once it has grown to what a stream needs it allocates nothing. Audio thread.
 
+/** In samples of each channel; 8 bytes of memory for one. */
 export interface StereoFifoOptions {
   /** Room at the start; grows by doubling up to `capacitySamplesMax`. Default 8192 (64 kB). */
   readonly capacitySamples?: number;
@@ -8,6 +9,7 @@ export interface StereoFifoOptions {
   readonly capacitySamplesMax?: number;
 }
 
+/** The rate is the owner's affair: samples are only kept. One writer and one reader, on one thread. */
 export class StereoFifo {
   readonly #capacityMax: number;
   #left: Float32Array;
@@ -82,6 +84,7 @@ export class StereoFifo {
     return count;
   }
 
+  /** Forgets all samples; the memory stays, and so does the count of those dropped. */
   clear(): void {
     this.#start = 0;
     this.#length = 0;

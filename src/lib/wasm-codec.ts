@@ -7,6 +7,7 @@ interface WasmMemory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): number;
 }
+/** A compiled `WebAssembly.Module`. It survives `postMessage`; the threads share its machine code. */
 export type WasmModule = { readonly isModule: true };
 type Imports = Record<string, (...values: number[]) => number>;
 declare const WebAssembly: {
@@ -27,7 +28,11 @@ export interface WasmCodec {
   readonly importNames: Readonly<Record<string, string>>;
 }
 
+/**
+ * `Functions` is what the caller knows of the package's exports, by the names that the package's own code has for them.
+ */
 export interface WasmCodecInstance<Functions> {
+  /** What may be called. They share the instance's memory, so one call at a time. */
   readonly functions: Functions;
   /** Views of its memory; they are replaced when it grows. */
   readonly heap: { readonly buffer: ArrayBuffer };

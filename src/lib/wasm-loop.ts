@@ -16,6 +16,7 @@ declare const WebAssembly: {
   validate(binary: Uint8Array): boolean;
 };
 
+/** One instance, for one thread. Each has a memory of its own, which never grows. */
 export interface WasmLoop<Exports> {
   /** As large as was asked for, rounded up to whole pages of 64 KiB. */
   readonly memory: ArrayBuffer;

@@ -25,6 +25,10 @@ export class Turn {
   }
 }
 
+/**
+ * First come, first served. Its queue has no bound of its own: whoever waits has been admitted elsewhere (a request, a
+ * socket).
+ */
 export class WorkTurns {
   readonly #clock: Clock;
   readonly #waiting: ((turn: Turn) => void)[] = [];

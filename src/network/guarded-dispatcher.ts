@@ -8,10 +8,19 @@ import type { OutboundGuard } from "./outbound-guard.ts";
 import { SocketPortions } from "./socket-portions.ts";
 import type { Sockets } from "./sockets.ts";
 
+/**
+ * Times in milliseconds, above 0. Held for the dispatcher's life; one is made for each address that requests leave
+ * from.
+ */
 export interface GuardedDispatcherOptions {
+  /** Judges every address before it is dialled. */
   readonly guard: OutboundGuard;
   /** Default: undici's own, which proxies are always reached through. */
   readonly createConnector?: Sockets["createConnector"];
+  /**
+   * For TCP and TLS together. With a `localAddress`: for the last of a name's addresses, a second at most for earlier
+   * ones.
+   */
   readonly connectTimeoutMs: number;
   /** Longest silence of the server while it answers, headers and body alike. */
   readonly socketTimeoutMs: number;

@@ -6,6 +6,7 @@ import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLooku
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { ResolveHost } from "./outbound-guard.ts";
 
+/** All have a default: the real clock, the system's look-up, the system's DNS servers. */
 export interface HostResolverOptions {
   readonly clock?: Clock;
   /** Replaced in tests. */

@@ -9,6 +9,7 @@ import { OwnNetwork } from "./own-network.ts";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressBlock = [Address, number];
 
+/** As `dns.lookup` of Node.js calls it back: a list with `all: true`, else one address and its family (4 or 6). */
 export type LookupCallback = (
   error: NodeJS.ErrnoException | null,
   address: string | LookupAddress[],

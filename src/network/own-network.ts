@@ -5,6 +5,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { type Clock, systemClock } from "../lib/clock.ts";
 
+/** All have a default: the real clock, no blocks, the system's interfaces. */
 export interface OwnNetworkOptions {
   readonly clock?: Clock;
   /** Blocks that are routed to this machine though no interface has them: CIDR, or single addresses. */
@@ -24,6 +25,10 @@ const KEPT_MS = 10_000;
  */
 const LINK_PREFIX_LENGTH = 64;
 
+/**
+ * Reads the interfaces when it is asked, at most every ten seconds. Where they cannot be read, only `blocks` are its
+ * own.
+ */
 export class OwnNetwork {
   readonly #clock: Clock;
   readonly #readInterfaces: () => NodeJS.Dict<readonly NetworkInterfaceInfo[]>;

@@ -8,6 +8,7 @@ import { Duplex } from "node:stream";
 /** Five hundred WebSocket frames or fifty HTTP messages at most, about half a millisecond of parsing. */
 const SLICE_BYTES = 1024;
 
+/** How much comes through, and when; what is written goes out at once and undivided. */
 export interface PacedSocketOptions {
   /** Told of every slice before it is handed out. False: neither it nor anything after it is. Default: all are. */
   readonly admit?: (sizeBytes: number) => boolean;
@@ -17,6 +18,9 @@ export interface PacedSocketOptions {
   readonly allowHalfOpen?: boolean;
 }
 
+/**
+ * Takes the place of `inner`, which it owns: it ends, fails and closes as that does, and destroys it when destroyed.
+ */
 export class PacedSocket extends Duplex {
   protected readonly inner: Socket;
   readonly #admit: (sizeBytes: number) => boolean;
@@ -53,6 +57,7 @@ export class PacedSocket extends Duplex {
     this.#isHeld = true;
   }
 
+  /** Ends a `hold`: what has been received meanwhile is handed out from now on, slice by slice. */
   release(): void {
     this.#isHeld = false;
     this.#ask();

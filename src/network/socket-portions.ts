@@ -19,6 +19,7 @@ const HEAD_BYTE_COST = 32;
 
 /** Hold on the socket that an answer comes from. */
 export interface SocketFlow {
+  /** True from `hold` until `letGo` or `pump`. */
   readonly isHeld: boolean;
   /** What comes is taken to be of a head. */
   readonly isHead: boolean;
@@ -32,6 +33,7 @@ export interface SocketFlow {
   pump(): void;
 }
 
+/** One per thread: all connectors that it has portioned share 64 KiB of parsing in a turn of the event loop. */
 export class SocketPortions {
   #bytesLeft = TURN_BYTES;
   #isTurnBegun = false;

@@ -1,14 +1,9 @@
-import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { expect, test } from "vitest";
-import { PROJECT_ROOT, typescriptFiles } from "../support/project-files.ts";
+import { typescriptFiles } from "../support/project-files.ts";
 import { importsOf } from "./imports.ts";
+import { ROOMS, roomOf } from "./rooms.ts";
 
-/** The rooms of ARCHITECTURE.md, from the roof down. */
-const ROOMS = Array.from(
-  readFileSync(`${PROJECT_ROOT}ARCHITECTURE.md`, "utf8").matchAll(/^\| `((?:src|lab)\/[^`]*)` \|/gm),
-  ([, room = ""]) => room,
-);
 const FILES = typescriptFiles("src/");
 
 const KNOWN_CIRCLES = [
@@ -16,12 +11,6 @@ const KNOWN_CIRCLES = [
   "src/cli/doctor/run-doctor.ts > src/cli/run-command.ts > src/cli/doctor/run-doctor.ts",
   "src/cli/run-command.ts > src/cli/start.ts > src/cli/run-command.ts",
 ];
-
-/** The innermost room that a file is in: its own row, or that of the nearest folder around it. */
-function roomOf(path: string): string | undefined {
-  const around = ROOMS.filter((room) => room === path || (room.endsWith("/") && path.startsWith(room)));
-  return around.toSorted((a, b) => b.length - a.length)[0];
-}
 
 test("ARCHITECTURE.md names rooms that are there, each once, with something in them", () => {
   const inhabited = new Set(FILES.map(({ path }) => roomOf(path)));

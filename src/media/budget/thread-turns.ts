@@ -14,6 +14,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
+/** Its queue is no longer than there are tracks on the thread: each waits for one turn at a time. */
 export class ThreadTurns {
   readonly #isLeastUsedFirst: boolean;
   readonly #waiting: Waiting[] = [];

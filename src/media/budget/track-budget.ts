@@ -24,6 +24,10 @@ export interface TrackBudgetOptions {
   readonly activity: Activity;
 }
 
+/**
+ * Made when a track begins to be opened, and dropped with it. Every caller is on the thread of its `turns`; one at a
+ * time.
+ */
 export class TrackBudget {
   readonly clock: Clock;
   readonly memory: ByteBudget;

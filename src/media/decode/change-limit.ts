@@ -7,6 +7,9 @@ import { OUTPUT_RATE_HZ } from "./resampler-kernel.ts";
 /** In a row: streams of several parts begin with one or two. */
 const CHANGES_MAX = 8;
 
+/**
+ * One per track, shared by all that changes with its stream: eight changes in a row, then one for each second of sound.
+ */
 export class ChangeLimit {
   #left = CHANGES_MAX;
 

@@ -8,7 +8,12 @@ import { Libopus } from "../opus/libopus.ts";
 /** A constant and not a literal in the import: the compiler must not insist on an optional package. */
 export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
 
+/**
+ * Where a thread's codecs come from: the packages themselves (`packageSource`), or another thread
+ * (media/remote-codecs.ts).
+ */
 export interface CodecSource {
+  /** Compiles anew at each call. Rejects where the package is missing; may be asked again then. */
   readWasm(name: WasmCodecName): Promise<WasmCodec>;
   /** The package that decodes AAC; rejects where it is not installed. */
   loadAac(): Promise<unknown>;
@@ -17,6 +22,7 @@ export interface CodecSource {
 /** Straight from the packages, on this thread. */
 export const packageSource: CodecSource = { readWasm: readWasmCodec, loadAac: () => import(AAC_PACKAGE) };
 
+/** One per thread. Keeps what it has loaded for as long as the thread lives. */
 export class CodecModules {
   readonly #source: CodecSource;
   readonly #loaded = new Map<string, Promise<unknown>>();
@@ -25,10 +31,12 @@ export class CodecModules {
     this.#source = source;
   }
 
+  /** Compiled code to start instances of; rejects as the source's `readWasm`. */
   wasm(name: WasmCodecName): Promise<WasmCodec> {
     return this.#once(name, () => this.#source.readWasm(name));
   }
 
+  /** The module of `AAC_PACKAGE`, unknown as that is optional (decode/aac-decoder.ts says what it must have). */
   aac(): Promise<unknown> {
     return this.#once("aac", () => this.#source.loadAac());
   }

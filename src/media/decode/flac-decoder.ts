@@ -7,7 +7,7 @@ import type { AudioStream } from "../format/packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { parseFlacFrameSize } from "./flac-frame.ts";
-import { allocateIntegers, type WasmArea } from "./wasm-area.ts";
+import { integerArea, type WasmArea } from "./wasm-area.ts";
 
 interface FlacFunctions {
   _malloc(sizeBytes: number): number;
@@ -50,14 +50,14 @@ class FlacDecoder implements Decoder {
   constructor(instance: WasmCodecInstance<FlacFunctions>, streamInfo: Uint8Array | undefined) {
     this.#instance = instance;
     this.#streamInfo = streamInfo;
-    this.#channelCount = allocateIntegers(instance, 1);
-    this.#sampleRate = allocateIntegers(instance, 1);
-    this.#bitsPerSample = allocateIntegers(instance, 1);
-    this.#samplesDecoded = allocateIntegers(instance, 1);
-    this.#outputPointer = allocateIntegers(instance, 1);
-    this.#outputLength = allocateIntegers(instance, 1);
-    this.#errorText = allocateIntegers(instance, 1);
-    this.#stateText = allocateIntegers(instance, 1);
+    this.#channelCount = integerArea(instance, 1);
+    this.#sampleRate = integerArea(instance, 1);
+    this.#bitsPerSample = integerArea(instance, 1);
+    this.#samplesDecoded = integerArea(instance, 1);
+    this.#outputPointer = integerArea(instance, 1);
+    this.#outputLength = integerArea(instance, 1);
+    this.#errorText = integerArea(instance, 1);
+    this.#stateText = integerArea(instance, 1);
     this.#decoder = this.#create();
   }
 

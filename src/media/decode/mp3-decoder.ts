@@ -3,7 +3,7 @@
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import { allocateBytes, allocateFloats, allocateIntegers, type WasmArea } from "./wasm-area.ts";
+import { byteArea, floatArea, integerArea, type WasmArea } from "./wasm-area.ts";
 
 interface Mpg123Functions {
   _malloc(sizeBytes: number): number;
@@ -49,11 +49,11 @@ class Mp3Decoder implements Decoder {
 
   constructor(instance: WasmCodecInstance<Mpg123Functions>) {
     this.#functions = instance.functions;
-    this.#input = allocateBytes(instance, PACKET_BYTES_MAX);
-    this.#output = allocateFloats(instance, 2 * OUTPUT_SAMPLES);
-    this.#samplesDecoded = allocateIntegers(instance, 1);
-    this.#sampleRate = allocateIntegers(instance, 1);
-    this.#errorText = allocateIntegers(instance, 1);
+    this.#input = byteArea(instance, PACKET_BYTES_MAX);
+    this.#output = floatArea(instance, 2 * OUTPUT_SAMPLES);
+    this.#samplesDecoded = integerArea(instance, 1);
+    this.#sampleRate = integerArea(instance, 1);
+    this.#errorText = integerArea(instance, 1);
     this.#channels = [new Float32Array(PACKET_SAMPLES_MAX), new Float32Array(PACKET_SAMPLES_MAX)];
     this.#decoder = this.#create();
   }

@@ -19,6 +19,10 @@ export interface StereoConverterOptions {
   readonly limit: ChangeLimit;
 }
 
+/**
+ * One per decoder. Sound at 48 kHz in one or two channels passes bit for bit, mono to both sides; all else is resampled
+ * and mixed down.
+ */
 export class StereoConverter {
   readonly #options: StereoConverterOptions;
   #channelCount = 0;

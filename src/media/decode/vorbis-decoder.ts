@@ -8,7 +8,7 @@ import type { AudioStream } from "../format/packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { isVorbisSetupBounded } from "./vorbis-setup.ts";
-import { allocateBytes, allocateIntegers, type WasmArea } from "./wasm-area.ts";
+import { byteArea, integerArea, type WasmArea } from "./wasm-area.ts";
 
 interface VorbisFunctions {
   _malloc(sizeBytes: number): number;
@@ -76,14 +76,14 @@ class VorbisDecoder implements Decoder {
 
   constructor(instance: WasmCodecInstance<VorbisFunctions>, identification: Uint8Array, setup: Uint8Array) {
     this.#instance = instance;
-    this.#input = allocateBytes(instance, HEADER_BYTES_MAX);
-    this.#inputLength = allocateIntegers(instance, 1);
-    this.#outputPointer = allocateIntegers(instance, 1);
-    this.#channelCount = allocateIntegers(instance, 1);
-    this.#sampleRate = allocateIntegers(instance, 1);
-    this.#samplesDecoded = allocateIntegers(instance, 1);
-    this.#errors = allocateIntegers(instance, ERROR_WORDS);
-    this.#errorsLength = allocateIntegers(instance, 1);
+    this.#input = byteArea(instance, HEADER_BYTES_MAX);
+    this.#inputLength = integerArea(instance, 1);
+    this.#outputPointer = integerArea(instance, 1);
+    this.#channelCount = integerArea(instance, 1);
+    this.#sampleRate = integerArea(instance, 1);
+    this.#samplesDecoded = integerArea(instance, 1);
+    this.#errors = integerArea(instance, ERROR_WORDS);
+    this.#errorsLength = integerArea(instance, 1);
     this.#decoder = instance.functions._create_decoder(
       this.#input.pointer,
       this.#inputLength.pointer,

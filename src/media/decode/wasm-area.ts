@@ -4,6 +4,9 @@
 
 import type { WasmCodecInstance } from "../../lib/wasm-codec.ts";
 
+/**
+ * `pointer` is what the codec's functions are given, `view` the same memory seen from here. Freed with the instance.
+ */
 export interface WasmArea<T> {
   readonly pointer: number;
   readonly view: T;
@@ -14,17 +17,19 @@ interface Allocating {
 }
 
 /** `lengthItems` of 32 bits. Their instances do not grow, so the view stays valid. */
-export function allocateIntegers(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint32Array> {
+export function integerArea(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint32Array> {
   const pointer = allocate(codec, 4 * lengthItems);
   return { pointer, view: new Uint32Array(codec.heap.buffer, pointer, lengthItems) };
 }
 
-export function allocateFloats(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Float32Array> {
+/** The same as floats of 32 bits. */
+export function floatArea(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Float32Array> {
   const pointer = allocate(codec, 4 * lengthItems);
   return { pointer, view: new Float32Array(codec.heap.buffer, pointer, lengthItems) };
 }
 
-export function allocateBytes(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint8Array> {
+/** The same as single bytes. */
+export function byteArea(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint8Array> {
   const pointer = allocate(codec, lengthItems);
   return { pointer, view: new Uint8Array(codec.heap.buffer, pointer, lengthItems) };
 }

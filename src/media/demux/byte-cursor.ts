@@ -35,6 +35,10 @@ export interface Scan {
   readonly skippedBytes: number;
 }
 
+/**
+ * Positions are bytes from the source's beginning. One reader at a time; views that it gives stay valid, the window is
+ * replaced and never written again.
+ */
 export class ByteCursor {
   readonly source: ByteSource;
   #window: Uint8Array = NOTHING;
@@ -134,18 +138,22 @@ export class ByteCursor {
     return this.#window[this.#offset + ahead] ?? 0;
   }
 
+  /** Two bytes, most significant first; as `u8` outside the window. */
   u16be(ahead: number): number {
     return (this.u8(ahead) << 8) | this.u8(ahead + 1);
   }
 
+  /** Four bytes, most significant first, unsigned; as `u8` outside the window. */
   u32be(ahead: number): number {
     return ((this.u8(ahead) << 24) | (this.u8(ahead + 1) << 16) | (this.u8(ahead + 2) << 8) | this.u8(ahead + 3)) >>> 0;
   }
 
+  /** Four bytes, least significant first, unsigned; as `u8` outside the window. */
   u32le(ahead: number): number {
     return ((this.u8(ahead + 3) << 24) | (this.u8(ahead + 2) << 16) | (this.u8(ahead + 1) << 8) | this.u8(ahead)) >>> 0;
   }
 
+  /** As `moveTo`, from here; `count` may be negative. */
   skip(count: number): void {
     this.moveTo(this.position + count);
   }

@@ -12,6 +12,7 @@ export interface ReaderParts {
   readonly work: DemuxWork;
 }
 
+/** One per container reader, HLS segments included; closed with it. */
 export class DemuxWork {
   readonly #budget: TrackBudget;
   readonly #memory: ByteBudget;
@@ -53,6 +54,7 @@ export class DemuxWork {
     }
   }
 
+  /** Gives back part of what was taken, before the reader is closed. */
   release(sizeBytes: number): void {
     this.#memory.release(sizeBytes);
   }

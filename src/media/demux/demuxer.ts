@@ -16,6 +16,10 @@ export interface ContainerInfo {
   readonly lengthMs: number | undefined;
 }
 
+/**
+ * One call at a time: `next` and `seek` are not called while either is pending. `close` may be at any time, which makes
+ * them reject.
+ */
 export interface Demuxer {
   readonly info: ContainerInfo;
   /** May be replaced during playback (chained Ogg, HLS discontinuity): compare after each packet by identity. */

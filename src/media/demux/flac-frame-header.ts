@@ -1,6 +1,7 @@
 // The header of a FLAC frame and the STREAMINFO block (RFC 9639 sections 9.1 and 8.2), with the checksums. Used by the
 // FLAC reader and for packet lengths in Ogg, Matroska and MP4. Audio thread.
 
+/** STREAMINFO, RFC 9639 section 8.2. */
 export interface FlacStreamInfo {
   readonly blockSamplesMin: number;
   readonly blockSamplesMax: number;
@@ -32,6 +33,7 @@ export function parseFlacStreamInfo(body: Uint8Array): FlacStreamInfo | undefine
   };
 }
 
+/** The part of a frame header that a reader of containers needs; rate and channels are those of `FlacStreamInfo`. */
 export interface FlacFrameHeader {
   readonly blockSamples: number;
   /** Number of the frame's first sample when blocks vary in size, else the frame's number. */

@@ -3,6 +3,7 @@
 //
 //   11111111 111VVLLP BBBBRRPx MMxxxxxx   V version, L layer, B bit rate, R sample rate, P padding, M channel mode
 
+/** Layer III only: the other layers are not played. */
 export interface MpegAudioHeader {
   /** 1, 2, or 2.5. */
   readonly version: number;

@@ -7,6 +7,7 @@ import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";
 import { parseVorbisIdentification, splitXiphHeaders, VorbisClock } from "./vorbis-packet.ts";
 
+/** Made by `createPacketClock`; one per stream, as some remember the packet before. */
 export interface PacketClock {
   /** Samples at the stream's rate; 0 when unknown. Packets must come in order. */
   count(data: Uint8Array): number;

@@ -29,6 +29,7 @@ export interface PumpOptions {
   readonly onShort?: () => Step;
 }
 
+/** One per reader. Its bounds hold from one packet to the next: 8,388,608 steps, and 1 GiB looked at. */
 export class PacketPump {
   readonly #options: PumpOptions;
   #dropUntilMs = Number.NEGATIVE_INFINITY;

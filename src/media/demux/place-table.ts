@@ -9,12 +9,14 @@ const COUNT_MAX = 65_536;
 const FIRST_COUNT = 64;
 const ENTRY_BYTES = 2 * Float64Array.BYTES_PER_ELEMENT;
 
+/** Where a reader may begin, and what time it is there. */
 export interface Place {
   /** In the units of whoever made the table. */
   readonly time: number;
   readonly positionBytes: number;
 }
 
+/** At most 65,536 places, 16 bytes each, in any order. Looking goes through all of them, once per seek. */
 export class PlaceTable {
   readonly #work: DemuxWork;
   #times = new Float64Array(0);
@@ -38,6 +40,7 @@ export class PlaceTable {
     this.#count += 1;
   }
 
+  /** Keeps its memory for the places that are added next. */
   clear(): void {
     this.#count = 0;
   }

@@ -1,6 +1,7 @@
 // The few tags the protocol shows and those that tell a track's loudness, and how text in them is cleaned. Filled by each
 // container's tag reader. Audio thread.
 
+/** As they stand in the file, cleaned by `setTag`; absent where the file does not say. */
 export interface Tags {
   title?: string;
   author?: string;
@@ -46,6 +47,7 @@ export function tagForName(name: string): keyof Tags | undefined {
 
 const UTF8 = new TextDecoder("utf-8");
 
+/** At most `TEXT_BYTES_MAX` of it are looked at; what is no UTF-8 becomes U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   return UTF8.decode(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
 }

@@ -9,6 +9,7 @@ export interface VorbisIdentification {
   readonly blockSamples: readonly [short: number, long: number];
 }
 
+/** Vorbis I section 4.2.2. Undefined where it breaks a rule, or has a rate above 768 kHz. */
 export function parseVorbisIdentification(packet: Uint8Array): VorbisIdentification | undefined {
   if (packet.length < 30 || !isVorbisHeader(packet, 1)) return undefined;
   const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);

@@ -22,6 +22,10 @@ interface Layout {
   readonly dataBytes: number;
 }
 
+/**
+ * Reads up to the samples, past at most 256 other chunks. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and those of the source
+ */
 export async function openWav(parts: ReaderParts): Promise<Demuxer> {
   return new WavDemuxer(parts, await readLayout(new ByteCursor(parts.source)));
 }

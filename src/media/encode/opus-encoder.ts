@@ -4,6 +4,10 @@
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { type Libopus, loadLibopus } from "../opus/libopus.ts";
 
+/**
+ * Shared by all encoders of a worker: from `WorkerSettings`, but that the complexity falls while the worker has too
+ * much to do.
+ */
 export interface OpusEncoderOptions {
   /** 0 (cheapest) to 10 (best). May change at any time: encoders take it up with their next frame. */
   readonly complexity: number;

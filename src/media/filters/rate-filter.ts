@@ -6,6 +6,10 @@
 // before), pushes them, and reads the frame for the filters behind. Position of what is read last = track samples pushed so
 // far minus `heldSamples`.
 
+/**
+ * All on the audio thread, within a tick; none of it throws or allocates, but that buffers may grow to what the
+ * settings need.
+ */
 export interface RateFilter {
   /** Takes the first `lengthSamples` (1 to 960) of both channels; they are copied. */
   push(left: Float32Array, right: Float32Array, lengthSamples: number): void;

@@ -1,5 +1,6 @@
 // Compressed sound between container and decoder: a stream's set-up, and its packets with their times. Audio thread.
 
+/** The codecs that can be decoded. `pcm` stands for all sound without a codec, A-law and mu-law included. */
 export type AudioCodec = "opus" | "vorbis" | "mp3" | "aac" | "flac" | "alac" | "pcm";
 
 /** Sample layout of uncompressed audio; interleaved. `float` is IEEE 754; 8-bit integers of WAV are unsigned. */

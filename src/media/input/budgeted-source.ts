@@ -4,6 +4,7 @@
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 
+/** As the source it stands in front of; `onClose` is called at each `close`, before the source's own. */
 export class BudgetedSource implements ByteSource {
   readonly sizeBytes: number | undefined;
   readonly isRandomAccess: boolean;

@@ -1,6 +1,7 @@
 // The bytes of one track as the demuxers see them: positioned reads over a file, an HTTP body, or a list of segments.
 // Audio thread. Implementations keep a bounded read-ahead of compressed bytes and reopen dropped connections themselves.
 
+/** One reader at a time. Positions and lengths are whole bytes, 0 or more. */
 export interface ByteSource {
   /** Whole size in bytes; undefined while unknown (chunked body, live stream). */
   readonly sizeBytes: number | undefined;

@@ -31,7 +31,8 @@ export interface DownloadOptions {
   readonly known?: Validator | undefined;
 }
 
-export interface Download {
+/** What came, and what to ask with the next time. */
+export interface Downloaded {
   /** The caller's to reset when it is done with it. */
   readonly data: ByteWindow;
   /** Where it came from after redirects. */
@@ -50,7 +51,7 @@ const NOT_MODIFIED = 304;
  * @throws NodeError as `HttpClient.get`, and "input-not-found", "input-http-status", "input-answer-invalid",
  * "memory-exhausted"
  */
-export async function downloadIfChanged(url: URL, options: DownloadOptions): Promise<Download | undefined> {
+export async function downloadIfChanged(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
   const { clock } = options.pace.budget;
   const retries = new RetryBudget(clock);
   const tooLong = new AbortController();
@@ -72,13 +73,13 @@ export async function downloadIfChanged(url: URL, options: DownloadOptions): Pro
 }
 
 /** The same for what is not known at all. */
-export async function download(url: URL, options: Omit<DownloadOptions, "known">): Promise<Download> {
+export async function download(url: URL, options: Omit<DownloadOptions, "known">): Promise<Downloaded> {
   const loaded = await downloadIfChanged(url, options);
   if (loaded === undefined) throw answerError(url, "the server says that it has not changed, unasked");
   return loaded;
 }
 
-async function downloadOnce(url: URL, options: DownloadOptions): Promise<Download | undefined> {
+async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
   const { client, pace, signal, range, known } = options;
   const answer = await client.get({ url, headers: requestHeaders(options), signal, pace });
   const data = new ByteWindow(pace.budget.memory);

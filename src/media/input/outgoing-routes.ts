@@ -47,6 +47,7 @@ interface Failure {
   readonly text: string;
 }
 
+/** One per thread, so that each host is warned of once. */
 export class OutgoingRoutes {
   readonly #options: OutgoingRoutesOptions;
   readonly #warnedHosts = new Set<string>();

@@ -6,6 +6,7 @@ import { parseInputUrl } from "./http-client.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
 import type { OpenedInput } from "./open-input.ts";
 
+/** Where a text that is no media leads. */
 export type PlaylistTarget =
   /** Load this instead; the caller bounds how often. */
   | { readonly kind: "link"; readonly input: PlayableInput; readonly title: string | undefined }

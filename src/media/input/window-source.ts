@@ -4,6 +4,7 @@ import type { ByteSource } from "./byte-source.ts";
 import type { ByteWindow } from "./byte-window.ts";
 import { closedError } from "./read-bounds.ts";
 
+/** Never waits: a read behind the end gives nothing, any read after `close` rejects with "input-closed". */
 export class WindowSource implements ByteSource {
   readonly isRandomAccess = true;
   readonly mimeType: string | undefined;

@@ -44,6 +44,10 @@ interface Running {
   toGain: number;
 }
 
+/**
+ * One per pipeline, used by it within a tick. Off at the start: then it passes everything on as it is and keeps
+ * nothing.
+ */
 export class LoudnessStage implements SampleQueue {
   readonly #whenOn: () => LoudnessKernel;
   readonly #heldLeft = new Float32Array(HELD_SAMPLES);

@@ -30,6 +30,10 @@ export function createGuard({ networkAllow, routing }: WorkerSettings, clock: Cl
   return new OutboundGuard(networkAllow, { ownNetwork, resolve: createHostResolver({ clock }) });
 }
 
+/**
+ * One per thread. What it opens is charged to the budget that comes with each opening, and timed by that budget's
+ * clock.
+ */
 export function createOpener(parts: OpenerParts): TrackOpener {
   const { settings, guard, createConnector, clock, logger } = parts;
   let whenClient: Promise<HttpClient> | undefined;

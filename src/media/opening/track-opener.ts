@@ -42,6 +42,10 @@ type Opened =
   | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
   | Extract<PlaylistTarget, { kind: "link" }>;
 
+/**
+ * Follows at most five link lists from one to the next. A look takes 15 s at most; an opening is ended by its signal
+ * alone.
+ */
 export class TrackOpener {
   readonly #options: TrackOpenerOptions;
 

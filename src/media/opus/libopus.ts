@@ -54,6 +54,10 @@ const OPUS_SIGNAL_MUSIC = 3002;
 const OPUS_SET_GAIN = 4034;
 const OPUS_SET_PREDICTION_DISABLED = 4042;
 
+/**
+ * One call at a time, as all share the scratch areas. Encoders and decoders are pointers into its heap: whoever makes
+ * one destroys it.
+ */
 export class Libopus {
   readonly #codec: WasmCodec;
   #home: Home;

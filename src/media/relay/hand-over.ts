@@ -16,6 +16,7 @@ const ANSWER_MS_MAX = 200;
 /** A frame that comes later than this is dropped, as one of our own would be. */
 const LATE_MS_MAX = CATCH_UP_FRAMES_MAX * FRAME_MS;
 
+/** What a player at home gives to have its sound made elsewhere. */
 export interface HandOverOptions {
   readonly port: RelayPort<MessageToHost, MessageToHome>;
   /** The player's own. */
@@ -29,6 +30,7 @@ export interface HandOverOptions {
   readonly onFailed: () => void;
 }
 
+/** One per move of a player. Waits 10 s at most for the place to be reached, and 200 ms for the host's first frame. */
 export class HandOver {
   readonly #options: HandOverOptions;
   #state: "preparing" | "calling" | "taken" | "over" = "preparing";

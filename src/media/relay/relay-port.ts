@@ -9,6 +9,7 @@ export interface RelayListener<In> {
   onClosed(): void;
 }
 
+/** Messages arrive in order, as structured clones; those sent after either end has closed are lost. */
 export class RelayPort<Out, In> {
   readonly #port: MessagePort;
   readonly #contain: (work: () => void) => void;

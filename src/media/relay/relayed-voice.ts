@@ -14,6 +14,7 @@ export interface RelayGuest {
   execute(command: SoundCommand): void;
 }
 
+/** Sends without an answer: what home could not pass on in time it drops itself. One per guest. */
 export class RelayedVoice implements Voice {
   /** As its home has told it; nothing may be sent before it has called. */
   gate: Voice["gate"] = "down";

@@ -19,6 +19,7 @@ export interface Voice {
  */
 export type VoiceGate = "send" | "hold" | "discard" | "down";
 
+/** Told to clients in `playerUpdate` (connected, ping). */
 export interface VoiceStatus {
   /** The gateway's WebSocket is open. */
   readonly isConnected: boolean;
@@ -28,6 +29,7 @@ export interface VoiceStatus {
   readonly pingMs: number;
 }
 
+/** How the voice gateway's last connection ended, for the `WebSocketClosedEvent` of the protocol. */
 export interface VoiceClose {
   /** Discord's (discord-voice.md section 1.7), or CLOSE_ABNORMAL. */
   readonly code: number;

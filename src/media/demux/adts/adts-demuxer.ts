@@ -55,6 +55,11 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
   return -1;
 }
 
+/**
+ * Reads from `endBytes`, behind the tags, to the first frame, over at most `ADTS_JUNK_BYTES_MAX` of anything else. The
+ * source stays open when it throws.
+ * @throws NodeError "media-damaged" when there is no frame, and those of the source and of the budget
+ */
 export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
   const { source, work } = parts;
   const cursor = new ByteCursor(source, endBytes);

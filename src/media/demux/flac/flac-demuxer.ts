@@ -34,6 +34,11 @@ const PROBE_BYTES_MAX = 4 * 1024 * 1024;
 /** All such searches of one seek together; then it plays on from the best place so far. */
 const SEARCH_BYTES_MAX = 32 * 1024 * 1024;
 
+/**
+ * Reads the metadata blocks from `endBytes` on, behind ID3 tags where there are some. The source stays open when it
+ * throws.
+ * @throws NodeError "media-damaged", "memory-exhausted", and those of the source
+ */
 export async function openFlac(parts: ReaderParts, leading: LeadingTags): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source, leading.endBytes);
   const tags = { ...leading.tags };

@@ -9,7 +9,7 @@ import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
 import { PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";
-import { FIRST_PLACE, type FoundSegment, type Place, SegmentWalk } from "./segment-walk.ts";
+import { type FoundSegment, SegmentWalk, WALK_START, type WalkPlace } from "./segment-walk.ts";
 
 /** A day of one-second segments. */
 const SEGMENTS_MAX = 100_000;
@@ -27,7 +27,7 @@ export class MediaPlaylist {
   readonly #base: URL;
   readonly #budget: TrackBudget;
   /** In their order. */
-  readonly #places: Place[] = [FIRST_PLACE];
+  readonly #places: WalkPlace[] = [WALK_START];
   /** The last walk, where nobody is on it: most often it goes on from there. */
   #walk: SegmentWalk | undefined;
   #firstSequence = 0;
@@ -129,7 +129,7 @@ export class MediaPlaylist {
   }
 
   async #noteAll(): Promise<boolean> {
-    const walk = new SegmentWalk(this.#data, this.#base, FIRST_PLACE);
+    const walk = new SegmentWalk(this.#data, this.#base, WALK_START);
     let longestMs = 0;
     for (let found = await this.#nextOn(walk); found !== undefined; found = await this.#nextOn(walk)) {
       if (walk.isMaster) return false;
@@ -146,13 +146,13 @@ export class MediaPlaylist {
     return !walk.isMaster;
   }
 
-  #notePlace(place: Place): void {
+  #notePlace(place: WalkPlace): void {
     this.#budget.memory.take(PLACE_BYTES, "its playlist");
     this.#places.push(place);
   }
 
   /** A walk from the last place of those that fit, or the one of last time where that is nearer to this number. */
-  #walkFrom(isBefore: (place: Place) => boolean, sequence?: number): SegmentWalk {
+  #walkFrom(isBefore: (place: WalkPlace) => boolean, sequence?: number): SegmentWalk {
     let [low, high] = [0, this.#places.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;

@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";
 import type { Logger } from "../../../log.ts";
 import type { HttpClient } from "../../input/http-client.ts";
-import { type Download, download, downloadIfChanged } from "../../input/http-download.ts";
+import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
 import type { Validator } from "../../input/http-headers.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
 import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
@@ -214,7 +214,7 @@ async function loadPlaylistIfChanged(
   return loaded && read(loaded, pace);
 }
 
-async function read(loaded: Download, { budget }: RequestPace): Promise<Loaded<HlsMaster | MediaPlaylist>> {
+async function read(loaded: Downloaded, { budget }: RequestPace): Promise<Loaded<HlsMaster | MediaPlaylist>> {
   const { data, url, validator } = loaded;
   return { playlist: await readHlsPlaylist(data, url, budget), url, validator };
 }

@@ -5,7 +5,7 @@ import { createDecipheriv } from "node:crypto";
 import { NodeError } from "../../../errors.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
 import type { HttpClient } from "../../input/http-client.ts";
-import { type ByteTransform, type Download, download } from "../../input/http-download.ts";
+import { type ByteTransform, type Downloaded, download } from "../../input/http-download.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
 import { WindowSource } from "../../input/window-source.ts";
 import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
@@ -75,7 +75,7 @@ export class SegmentLoader {
       readonly prefix?: Uint8Array | undefined;
       readonly signal: AbortSignal;
     },
-  ): Promise<Download> {
+  ): Promise<Downloaded> {
     const { url, range, key } = part;
     const { sequence, sizeBytesMax, prefix, signal } = options;
     const keyBytes = key === undefined ? undefined : await this.#loadKey(key, signal);

@@ -18,7 +18,7 @@ export interface TagsInForce {
 }
 
 /** Behind a segment: all that what follows depends on. */
-export interface Place extends TagsInForce {
+export interface WalkPlace extends TagsInForce {
   readonly atBytes: number;
   /** Of the next segment, as are the next two. */
   readonly sequence: number;
@@ -41,7 +41,7 @@ export interface FoundSegment extends TagsInForce {
   readonly address: () => string;
 }
 
-export const FIRST_PLACE: Place = {
+export const WALK_START: WalkPlace = {
   atBytes: 0,
   sequence: 0,
   discontinuity: 0,
@@ -57,7 +57,7 @@ export const FIRST_PLACE: Place = {
 export class SegmentWalk {
   readonly #lines: PlaylistLines;
   readonly #base: URL;
-  #place: Place;
+  #place: WalkPlace;
   #isEnded = false;
   #isMaster = false;
   /** Set while the last EXT-X-KEY lines before a segment, which are alternatives, hold none that we know. */
@@ -71,7 +71,7 @@ export class SegmentWalk {
   #rangeText: string | undefined;
   #isGap = false;
 
-  constructor(data: ByteWindow, base: URL, place: Place) {
+  constructor(data: ByteWindow, base: URL, place: WalkPlace) {
     this.#lines = new PlaylistLines(data, place.atBytes);
     this.#base = base;
     this.#place = place;
@@ -81,7 +81,7 @@ export class SegmentWalk {
   }
 
   /** Where a walk can begin anew. To be asked right behind a segment. */
-  get place(): Place {
+  get place(): WalkPlace {
     return { ...this.#place, atBytes: this.#lines.atBytes };
   }
 
@@ -162,7 +162,7 @@ export class SegmentWalk {
     }
   }
 
-  #note(change: Partial<Place>): void {
+  #note(change: Partial<WalkPlace>): void {
     this.#place = { ...this.#place, ...change };
   }
 

@@ -47,6 +47,11 @@ const SKIPPED_IDS = new Set<number>([
   0x1c53bb6b, 0x1254c367,
 ]);
 
+/**
+ * Reads up to the first cluster, and chooses the track to play. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and those of the
+ * source
+ */
 export async function openMatroska(parts: ReaderParts): Promise<Demuxer> {
   const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
   return new MatroskaDemuxer(parts, header);

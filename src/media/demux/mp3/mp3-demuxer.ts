@@ -28,6 +28,12 @@ const RESERVOIR_BYTES = 511;
 const PRE_ROLL_FRAMES_MAX = 10;
 const FRAME_BYTES_MAX = 1441;
 
+/**
+ * Reads from `endBytes`, behind the tags, to the first frame, over at most `MP3_JUNK_BYTES_MAX` of anything else, and
+ * its summary (Xing, Info, VBRI) where it is one. The source stays open when it throws.
+ * @throws NodeError "media-damaged" when there is no frame, "media-no-audio" when there is only the summary, and those
+ * of the source
+ */
 export async function openMp3(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
   const { source, work } = parts;
   const search = { junkBytesMax: MP3_JUNK_BYTES_MAX, work };

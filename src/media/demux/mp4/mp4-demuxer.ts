@@ -22,6 +22,12 @@ const INDEX_BYTES_MAX = 1024 * 1024;
 /** Boxes at the top of the file in front of the sound. */
 const BOX_COUNT_MAX = 1024;
 
+/**
+ * Reads up to the sound. Where the index stands behind it and the source only goes forward, the sound is kept in memory
+ * meanwhile. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and those of the
+ * source
+ */
 export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
   const head = await readHead(parts);
   if (head === "index-behind-sound") return openMp4({ ...parts, source: await spoolSource(parts) });

@@ -18,7 +18,7 @@ import {
   parseTsPacket,
   readPat,
   readPmt,
-  readSection,
+  readPsiSection,
   TS_LOOK_BYTES,
   type TsLayout,
   type TsPacket,
@@ -31,6 +31,10 @@ const DAMAGE_BYTES_MAX = 1024 * 1024;
 /** Where Lavalink looks for a bare AAC frame first: it then calls the stream `adts`. */
 const PROBE_BYTES = 1000;
 
+/**
+ * Reads up to the first sound, 6 MB at most. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and those of the source
+ */
 export async function openMpegTs(parts: ReaderParts): Promise<Demuxer> {
   const head = await new ByteCursor(parts.source).peek(TS_LOOK_BYTES);
   const layout = findTsLayout(head);
@@ -181,12 +185,12 @@ class TsDemuxer implements Demuxer {
   }
 
   #readPrograms(packet: TsPacket): void {
-    const section = readSection(packet.payload);
+    const section = readPsiSection(packet.payload);
     if (section?.tableId === 0) this.#mapPids = readPat(section.body);
   }
 
   #readMap(packet: TsPacket): void {
-    const section = readSection(packet.payload);
+    const section = readPsiSection(packet.payload);
     if (section?.tableId !== 2) return;
     for (const entry of readPmt(section.body)) {
       const codec = codecOf(entry);

@@ -71,7 +71,7 @@ export function isAtSync(cursor: ByteCursor): boolean {
 }
 
 /** The table section that starts in this payload: its id and the bytes between header and checksum. One packet long. */
-export function readSection(payload: Uint8Array): { tableId: number; body: Uint8Array } | undefined {
+export function readPsiSection(payload: Uint8Array): { tableId: number; body: Uint8Array } | undefined {
   const start = 1 + (payload[0] ?? 0);
   if (start + 8 > payload.length) return undefined;
   const length = ((payload[start + 1]! & 15) << 8) | payload[start + 2]!;
