@@ -2,7 +2,7 @@
 
 import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
 
-export function failingAddressJson(address: string, epochMs: number): FailingAddressJson {
+export function failingAddressToJson(address: string, epochMs: number): FailingAddressJson {
   return { failingAddress: `/${address}`, failingTimestamp: epochMs, failingTime: timeText(epochMs) };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../lib/clock.ts";
 import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
-import { failingAddressJson } from "./failing-address.ts";
+import { failingAddressToJson } from "./failing-address.ts";
 
 /**
  * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,
@@ -50,7 +50,7 @@ export class FailingAddresses {
   /** Counts from now, also when it is failing already. */
   add(index: bigint): void {
     this.#remove(index);
-    const json = failingAddressJson(this.#addressAt(index), this.#clock.epochMs());
+    const json = failingAddressToJson(this.#addressAt(index), this.#clock.epochMs());
     const failure: Failure = { index, atMs: this.#clock.now(), json, earlier: this.#newest, later: undefined };
     if (this.#newest === undefined) this.#oldest = failure;
     else this.#newest.later = failure;
