@@ -7,15 +7,20 @@ import type { buildConnector } from "undici";
 
 /** A UDP socket with one peer, as far as voice uses it; a `dgram.Socket` is one. */
 export interface DatagramSocket {
+  /**
+   * An error may come at any time until `close`, and without a listener ends the thread; messages begin with `connect`.
+   */
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "message", listener: (packet: Buffer) => void): unknown;
   /** Fixes the peer. `callback` hears of the system's error, if there is one. */
   connect(port: number, address: string, callback: (error?: Error) => void): void;
   /** `callback` hears whether it left. Not to be overwritten before. */
   send(packet: Uint8Array, callback?: (error: Error | null, sizeBytes: number) => void): void;
+  /** Once; no event follows. */
   close(): unknown;
 }
 
+/** One for the node; each thread is given its own. */
 export interface Sockets {
   /** As `net.connect`. */
   connectTcp(options: NetConnectOpts): TcpSocket;

@@ -38,13 +38,14 @@ export function membersOf({ text }: ProjectFile, { kind, line: firstLine }: Expo
   const lines = text.split("\n");
   const isEmpty = lines[firstLine - 1]?.endsWith("{}") === true;
   const end = isEmpty ? firstLine : lines.findIndex((line, index) => index >= firstLine && line.startsWith("}"));
-  return lines.slice(firstLine, end).flatMap((line, index) => {
-    const name = MEMBER.exec(line)?.[1] ?? "constructor";
-    const at = firstLine + index;
-    return name === "constructor"
-      ? []
-      : [{ name, kind: "member", line: at + 1, isDocumented: hasDocstringAbove(lines, at) }];
-  });
+  const members = new Map<string, Export>();
+  for (const [index, line] of lines.slice(0, end).entries()) {
+    const name = index < firstLine ? undefined : MEMBER.exec(line)?.[1];
+    // The first of several forms speaks for all.
+    if (name === undefined || name === "constructor" || members.has(name)) continue;
+    members.set(name, { name, kind: "member", line: index + 1, isDocumented: hasDocstringAbove(lines, index) });
+  }
+  return [...members.values()];
 }
 
 /** What a file imports by name from other files of the project, under the name it has there. */
