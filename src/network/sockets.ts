@@ -20,7 +20,7 @@ export interface DatagramSocket {
   close(): unknown;
 }
 
-/** One for the node; each thread is given its own. */
+/** A thread's way out: the system's sockets, or those that a simulation has made. */
 export interface Sockets {
   /** As `net.connect`. */
   connectTcp(options: NetConnectOpts): TcpSocket;

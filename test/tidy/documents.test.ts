@@ -111,3 +111,21 @@ test("package-lock.json knows the parts of every platform, or npm ci would refus
   );
   expect(missing).toEqual([]);
 });
+
+test("prose is at most 120 columns wide", () => {
+  const wide = DOCUMENTS.flatMap(({ path, text }) =>
+    proseLines(text).flatMap(({ line, number }) => (line.length > 120 ? [`${path}:${number}`] : [])),
+  );
+  expect(wide).toEqual([]);
+});
+
+/** Lines that can be broken: no tables, no code, no line that is one word (a link). */
+function proseLines(text: string): { readonly line: string; readonly number: number }[] {
+  let isCode = false;
+  return text.split("\n").flatMap((line, index) => {
+    const isFence = line.trimStart().startsWith("```");
+    if (isFence) isCode = !isCode;
+    const isProse = !isCode && !isFence && !line.startsWith("|") && /\S\s+\S/.test(line.replace(/^\s*[-*] /, ""));
+    return isProse ? [{ line, number: index + 1 }] : [];
+  });
+}
