@@ -5,6 +5,7 @@ import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
+import { splitXiphLaced } from "../format/xiph-lacing.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { isVorbisSetupBounded } from "./vorbis-setup.ts";
@@ -36,7 +37,7 @@ export async function createVorbisDecoder(
   stream: AudioStream,
   budget: TrackBudget | undefined,
 ): Promise<Decoder> {
-  const headers = stream.description && splitXiphLacing(stream.description);
+  const headers = stream.description && splitXiphLaced(stream.description);
   const [identification, , setup] = headers ?? [];
   if (identification === undefined || setup === undefined) throw damagedHeaders();
   const channelCount = identification[11] ?? 0;
@@ -163,29 +164,4 @@ class VorbisDecoder implements Decoder {
 function damagedHeaders(cause?: unknown): NodeError {
   const message = "set up a Vorbis decoder: the stream's headers are damaged, or ask for far too much";
   return new NodeError("media-unsupported-codec", message, { cause });
-}
-
-/** Packets in one block: their number less one, all lengths but the last in bytes of 255 and a rest, then the data. */
-function splitXiphLacing(bytes: Uint8Array): Uint8Array[] | undefined {
-  const count = (bytes[0] ?? 0) + 1;
-  const sizes: number[] = [];
-  let position = 1;
-  while (sizes.length < count - 1) {
-    let size = 0;
-    for (;;) {
-      const value = bytes[position++];
-      if (value === undefined) return undefined;
-      size += value;
-      if (value !== 255) break;
-    }
-    sizes.push(size);
-  }
-  const packets: Uint8Array[] = [];
-  for (const size of sizes) {
-    packets.push(bytes.subarray(position, position + size));
-    position += size;
-  }
-  if (position > bytes.length) return undefined;
-  packets.push(bytes.subarray(position));
-  return packets;
 }

@@ -5,7 +5,7 @@ import type { AudioStream } from "../format/packet.ts";
 import { packetDurationSamples } from "../opus/opus-packet.ts";
 import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";
-import { parseVorbisIdentification, splitXiphHeaders, VorbisClock } from "./vorbis-packet.ts";
+import { parseVorbisIdentification, splitVorbisHeaders, VorbisClock } from "./vorbis-packet.ts";
 
 /** Made by `createPacketClock`; one per stream, as some remember the packet before. */
 export interface PacketClock {
@@ -60,7 +60,7 @@ function stateless(count: (data: Uint8Array) => number): PacketClock {
 }
 
 function vorbisClock(description: Uint8Array | undefined): PacketClock {
-  const headers = description === undefined ? undefined : splitXiphHeaders(description);
+  const headers = description === undefined ? undefined : splitVorbisHeaders(description);
   const identification = headers === undefined ? undefined : parseVorbisIdentification(headers[0]);
   if (headers === undefined || identification === undefined) return stateless(() => 0);
   const clock = new VorbisClock(identification, headers[2]);

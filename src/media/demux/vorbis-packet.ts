@@ -1,6 +1,8 @@
 // The length of Vorbis packets, which depends on the packet before, and the headers that tell it (Vorbis I section 4).
 // Used by the Ogg and Matroska readers. Audio thread.
 
+import { splitXiphLaced } from "../format/xiph-lacing.ts";
+
 /** What the identification header says. */
 export interface VorbisIdentification {
   readonly channelCount: number;
@@ -92,32 +94,10 @@ function readBits(bytes: Uint8Array, position: number, count: number): number {
   return value;
 }
 
-/** The three header packets of a Matroska CodecPrivate: a count byte (2), Xiph-laced sizes, the packets. */
-export function splitXiphHeaders(description: Uint8Array): readonly [Uint8Array, Uint8Array, Uint8Array] | undefined {
-  if (description[0] !== 2) return undefined;
-  let at = 1;
-  const sizes = [0, 0];
-  for (const index of [0, 1]) {
-    let byte = 255;
-    while (byte === 255) {
-      const next = description[at++];
-      if (next === undefined) return undefined;
-      byte = next;
-      sizes[index]! += byte;
-      if (sizes[index]! > description.length) return undefined;
-    }
-  }
-  const second = at + sizes[0]!;
-  const third = second + sizes[1]!;
-  if (third > description.length) return undefined;
-  return [description.subarray(at, second), description.subarray(second, third), description.subarray(third)];
-}
-
-/** Puts the three header packets together as in a Matroska CodecPrivate. */
-export function joinXiphHeaders(identification: Uint8Array, comments: Uint8Array, setup: Uint8Array): Uint8Array {
-  const lacing = [identification, comments].flatMap(({ length }) => [
-    ...new Array<number>(Math.floor(length / 255)).fill(255),
-    length % 255,
-  ]);
-  return new Uint8Array(Buffer.concat([Uint8Array.of(2, ...lacing), identification, comments, setup]));
+/** The three headers of a Vorbis stream (identification, comments, set-up) from its description; undefined for anything else. */
+export function splitVorbisHeaders(description: Uint8Array): readonly [Uint8Array, Uint8Array, Uint8Array] | undefined {
+  const [identification, comments, setup, ...more] = splitXiphLaced(description) ?? [];
+  if (identification === undefined || comments === undefined || setup === undefined || more.length > 0)
+    return undefined;
+  return [identification, comments, setup];
 }

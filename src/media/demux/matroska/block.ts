@@ -3,6 +3,7 @@
 //
 //   track number (vint) | time, 16 bits signed | flags: xxxxxLLx, L lacing | lace count and sizes | packets
 
+import { type Laces, readXiphLaces } from "../../format/xiph-lacing.ts";
 import { parseVint } from "./ebml.ts";
 
 export interface BlockParts {
@@ -31,7 +32,7 @@ function splitLaces(body: Uint8Array, lacing: number): Uint8Array[] | undefined 
   // A lace count and nothing else: as many packets of nothing.
   if (body.length === 1) return [];
   const count = first + 1;
-  const laces = lacing === 1 ? xiphSizes(body, count) : lacing === 3 ? ebmlSizes(body, count) : fixedSizes(body, count);
+  const laces = lacing === 1 ? readXiphLaces(body) : lacing === 3 ? ebmlSizes(body, count) : fixedSizes(body, count);
   if (laces === undefined) return undefined;
   const frames: Uint8Array[] = [];
   let at = laces.start;
@@ -44,36 +45,9 @@ function splitLaces(body: Uint8Array, lacing: number): Uint8Array[] | undefined 
   return frames;
 }
 
-/** Sizes of all packets but the last, which takes the rest, and where the packets start. */
-interface Laces {
-  readonly sizes: readonly number[];
-  readonly start: number;
-}
-
 function fixedSizes(body: Uint8Array, count: number): Laces | undefined {
   const size = (body.length - 1) / count;
   return Number.isInteger(size) ? { sizes: new Array<number>(count - 1).fill(size), start: 1 } : undefined;
-}
-
-function xiphSizes(body: Uint8Array, count: number): Laces | undefined {
-  const sizes: number[] = [];
-  let sumBytes = 0;
-  let at = 1;
-  while (sizes.length < count - 1) {
-    let size = 0;
-    let byte = 255;
-    while (byte === 255 && size <= body.length) {
-      const next = body[at++];
-      if (next === undefined) return undefined;
-      byte = next;
-      size += byte;
-    }
-    // What is longer than the block is not counted to its end.
-    sumBytes += size;
-    if (sumBytes > body.length) return undefined;
-    sizes.push(size);
-  }
-  return { sizes, start: at };
 }
 
 /** The first size as it is, each further one as the signed difference to the one before. */

@@ -8,7 +8,7 @@ import { parseOpusHead } from "../../opus/opus-head.ts";
 import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
-import { parseVorbisIdentification, splitXiphHeaders } from "../vorbis-packet.ts";
+import { parseVorbisIdentification, splitVorbisHeaders } from "../vorbis-packet.ts";
 import { ID, readElements, readFloat, readUnsigned } from "./ebml.ts";
 
 /** Fields of a track, and of each part of it; real ones have twenty. */
@@ -142,7 +142,7 @@ function describeStream(fields: TrackFields): Described | undefined {
   const { codecId, codecPrivate } = fields;
   if (codecId === "A_OPUS") return describeOpus(fields);
   if (codecId === "A_VORBIS") {
-    const headers = codecPrivate && splitXiphHeaders(codecPrivate);
+    const headers = codecPrivate && splitVorbisHeaders(codecPrivate);
     const identification = headers && parseVorbisIdentification(headers[0]);
     return identification && { stream: streamOf("vorbis", { ...identification, description: codecPrivate }) };
   }

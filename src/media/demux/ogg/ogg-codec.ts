@@ -3,11 +3,12 @@
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { AudioStream } from "../../format/packet.ts";
+import { joinXiphLaced } from "../../format/xiph-lacing.ts";
 import { parseOpusHead } from "../../opus/opus-head.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { readVorbisComments, type Tags } from "../tags.ts";
-import { isVorbisHeader, joinXiphHeaders, parseVorbisIdentification } from "../vorbis-packet.ts";
+import { isVorbisHeader, parseVorbisIdentification } from "../vorbis-packet.ts";
 
 export interface OggHeaders {
   readonly stream: AudioStream;
@@ -79,7 +80,7 @@ function vorbisReader(): HeaderReader {
     readVorbisComments(comments, 7, tags);
     const { sampleRateHz, channelCount } = identification;
     // The comments are not for the decoder, and may hold a big picture: an empty block stands in.
-    const description = joinXiphHeaders(first, EMPTY_COMMENTS, setup);
+    const description = joinXiphLaced([first, EMPTY_COMMENTS, setup]);
     return {
       stream: withTaggedLoudness({ codec: "vorbis", sampleRateHz, channelCount, description, pcm: undefined }, tags),
       preSkipSamples: 0,
