@@ -2,6 +2,7 @@
 // picks a commit, announces it and sees the transition through (discord-voice.md sections 3.4 and 4.3). Everything the
 // bots answer is checked. One change is negotiated at a time; transitions may overlap.
 
+import type { Clock } from "../../src/lib/clock.ts";
 import { commitProblem } from "./commit-rules.ts";
 import { type DaveMember, MemberSlot } from "./dave-member.ts";
 import { type Negotiation, type Proposer, proposeFirstGroup, proposeUpdate, type Update } from "./dave-negotiation.ts";
@@ -23,6 +24,7 @@ import type { Waiters } from "./waiters.ts";
 
 interface DaveGroupOptions {
   readonly channelId: string;
+  readonly clock: Clock;
   readonly waiters: Waiters;
   readonly report: (kind: ViolationKind, detail: string) => void;
 }
@@ -67,6 +69,7 @@ export class DaveGroup {
     this.#proposer = { groupId, sender: new ExternalSender(groupId) };
     this.#transitions = new Transitions({
       policy: this.policy,
+      clock: options.clock,
       waiters: options.waiters,
       report: options.report,
       isPresent: (slot) => this.#isPresent(slot),
@@ -118,7 +121,7 @@ export class DaveGroup {
   leave(userId: string, member?: DaveMember): void {
     const slot = this.#slots.get(userId);
     if (slot === undefined || (member !== undefined && slot.member !== member)) return;
-    clearTimeout(slot.keyPackageTimer);
+    slot.keyPackageTimer?.cancel();
     this.#slots.delete(userId);
     this.#drive();
   }
@@ -137,7 +140,7 @@ export class DaveGroup {
       this.#options.report("dave-key-package", problem);
       return true;
     }
-    clearTimeout(slot.keyPackageTimer);
+    slot.keyPackageTimer?.cancel();
     slot.keyPackageTimer = undefined;
     slot.keyPackage = keyPackage;
     // A member that sends a new one has begun anew and cannot follow the old group.
@@ -252,16 +255,16 @@ export class DaveGroup {
 
   #loseGroup(slot: MemberSlot): void {
     slot.isStale = this.#tree.has(slot);
-    slot.setActive(false, performance.now());
+    slot.setActive(false, this.#options.clock.now());
   }
 
   #awaitKeyPackage(slot: MemberSlot): void {
-    clearTimeout(slot.keyPackageTimer);
-    slot.keyPackageTimer = setTimeout(() => {
+    slot.keyPackageTimer?.cancel();
+    slot.keyPackageTimer = this.#options.clock.after(this.policy.answerTimeoutMs, () => {
       slot.keyPackageTimer = undefined;
       this.#options.report("dave-key-package-missing", `no op 26 from ${slot.userId}`);
       this.#drive();
-    }, this.policy.answerTimeoutMs).unref();
+    });
   }
 
   /** Carries out one change after the other until there is none. Changes of the same turn become one. */
@@ -335,7 +338,7 @@ export class DaveGroup {
     for (const slot of this.#slots.values()) {
       slot.keyPackage = undefined;
       slot.isStale = false;
-      slot.setActive(false, performance.now());
+      slot.setActive(false, this.#options.clock.now());
     }
   }
 

@@ -2,6 +2,7 @@
 // human's client.
 
 import { DAVESession } from "@snazzah/davey";
+import type { Clock } from "../../src/lib/clock.ts";
 import { isDaveFrame } from "./dave-frame.ts";
 import type { DaveGroup } from "./dave-group.ts";
 import type { DaveMember } from "./dave-member.ts";
@@ -17,6 +18,7 @@ interface DaveListenerOptions {
   readonly userId: string;
   readonly channelId: string;
   readonly group: DaveGroup;
+  readonly clock: Clock;
   readonly report: (kind: ViolationKind, detail: string) => void;
 }
 
@@ -84,8 +86,8 @@ export class DaveListener implements DaveMember, FrameOpener {
   }
 
   open(botUserId: string, payload: Buffer): { readonly opus: Buffer; readonly daveDecrypted: boolean } | undefined {
-    const now = performance.now();
-    const { group } = this.#options;
+    const { group, clock } = this.#options;
+    const now = clock.now();
     const bot = group.slotOf(botUserId);
     if (!isDaveFrame(payload)) {
       // Whether plain sound is right has been judged for the channel; a member of the group does not play it.

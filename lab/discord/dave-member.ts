@@ -1,6 +1,7 @@
 // Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this process
 // (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
 
+import type { Timer } from "../../src/lib/clock.ts";
 import type { DavePolicy } from "./dave-policy.ts";
 import type { KeyPackage } from "./mls-codec.ts";
 
@@ -28,7 +29,7 @@ export class MemberSlot {
   readonly brokenIds = new Set<number>();
   /** Ids announced to this member that it may answer with op 23. */
   readonly announcedIds = new Set<number>();
-  keyPackageTimer: NodeJS.Timeout | undefined;
+  keyPackageTimer: Timer | undefined;
   readonly #policy: Pick<DavePolicy, "underWayMs">;
   #isActive = false;
   #changedAtMs: number | undefined;

@@ -1,6 +1,7 @@
 // Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22. Several may be
 // under way at once. Id 0 is executed by announcing it.
 
+import type { Clock } from "../../src/lib/clock.ts";
 import type { MemberSlot } from "./dave-member.ts";
 import type { DavePolicy } from "./dave-policy.ts";
 import type { ViolationKind } from "./violations.ts";
@@ -15,6 +16,7 @@ export interface Transition {
 
 interface TransitionHost {
   readonly policy: DavePolicy;
+  readonly clock: Clock;
   readonly waiters: Waiters;
   report(kind: ViolationKind, detail: string): void;
   /** True while the member is in the call. */
@@ -80,7 +82,7 @@ export class Transitions {
   }
 
   #finish(transition: Transition): void {
-    const now = performance.now();
+    const now = this.#host.clock.now();
     this.#executedCount++;
     for (const slot of transition.slots) {
       slot.setActive(transition.version > 0, now);

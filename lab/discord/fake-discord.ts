@@ -8,8 +8,10 @@
 //     discord.assertClean(); // throws with everything a real Discord would have refused
 //     await discord.close();
 
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { ArrivalStatistics, type ArrivalSummary } from "./arrival-statistics.ts";
 import type { DavePolicy } from "./dave-policy.ts";
+import { type DiscordNetwork, systemNetwork } from "./discord-network.ts";
 import { FaultScript } from "./faults.ts";
 import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
@@ -23,6 +25,10 @@ import { Waiters } from "./waiters.ts";
 export interface FakeDiscordOptions {
   /** IPv4 address to listen on, default 127.0.0.1. */
   readonly address?: string;
+  /** What all its times are told by, arrivals too. Default: the system's. */
+  readonly clock?: Clock;
+  /** Where it is reached. Default: free ports at `address`. */
+  readonly network?: DiscordNetwork;
   /** Milliseconds, default 13750 as in production. */
   readonly heartbeatIntervalMs?: number;
   /** Encryption modes in Ready; default both, AES first. */
@@ -91,7 +97,8 @@ export class FakeDiscord {
   /** Faults of every connection; those of one session are at `session(…).faults`. */
   readonly faults = new FaultScript();
   readonly #violations: ViolationLog;
-  readonly #waiters = new Waiters();
+  readonly #clock: Clock;
+  readonly #waiters: Waiters;
   readonly #options: FakeDiscordOptions;
   readonly #udp: UdpServer;
   #gateway: GatewayServer | undefined;
@@ -103,6 +110,9 @@ export class FakeDiscord {
   #nextVoice = 1;
 
   private constructor(options: FakeDiscordOptions, udp: UdpServer, violations: ViolationLog) {
+    const { clock = systemClock } = options;
+    this.#clock = clock;
+    this.#waiters = new Waiters(clock);
     this.#options = options;
     this.#udp = udp;
     this.#violations = violations;
@@ -112,10 +122,11 @@ export class FakeDiscord {
   /** Starts the voice gateway (TCP) and UDP on free ports. */
   static async start(options: FakeDiscordOptions = {}): Promise<FakeDiscord> {
     const violations = new ViolationLog();
-    const { address = "127.0.0.1", udpSocketCount: socketCount = 1 } = options;
-    const udp = await UdpServer.open({ address, socketCount, violations });
+    const { udpSocketCount: socketCount = 1, clock = systemClock } = options;
+    const network = options.network ?? systemNetwork(options.address ?? "127.0.0.1");
+    const udp = await UdpServer.open({ network, socketCount, clock, violations });
     const discord = new FakeDiscord(options, udp, violations);
-    discord.#gateway = await GatewayServer.open(discord.#createHost(), address);
+    discord.#gateway = await GatewayServer.open(discord.#createHost(), network);
     return discord;
   }
 
@@ -187,6 +198,7 @@ export class FakeDiscord {
       channelId: options.channelId,
       daveVersion: options.daveVersion ?? 1,
       keepFrames: this.#options.keepFrames ?? true,
+      clock: this.#clock,
       waiters: this.#waiters,
       report: (kind, detail) => this.#violations.add(kind, options.guildId, detail),
     });
@@ -272,6 +284,7 @@ export class FakeDiscord {
   #createHost(): SessionHost {
     const options = this.#options;
     return {
+      clock: this.#clock,
       heartbeatIntervalMs: options.heartbeatIntervalMs ?? 13_750,
       modes: options.modes ?? TRANSPORT_MODES,
       firstSeq: options.firstSeq ?? 1,

@@ -1,6 +1,8 @@
 // Scripted faults of the fake Discord: at which step of a voice connection something goes wrong, what, and how often.
 // A FaultScript hangs at the server (all connections) and at each voice session (only that one, asked first).
 
+import type { Clock } from "../../src/lib/clock.ts";
+
 /**
  * Where a fault can strike. Steps the server performs: the message of that name, about to be sent. Steps of the client
  * (`identify`, `resume`, `select`, `speaking`, `keyPackage`, `commit`, `transitionReady`, `invalidCommit`): that message,
@@ -55,6 +57,7 @@ export type FaultAction =
 
 /** What a fault can do to the connection a message belongs to. */
 interface FaultyConnection {
+  readonly clock: Clock;
   /** Holds back what is sent from now on. */
   pause(delayMs: number): void;
   close(code: number, reason: string): void;
@@ -116,7 +119,7 @@ export function handleWithFault(
 ): void {
   if (action?.kind === "withhold") return;
   if (action?.kind === "delay") {
-    setTimeout(handle, action.delayMs).unref();
+    connection.clock.after(action.delayMs, handle);
     return;
   }
   const isInstead = (action?.kind === "close" || action?.kind === "terminate") && action.when !== "after";

@@ -2,17 +2,51 @@
 // from there on handles the messages. Sends in order, held back where a fault says so.
 
 import type { RawData, WebSocket } from "ws";
-import { parseEnvelope, parseHeartbeat, parseIdentify, parseResume } from "./client-messages.ts";
+import type { Clock, Timer } from "../../src/lib/clock.ts";
+import {
+  type Identify,
+  parseEnvelope,
+  parseHeartbeat,
+  parseIdentify,
+  parseResume,
+  type Resume,
+} from "./client-messages.ts";
 import { type FaultAction, type FaultScript, type FaultStep, handleWithFault, sendWithFault } from "./faults.ts";
+import type { SequencedMessage } from "./replay-buffer.ts";
 import type { ViolationKind, ViolationLog } from "./violations.ts";
-import type { VoiceSession } from "./voice-session.ts";
+
+/** The voice session that a connection is bound to (voice-session.ts). */
+export interface BoundSession {
+  readonly guildId: string;
+  takeFault(step: FaultStep): FaultAction | undefined;
+  /** Why this Identify is not taken, and what of it no client does; undefined: it is. */
+  refusalOf(
+    identify: Identify,
+  ): { readonly closeCode: number; readonly reason: string; readonly violation?: string } | undefined;
+  onIdentified(connection: GatewayConnection, daveVersionMax: number): void;
+  /** What a Resume has to replay, or undefined when it must be refused. */
+  missedSince(resume: Resume): readonly SequencedMessage[] | undefined;
+  onResumed(connection: GatewayConnection, missed: readonly SequencedMessage[]): void;
+  onHeartbeat(seqAck: unknown): void;
+  /** False when clients may not send this opcode. */
+  onJson(op: number, d: unknown): boolean;
+  onBinary(op: number, payload: Buffer): boolean;
+  /** The connection was closed by us with `code`. */
+  onServerClose(connection: GatewayConnection, code: number): void;
+  /** The client closed with 1000. */
+  onClientLeft(connection: GatewayConnection): void;
+  /** The connection is gone otherwise. */
+  onConnectionLost(connection: GatewayConnection): void;
+  forbidResume(): void;
+}
 
 /** What a connection needs of the server. */
 export interface GatewayHost {
+  readonly clock: Clock;
   readonly heartbeatIntervalMs: number;
   readonly violations: ViolationLog;
   readonly faults: FaultScript;
-  findSession(token: string): VoiceSession | undefined;
+  findSession(token: string): BoundSession | undefined;
   /** Something happened that somebody may wait for. */
   changed(): void;
 }
@@ -35,27 +69,32 @@ const HEARTBEAT_LATE_MS = 2000;
 const CLOSE_REASON_MAX = 120;
 
 export class GatewayConnection {
-  readonly record: ConnectionRecord = {
-    openedAtMs: performance.now(),
-    guildId: undefined,
-    binding: undefined,
-    closeCode: undefined,
-    closedBy: undefined,
-  };
+  readonly record: ConnectionRecord;
   readonly #host: GatewayHost;
   readonly #socket: WebSocket;
-  #session: VoiceSession | undefined;
+  #session: BoundSession | undefined;
   /** Messages behind a pause; undefined: not paused. */
   #held: (string | Buffer)[] | undefined;
-  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #heartbeatTimer: Timer | undefined;
 
   constructor(host: GatewayHost, socket: WebSocket) {
     this.#host = host;
     this.#socket = socket;
+    this.record = {
+      openedAtMs: host.clock.now(),
+      guildId: undefined,
+      binding: undefined,
+      closeCode: undefined,
+      closedBy: undefined,
+    };
     socket.on("error", () => undefined); // malformed frames: `ws` closes the socket itself, which is handled
     socket.on("message", (data, isBinary) => this.#onMessage(data, isBinary));
     socket.on("close", (code) => this.#onClose(code));
     this.#sendHello();
+  }
+
+  get clock(): Clock {
+    return this.#host.clock;
   }
 
   get isOpen(): boolean {
@@ -78,11 +117,11 @@ export class GatewayConnection {
 
   pause(delayMs: number): void {
     this.#held ??= [];
-    setTimeout(() => {
+    this.clock.after(delayMs, () => {
       const held = this.#held ?? [];
       this.#held = undefined;
       for (const data of held) this.write(data);
-    }, delayMs).unref();
+    });
   }
 
   close(code: number, reason = ""): void {
@@ -101,12 +140,14 @@ export class GatewayConnection {
   }
 
   #sendHello(): void {
-    const interval = this.#host.heartbeatIntervalMs;
-    this.#heartbeatTimer = setTimeout(
-      () => this.#onHeartbeatMissing(),
-      interval * HEARTBEAT_LATE_INTERVALS + HEARTBEAT_LATE_MS,
-    ).unref();
-    this.send("hello", { op: 8, d: { v: 8, heartbeat_interval: interval } });
+    this.#awaitHeartbeat();
+    this.send("hello", { op: 8, d: { v: 8, heartbeat_interval: this.#host.heartbeatIntervalMs } });
+  }
+
+  #awaitHeartbeat(): void {
+    this.#heartbeatTimer?.cancel();
+    const waitMs = this.#host.heartbeatIntervalMs * HEARTBEAT_LATE_INTERVALS + HEARTBEAT_LATE_MS;
+    this.#heartbeatTimer = this.clock.after(waitMs, () => this.#onHeartbeatMissing());
   }
 
   #onHeartbeatMissing(): void {
@@ -156,7 +197,7 @@ export class GatewayConnection {
       this.refuse("gateway-heartbeat", heartbeat, 4002);
       return;
     }
-    this.#heartbeatTimer?.refresh();
+    this.#awaitHeartbeat();
     this.#session?.onHeartbeat(heartbeat.seqAck);
     this.send("heartbeatAck", { op: 6, d: { t: heartbeat.t } });
   }
@@ -213,7 +254,7 @@ export class GatewayConnection {
   }
 
   #onClose(code: number): void {
-    clearTimeout(this.#heartbeatTimer);
+    this.#heartbeatTimer?.cancel();
     if (this.record.closedBy === undefined) {
       this.#markClosed(code, "client");
       if (code === 1000) this.#session?.onClientLeft(this);

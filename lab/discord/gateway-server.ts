@@ -2,10 +2,10 @@
 // WebSocket exists.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
+import type { DiscordNetwork } from "./discord-network.ts";
 import { type ConnectionRecord, GatewayConnection, type GatewayHost } from "./gateway-connection.ts";
 
 /** Larger than any message of the voice gateway. */
@@ -13,8 +13,10 @@ const MESSAGE_BYTES_MAX = 1024 * 1024;
 const GATEWAY_VERSIONS: readonly (string | null)[] = ["8", "9"];
 
 export class GatewayServer {
+  /** `127.0.0.1:PORT`. */
+  readonly endpoint: string;
   readonly #host: GatewayHost;
-  readonly #http = createServer();
+  readonly #http: Server;
   readonly #webSockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -25,8 +27,10 @@ export class GatewayServer {
   readonly connections: ConnectionRecord[] = [];
   #upgradeCount = 0;
 
-  private constructor(host: GatewayHost) {
+  private constructor(host: GatewayHost, http: Server, endpoint: string) {
     this.#host = host;
+    this.#http = http;
+    this.endpoint = endpoint;
     this.#http.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
     this.#http.on("connection", (socket: Duplex) => {
       this.#sockets.add(socket);
@@ -34,17 +38,10 @@ export class GatewayServer {
     });
   }
 
-  static async open(host: GatewayHost, address: string): Promise<GatewayServer> {
-    const server = new GatewayServer(host);
-    server.#http.listen(0, address);
-    await once(server.#http, "listening");
-    return server;
-  }
-
-  /** `127.0.0.1:PORT`. */
-  get endpoint(): string {
-    const { address, port } = this.#http.address() as AddressInfo; // listens on TCP
-    return `${address}:${port}`;
+  static async open(host: GatewayHost, network: DiscordNetwork): Promise<GatewayServer> {
+    const http = createServer();
+    const port = await network.listen(http);
+    return new GatewayServer(host, http, `${network.address}:${port}`);
   }
 
   /** Upgrades asked for, refused ones included. */
@@ -76,7 +73,7 @@ export class GatewayServer {
     } else {
       const delayMs = fault?.kind === "delay" ? fault.delayMs : undefined;
       if (delayMs === undefined) this.#accept(request, socket, head);
-      else setTimeout(() => this.#accept(request, socket, head), delayMs).unref();
+      else this.#host.clock.after(delayMs, () => this.#accept(request, socket, head));
     }
   }
 

@@ -10,7 +10,7 @@ export interface HeardFrame {
   readonly ssrc: number;
   readonly sequence: number;
   readonly timestamp: number;
-  /** `performance.now()` when its datagram was read. */
+  /** By the fake Discord's clock, when its datagram was read. */
   readonly arrivalMs: number;
   readonly opus: Buffer;
   readonly isSilence: boolean;

@@ -17,7 +17,7 @@ export interface RtpFrame {
   readonly ssrc: number;
   readonly sequence: number;
   readonly timestamp: number;
-  /** `performance.now()` when the datagram was read. */
+  /** By the fake Discord's clock, when the datagram was read. */
   readonly arrivalMs: number;
   readonly isSilence: boolean;
   /** Opus, DAVE-encrypted or not; undefined when this packet was only counted (`decryptEvery`). */

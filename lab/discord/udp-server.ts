@@ -1,9 +1,8 @@
 // The UDP side of the fake Discord: IP discovery, keepalives, and RTP handed to the receiver of its SSRC. One socket
 // normally; more can be asked for so that 500 players do not share one kernel receive buffer.
 
-import { createSocket, type Socket } from "node:dgram";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { DiscordNetwork, UdpPort, UdpSender } from "./discord-network.ts";
 import type { FaultAction } from "./faults.ts";
 import type { RtpReceiver } from "./rtp-receiver.ts";
 import type { ViolationLog } from "./violations.ts";
@@ -14,8 +13,6 @@ const DISCOVERY_LENGTH_FIELD = 70;
 const KEEPALIVE_BYTES_MAX = 9;
 const PING_REQUEST = 0x1337cafe;
 const PING_ANSWER = 0x1337f00d;
-/** Asked of the kernel, which may grant less. */
-const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 
 /** What the UDP side needs to know of a voice session. */
 export interface UdpPeer {
@@ -27,41 +24,45 @@ export interface UdpPeer {
   onKeepalive(): void;
 }
 
-interface Sender {
-  readonly address: string;
-  readonly port: number;
+export interface UdpServerOptions {
+  readonly network: DiscordNetwork;
+  readonly socketCount: number;
+  readonly clock: Clock;
+  readonly violations: ViolationLog;
 }
 
 export class UdpServer {
-  /** Where it listens, for Ready. */
-  readonly address: string;
-  readonly #sockets: Socket[] = [];
+  readonly #ports: UdpPort[] = [];
+  readonly #network: DiscordNetwork;
+  readonly #clock: Clock;
   readonly #violations: ViolationLog;
   readonly #peersBySsrc = new Map<number, UdpPeer>();
   /** Who sent a discovery request from `address:port`: keepalives carry no SSRC. */
   readonly #peersByAddress = new Map<string, UdpPeer>();
-  #nextSocket = 0;
+  #nextPort = 0;
   #isClosed = false;
 
-  private constructor(address: string, violations: ViolationLog) {
-    this.address = address;
+  private constructor({ network, clock, violations }: UdpServerOptions) {
+    this.#network = network;
+    this.#clock = clock;
     this.#violations = violations;
   }
 
-  static async open(options: {
-    readonly address: string;
-    readonly socketCount: number;
-    readonly violations: ViolationLog;
-  }): Promise<UdpServer> {
-    const server = new UdpServer(options.address, options.violations);
-    for (let index = 0; index < options.socketCount; index++) server.#sockets.push(await server.#openSocket());
+  static async open(options: UdpServerOptions): Promise<UdpServer> {
+    const server = new UdpServer(options);
+    for (let index = 0; index < options.socketCount; index++) await server.#openPort();
     return server;
+  }
+
+  /** Where it listens, for Ready. */
+  get address(): string {
+    return this.#network.address;
   }
 
   /** The port to name in the next Ready; sessions are dealt out in turn. */
   nextPort(): number {
-    const socket = this.#sockets[this.#nextSocket++ % this.#sockets.length];
-    return socket === undefined || this.#isClosed ? 9 : (socket.address() as AddressInfo).port;
+    const port = this.#ports[this.#nextPort++ % this.#ports.length];
+    return port === undefined || this.#isClosed ? 9 : port.port;
   }
 
   /** Sessions stay known after their end, so that what they still send is told from an invented SSRC. */
@@ -73,25 +74,20 @@ export class UdpServer {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const socket of this.#sockets) socket.close();
+    for (const port of this.#ports) port.close();
   }
 
-  async #openSocket(): Promise<Socket> {
-    const socket = createSocket({ type: "udp4", recvBufferSize: RECEIVE_BUFFER_BYTES });
-    socket.on("message", (packet, sender) => this.#onDatagram(socket, packet, sender));
-    // A player that closed its port answers our discovery reply with ICMP unreachable; nothing to do about it.
-    socket.on("error", () => undefined);
-    socket.bind(0, this.address);
-    await once(socket, "listening");
-    return socket;
+  async #openPort(): Promise<void> {
+    const port = await this.#network.openUdp((packet, sender) => this.#onDatagram(port, packet, sender));
+    this.#ports.push(port);
   }
 
-  #onDatagram(socket: Socket, packet: Buffer, sender: Sender): void {
-    const arrivalMs = performance.now();
+  #onDatagram(port: UdpPort, packet: Buffer, sender: UdpSender): void {
+    const arrivalMs = this.#clock.now();
     if (packet.length <= KEEPALIVE_BYTES_MAX) {
-      this.#onKeepalive(socket, packet, sender);
+      this.#onKeepalive(port, packet, sender);
     } else if (packet.readUInt16BE(0) === 1) {
-      this.#onDiscovery(socket, packet, sender);
+      this.#onDiscovery(port, packet, sender);
     } else if (packet.length >= 12) {
       this.#onRtp(packet, arrivalMs);
     }
@@ -107,17 +103,17 @@ export class UdpServer {
     }
   }
 
-  #onKeepalive(socket: Socket, packet: Buffer, sender: Sender): void {
+  #onKeepalive(port: UdpPort, packet: Buffer, sender: UdpSender): void {
     const peer = this.#peersByAddress.get(`${sender.address}:${sender.port}`);
     if (peer?.isUdpReachable === false) return;
     peer?.onKeepalive();
     if (packet.length !== 8 || packet.readUInt32BE(0) !== PING_REQUEST) return;
     const answer = Buffer.from(packet);
     answer.writeUInt32BE(PING_ANSWER, 0);
-    this.#send(socket, answer, sender);
+    this.#send(port, answer, sender);
   }
 
-  #onDiscovery(socket: Socket, packet: Buffer, sender: Sender): void {
+  #onDiscovery(port: UdpPort, packet: Buffer, sender: UdpSender): void {
     const ssrc = packet.readUInt32BE(4);
     const peer = this.#peersBySsrc.get(ssrc);
     const problem = discoveryProblem(packet, peer);
@@ -131,26 +127,23 @@ export class UdpServer {
     const fault = peer.onDiscovery();
     if (fault?.kind === "withhold") return;
     if (fault?.kind === "delay") {
-      setTimeout(() => this.#send(socket, answer, sender), fault.delayMs).unref();
+      this.#clock.after(fault.delayMs, () => this.#send(port, answer, sender));
     } else if (fault?.kind === "foreignAnswer") {
-      this.#sendForeignAnswer(sender, ssrc, () => this.#send(socket, answer, sender));
+      void this.#sendForeignAnswer(sender, ssrc).then(() => this.#send(port, answer, sender));
     } else {
-      this.#send(socket, answer, sender);
+      this.#send(port, answer, sender);
     }
   }
 
-  /** An answer with a wrong address from a port that Ready did not name, then the right one. */
-  #sendForeignAnswer(sender: Sender, ssrc: number, sendRightOne: () => void): void {
-    const stranger = createSocket("udp4");
-    stranger.on("error", () => undefined); // as in #openSocket
-    stranger.send(encodeDiscoveryAnswer(ssrc, "192.0.2.1", 1), sender.port, sender.address, () => {
-      stranger.close();
-      sendRightOne();
-    });
+  /** An answer with a wrong address from a port that Ready did not name. */
+  async #sendForeignAnswer(sender: UdpSender, ssrc: number): Promise<void> {
+    const stranger = await this.#network.openUdp(() => undefined);
+    await stranger.send(encodeDiscoveryAnswer(ssrc, "192.0.2.1", 1), sender);
+    stranger.close();
   }
 
-  #send(socket: Socket, packet: Buffer, to: Sender): void {
-    if (!this.#isClosed) socket.send(packet, to.port, to.address);
+  #send(port: UdpPort, packet: Buffer, to: UdpSender): void {
+    if (!this.#isClosed) void port.send(packet, to);
   }
 }
 

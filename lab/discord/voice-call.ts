@@ -1,6 +1,7 @@
 // The call of a voice channel on one voice server: the bots connected to it and its DAVE group. A voice server change
 // starts another call in the same channel; the old one lasts as long as a bot is connected to it.
 
+import type { Clock } from "../../src/lib/clock.ts";
 import { parseTransitionId } from "./client-messages.ts";
 import { DaveBot } from "./dave-bot.ts";
 import { isDaveFrame } from "./dave-frame.ts";
@@ -16,6 +17,7 @@ export interface VoiceCallOptions {
   readonly channelId: string;
   /** 0: a stage channel. */
   readonly daveVersion: number;
+  readonly clock: Clock;
   readonly waiters: Waiters;
   readonly report: (kind: ViolationKind, detail: string) => void;
 }
@@ -176,6 +178,7 @@ export class VoiceCall implements SessionCall {
       userId,
       channelId: this.channelId,
       group: this.group,
+      clock: this.#options.clock,
       report: this.#options.report,
     });
   }
@@ -187,7 +190,7 @@ export class VoiceCall implements SessionCall {
   /** Once per frame, however many listen: encrypted too early, or plain although the group is there. */
   #judgeEncryption(session: VoiceSession, payload: Buffer): void {
     const slot = this.#memberOf(session) === undefined ? undefined : this.group.slotOf(session.userId);
-    const now = performance.now();
+    const now = this.#options.clock.now();
     const isEncrypted = isDaveFrame(payload);
     if (isEncrypted && slot !== undefined && !slot.allowsEncrypted(now)) {
       this.#options.report("dave-frame-early", "an encrypted frame before op 22 brought the bot into the group");

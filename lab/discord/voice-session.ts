@@ -2,9 +2,10 @@
 // and the RTP stream. Outlives WebSockets; ends when it is retired (moved, kicked) or the client leaves.
 
 import { randomBytes } from "node:crypto";
+import type { Timer } from "../../src/lib/clock.ts";
 import { type Identify, IGNORED_CLIENT_OPS, parseSelect, parseSpeaking, type Resume } from "./client-messages.ts";
 import { type FaultAction, FaultScript, type FaultStep, handleWithFault, sendWithFault } from "./faults.ts";
-import type { GatewayConnection, GatewayHost } from "./gateway-connection.ts";
+import type { BoundSession, GatewayConnection, GatewayHost } from "./gateway-connection.ts";
 import { ReplayBuffer, type SequencedMessage } from "./replay-buffer.ts";
 import { type RtpFrame, RtpReceiver } from "./rtp-receiver.ts";
 import type { TransportMode } from "./transport-crypto.ts";
@@ -74,7 +75,7 @@ const DAVE_BINARY_OPS: ReadonlyMap<number, FaultStep> = new Map([
   [28, "commit"],
 ]);
 
-export class VoiceSession implements UdpPeer {
+export class VoiceSession implements UdpPeer, BoundSession {
   readonly guildId: string;
   readonly userId: string;
   readonly sessionId: string;
@@ -91,7 +92,7 @@ export class VoiceSession implements UdpPeer {
   readonly #receivers: RtpReceiver[] = [];
   #replay: ReplayBuffer | undefined;
   #connection: GatewayConnection | undefined;
-  #resumeTimer: NodeJS.Timeout | undefined;
+  #resumeTimer: Timer | undefined;
   #canResume = false;
   #isRetired = false;
   #isInCall = false;
@@ -227,10 +228,7 @@ export class VoiceSession implements UdpPeer {
     this.#canResume = false;
   }
 
-  /** Why Discord would not take this Identify, or undefined. */
-  refusalOf(
-    identify: Identify,
-  ): { readonly closeCode: number; readonly reason: string; readonly violation?: string } | undefined {
+  refusalOf(identify: Identify): ReturnType<BoundSession["refusalOf"]> {
     if (this.#isRetired) return { closeCode: 4006, reason: "Session no longer valid" };
     if (identify.sessionId !== this.sessionId) {
       return { closeCode: 4006, reason: "Session no longer valid", violation: "session_id of another voice state" };
@@ -272,7 +270,6 @@ export class VoiceSession implements UdpPeer {
     }
   }
 
-  /** What a Resume has to replay, or undefined when it must be refused. */
   missedSince(resume: Resume): readonly SequencedMessage[] | undefined {
     const isOurs = resume.guildId === this.guildId && resume.sessionId === this.sessionId;
     if (!isOurs || !this.#canResume || this.#isRetired) return undefined;
@@ -284,17 +281,16 @@ export class VoiceSession implements UdpPeer {
     if (this.#connection !== undefined) this.#connection.terminate(true);
     this.#bind(connection);
     connection.send("resumed", { op: 9, d: null });
-    this.#replay?.restampReplayed(performance.now());
+    this.#replay?.restampReplayed(this.#host.clock.now());
     for (const message of missed) connection.write(message.data);
   }
 
   onHeartbeat(seqAck: unknown): void {
     this.#heartbeatCount++;
-    const problem = this.#replay?.judgeAck(seqAck, performance.now());
+    const problem = this.#replay?.judgeAck(seqAck, this.#host.clock.now());
     if (problem !== undefined) this.report("gateway-seq-ack", problem);
   }
 
-  /** Handles a JSON message; false when clients may not send its opcode. */
   onJson(op: number, d: unknown): boolean {
     this.#remember(op, d);
     const daveStep = DAVE_JSON_OPS.get(op);
@@ -306,7 +302,6 @@ export class VoiceSession implements UdpPeer {
     return true;
   }
 
-  /** Handles a binary message; false when clients may not send its opcode. */
   onBinary(op: number, payload: Buffer): boolean {
     this.#remember(op, payload);
     const step = DAVE_BINARY_OPS.get(op);
@@ -325,7 +320,6 @@ export class VoiceSession implements UdpPeer {
     this.#host.changed();
   }
 
-  /** `connection` was closed by us with `code`. */
   onServerClose(connection: GatewayConnection | undefined, code: number): void {
     if (connection !== this.#connection) return;
     if (RETIRING_CODES.has(code)) this.retire();
@@ -344,7 +338,8 @@ export class VoiceSession implements UdpPeer {
   onConnectionLost(connection: GatewayConnection): void {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
-    if (this.#canResume) this.#resumeTimer = setTimeout(() => this.#end(), this.#host.resumeWindowMs).unref();
+    const { clock, resumeWindowMs } = this.#host;
+    if (this.#canResume) this.#resumeTimer = clock.after(resumeWindowMs, () => this.#end());
     else this.#leaveCall();
   }
 
@@ -354,7 +349,7 @@ export class VoiceSession implements UdpPeer {
 
   /** Judges what only time can tell: silence frames and op 5 after the last sound. */
   settle(): void {
-    if (this.#isInCall) this.#receivers.at(-1)?.stopRules.settle(performance.now(), this.isConnected);
+    if (this.#isInCall) this.#receivers.at(-1)?.stopRules.settle(this.#host.clock.now(), this.isConnected);
   }
 
   #end(): void {
@@ -363,7 +358,7 @@ export class VoiceSession implements UdpPeer {
   }
 
   #leaveCall(): void {
-    clearTimeout(this.#resumeTimer);
+    this.#resumeTimer?.cancel();
     if (!this.#isInCall) return;
     this.#isInCall = false;
     this.call.onLeft(this);
@@ -371,7 +366,7 @@ export class VoiceSession implements UdpPeer {
   }
 
   #bind(connection: GatewayConnection): void {
-    clearTimeout(this.#resumeTimer);
+    this.#resumeTimer?.cancel();
     this.#connection = connection;
     this.#canResume = true;
   }
@@ -429,7 +424,7 @@ export class VoiceSession implements UdpPeer {
     if (message.ssrc !== this.receiver.ssrc) {
       this.report("gateway-speaking", `op 5 names SSRC ${message.ssrc} instead of ${this.receiver.ssrc}`);
     }
-    this.receiver.stopRules.onSpeaking(message.speaking, performance.now());
+    this.receiver.stopRules.onSpeaking(message.speaking, this.#host.clock.now());
     this.call.onSpeaking(this, message.speaking);
   }
 
@@ -455,17 +450,17 @@ export class VoiceSession implements UdpPeer {
     if (replay === undefined) return;
     const connection = this.#connection;
     if (connection === undefined) {
-      replay.add(encode, performance.now());
+      replay.add(encode, this.#host.clock.now());
       return;
     }
     sendWithFault(step === undefined ? undefined : this.takeFault(step), connection, (how) => {
-      const message = replay.add(encode, performance.now());
+      const message = replay.add(encode, this.#host.clock.now());
       if (how === "send") connection.write(message.data);
     });
   }
 
   #remember(op: number, payload: unknown): void {
     if (this.received.length >= RECEIVED_MESSAGES_MAX) this.received.shift();
-    this.received.push({ op, atMs: performance.now(), payload });
+    this.received.push({ op, atMs: this.#host.clock.now(), payload });
   }
 }

@@ -1,26 +1,34 @@
 // "Wait until this holds": conditions over the state of the fake Discord, looked at again after every message, frame and
 // transition. Spares the tests sleeps and polling.
 
+import type { Clock } from "../../src/lib/clock.ts";
+
 interface Waiter {
   readonly condition: () => boolean;
   readonly settle: (error?: Error) => void;
 }
 
 export class Waiters {
+  readonly #clock: Clock;
   readonly #waiters = new Set<Waiter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Resolves as soon as `condition` holds; rejects after `timeoutMs` naming `what`. */
   until(condition: () => boolean, what: string, timeoutMs: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const settle = (error?: Error) => {
-        clearTimeout(timer);
+        timer.cancel();
         this.#waiters.delete(waiter);
         if (error === undefined) resolve();
         else reject(error);
       };
       const waiter: Waiter = { condition, settle };
-      const timer = setTimeout(() => settle(new Error(`fake Discord: no ${what} within ${timeoutMs} ms`)), timeoutMs);
+      const late = (): void => settle(new Error(`fake Discord: no ${what} within ${timeoutMs} ms`));
+      const timer = this.#clock.after(timeoutMs, late);
       this.#waiters.add(waiter);
     });
   }

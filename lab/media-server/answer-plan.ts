@@ -1,7 +1,8 @@
 // How the media server answers one request: what is sent, how it is framed, and what goes wrong on the way.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../src/lib/clock.ts";
+import { pause } from "../../src/lib/pause.ts";
 
 /** What goes wrong while a body is sent, at a byte offset of that body. */
 export type BodyFault =
@@ -44,13 +45,20 @@ export function statusPlan(status: number, headers: Readonly<Record<string, stri
 
 const BLOCK_BYTES = 16 * 1024;
 
+export interface SendOptions {
+  /** What faults are timed by. */
+  readonly clock: Clock;
+  /** Resolves when stalled answers may go on. */
+  readonly released: () => Promise<void>;
+}
+
 /** Carries a plan out. Resolves when everything was handed to the socket or the client has gone. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  options: { readonly answer: Answer; readonly released: () => Promise<void> },
+  options: SendOptions & { readonly answer: Answer },
 ): Promise<void> {
-  const { answer, released } = options;
+  const { answer } = options;
   if (answer === HANG) return;
   if (answer === DROP) return void request.socket.destroy();
   const { status, headers, body } = applyRange(answer, request.headers);
@@ -60,7 +68,7 @@ export async function sendAnswer(
   response.writeHead(status, headers);
   response.flushHeaders();
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
-  for await (const part of withFault(body, answer.fault, released)) {
+  for await (const part of withFault(body, answer.fault, options)) {
     if (part === undefined) return void request.socket.destroy();
     // Waits until it has left, so that a cut loses nothing of what was sent before it.
     const sent = new Promise<void>((resolve) => response.write(part, () => resolve()));
@@ -100,7 +108,7 @@ function applyRange(plan: AnswerPlan, requestHeaders: IncomingHttpHeaders): Rang
 async function* withFault(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   fault: BodyFault | undefined,
-  released: () => Promise<void>,
+  { clock, released }: SendOptions,
 ): AsyncGenerator<Uint8Array | undefined> {
   let sentBytes = 0;
   const faultAtBytes = fault === undefined || fault.kind === "slow" ? Number.POSITIVE_INFINITY : fault.afterBytes;
@@ -109,11 +117,11 @@ async function* withFault(
     if (untilFaultBytes >= 0 && untilFaultBytes < block.length) {
       if (untilFaultBytes > 0) yield block.subarray(0, untilFaultBytes);
       if (fault?.kind === "cut") return yield undefined;
-      if (fault?.kind === "stall") await (fault.forMs === undefined ? released() : sleep(fault.forMs));
+      if (fault?.kind === "stall") await (fault.forMs === undefined ? released() : pause(clock, fault.forMs));
       yield block.subarray(untilFaultBytes);
     } else {
       if (fault?.kind === "slow" && sentBytes >= (fault.afterBytes ?? 0))
-        await sleep((block.length / fault.bytesPerSecond) * 1000);
+        await pause(clock, (block.length / fault.bytesPerSecond) * 1000);
       yield block;
     }
     sentBytes += block.length;

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { extname, join, normalize, sep } from "node:path";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { type Answer, plainPlan, sendAnswer, statusPlan } from "./answer-plan.ts";
 import { BEHAVIOURS } from "./behaviours.ts";
 
@@ -17,6 +18,10 @@ export interface MediaServerOptions {
   readonly script?: (request: LoggedRequest) => Answer | undefined;
   /** Where to listen, default 127.0.0.1; `::` is every address of both families. */
   readonly address?: string;
+  /** What its faults are timed by. Default: the system's. */
+  readonly clock?: Clock;
+  /** Takes its connections from elsewhere than a port of this machine; returns the port there. */
+  readonly listen?: (server: Server) => number;
 }
 
 export interface LoggedRequest {
@@ -56,6 +61,8 @@ export class MediaServer {
   /** Everything asked for so far, in order. */
   readonly requests: LoggedRequest[] = [];
   readonly #options: MediaServerOptions;
+  /** `http://127.0.0.1:port`, without a slash at the end. */
+  readonly url: string;
   readonly #server: Server;
   readonly #connections = new Set<Socket>();
   readonly #banned = new Set<string>();
@@ -65,12 +72,14 @@ export class MediaServer {
   /** Listens on a free port. */
   static async start(options: MediaServerOptions): Promise<MediaServer> {
     const server = createServer();
-    const mediaServer = new MediaServer(server, options);
-    await new Promise<void>((resolve) => server.listen(0, options.address ?? "127.0.0.1", resolve));
-    return mediaServer;
+    const { address = "127.0.0.1", listen } = options;
+    if (listen !== undefined) return new MediaServer(server, `http://127.0.0.1:${listen(server)}`, options);
+    await new Promise<void>((resolve) => server.listen(0, address, resolve));
+    return new MediaServer(server, urlOf(server.address() as AddressInfo), options); // listens on TCP
   }
 
-  private constructor(server: Server, options: MediaServerOptions) {
+  private constructor(server: Server, url: string, options: MediaServerOptions) {
+    this.url = url;
     this.#options = options;
     this.#server = server;
     server.on("connection", (socket) => {
@@ -80,12 +89,6 @@ export class MediaServer {
     server.on("request", (request, response) => {
       this.#answer(request, response).catch((error) => response.destroy(error));
     });
-  }
-
-  /** `http://127.0.0.1:port`, without a slash at the end. */
-  get url(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo; // listens on TCP
-    return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   }
 
   /** Lets stalled answers go on. */
@@ -128,7 +131,8 @@ export class MediaServer {
       ? statusPlan(429)
       : (this.#options.script?.(logged) ?? (await this.#answerFor(url, logged)));
     const released = (): Promise<void> => new Promise((resolve) => this.#waitingStalls.push(resolve));
-    await sendAnswer(request, response, { answer, released });
+    const { clock = systemClock } = this.#options;
+    await sendAnswer(request, response, { answer, clock, released });
   }
 
   async #answerFor(url: URL, request: LoggedRequest): Promise<Answer> {
@@ -163,6 +167,10 @@ export class MediaServer {
     }
     response.socket?.end(Buffer.concat(parts));
   }
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 /** An IPv4 address in plain, also where both families are listened to. */

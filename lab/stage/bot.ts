@@ -3,6 +3,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { WebSocket } from "ws";
+import { systemClock } from "../../src/lib/clock.ts";
 import { Waiters } from "../discord/waiters.ts";
 
 export interface BotOptions {
@@ -56,7 +57,7 @@ export class Bot {
   readonly messages: NodeMessage[] = [];
   readonly #options: BotOptions;
   readonly #socket: WebSocket;
-  readonly #waiters = new Waiters();
+  readonly #waiters = new Waiters(systemClock);
   #handshakeHeaders: IncomingHttpHeaders = {};
   #closeEvent: CloseEvent | undefined;
   #pongCount = 0;

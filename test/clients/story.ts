@@ -7,6 +7,7 @@ import type { Listener } from "../../lab/discord/listener.ts";
 import { Waiters } from "../../lab/discord/waiters.ts";
 import type { Bot, PlayerView } from "../../lab/stage/bot.ts";
 import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { CuttableLink } from "../support/cuttable-link.ts";
 import { FakeShard } from "../support/fake-shard.ts";
 import type { ClientDriver, ClientEvent, ClientSeat, RealClient } from "./client-driver.ts";
@@ -230,7 +231,7 @@ type ToldEvent = ClientEvent | "left";
 /** What the library told its bot. */
 class ToldEvents {
   readonly #events: ToldEvent[] = [];
-  readonly #waiters = new Waiters();
+  readonly #waiters = new Waiters(systemClock);
 
   add(event: ToldEvent): void {
     this.#events.push(event);

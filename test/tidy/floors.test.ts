@@ -7,7 +7,6 @@ import { ROOMS, roomOf } from "./rooms.ts";
 const FILES = typescriptFiles("src/");
 
 const KNOWN_CIRCLES = [
-  "lab/discord/gateway-connection.ts > lab/discord/voice-session.ts > lab/discord/gateway-connection.ts",
   "src/cli/doctor/run-doctor.ts > src/cli/run-command.ts > src/cli/doctor/run-doctor.ts",
   "src/cli/run-command.ts > src/cli/start.ts > src/cli/run-command.ts",
 ];
