@@ -30,7 +30,7 @@ export interface RateFilter {
   /** Track samples per sample read, for what is read next: speed times rate. */
   readonly rate: number;
 
-  /** No more track is coming (end of track): makes all that is held available, tail included. `push` may start anew later. */
+  /** The track is over, no more of it is coming: makes all that is held available, tail included. `push` may start anew later. */
   flush(): void;
 
   /**

@@ -25,7 +25,7 @@ export interface AudioStream {
   readonly description: Uint8Array | undefined;
   /** Only for codec "pcm". */
   readonly pcm: PcmLayout | undefined;
-  /** Loudness of the whole song, heard in stereo, in LUFS (EBU R128), where its tags tell. */
+  /** Loudness of the whole track, heard in stereo, in LUFS (EBU R128), where its tags tell. */
   readonly loudnessLufs?: number | undefined;
 }
 

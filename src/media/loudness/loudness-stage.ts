@@ -125,7 +125,7 @@ export class LoudnessStage implements SampleQueue {
     if (this.#running !== undefined && this.#running.state !== "on") this.#running = undefined;
   }
 
-  /** No more track is coming: what is held counts as there. */
+  /** No more sound is coming: what is held counts as there. */
   finish(): void {
     this.#isFinished = true;
   }
@@ -170,7 +170,7 @@ export class LoudnessStage implements SampleQueue {
     return { state: "on", ...places, rider, limiter, meter, share: 0, fromGain: 1, toGain: 1 };
   }
 
-  /** Counts from here on. Of what is held, keeps the last `heldSamples` that are track. */
+  /** Counts from here on. Of what is held, keeps the last `heldSamples`, which are the track's. */
   #restart(heldSamples: number): void {
     for (const held of [this.#heldLeft, this.#heldRight]) {
       held.copyWithin(this.#paddingSamples, 0);
@@ -182,7 +182,7 @@ export class LoudnessStage implements SampleQueue {
     this.#judgedChunks = 0;
   }
 
-  /** Brings what is held and enough new track for `count` samples into the kernel's memory; measures, and finds the peaks. */
+  /** Brings what is held and enough new sound for `count` samples into the kernel's memory; measures, and finds the peaks. */
   #takeIn({ kernel, newLeft, newRight, rider, meter, limiter }: Running, count: number): void {
     kernel.left.set(this.#heldLeft);
     kernel.right.set(this.#heldRight);

@@ -1,4 +1,4 @@
-// Makes track longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be faster,
+// Makes sound longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be faster,
 // backwards to be slower, with a cross-fade to a place that goes on alike. Jumps only as often as the tempo needs, waits for
 // a good place, and neither skips nor repeats the beginning of a drum or a click. Audio thread; no allocation.
 
@@ -14,7 +14,7 @@ const CHECK_SAMPLES = 240;
 const JUMP_SAMPLES = 20 * SAMPLES_PER_MS;
 /** Shortest jump: below 4 ms repetitions would be heard as a tone. */
 const JUMP_SAMPLES_MIN = 192;
-/** At tempos that need more the jumps grow, so that at least 25 ms of track lie between two. */
+/** At tempos that need more the jumps grow, so that at least 25 ms of the track lie between two. */
 const RUN_SAMPLES = 1200;
 /** Jumps may differ from the wanted one by half of this: 24 ms, the period of a 42 Hz tone. */
 const SEARCH_SAMPLES = 1152;
@@ -30,7 +30,7 @@ const ONSET_BODY_SAMPLES = 240;
 const END_SLACK_SAMPLES = 192;
 /** The last jump forwards comes when this much is left to be made: room for the jump before it and both cross-fades. */
 const LAST_SAMPLES = 2 * (FADE_SAMPLES + CHECK_SAMPLES);
-/** Track kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
+/** Sound kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
 const HISTORY_SAMPLES = 6144;
 
 const FADE_SHARES = Float64Array.from({ length: FADE_SAMPLES }, (_, sample) => {
@@ -61,7 +61,7 @@ export class TimescaleStretcher {
 
   setTempo(tempo: number): void {
     this.#tempo = tempo;
-    // Without jumps nothing would ever mend what is off: where the track is is right from now on.
+    // Without jumps nothing would ever mend what is off: wherever it is now is the right place.
     if (tempo === 1) this.#ideal = this.#at;
   }
 
@@ -71,7 +71,7 @@ export class TimescaleStretcher {
     this.#untilCheck = 0;
   }
 
-  /** Where the track is by the tempo, at the end of what has been made. */
+  /** The place in the track where the tempo wants the end of what has been made to be. */
   get position(): number {
     return this.#ideal;
   }
@@ -86,7 +86,7 @@ export class TimescaleStretcher {
     this.#trackEnd = undefined;
   }
 
-  /** Makes up to `count` samples at `offset` of both arrays; fewer when more track is needed first. */
+  /** Makes up to `count` samples at `offset` of both arrays; fewer when more sound is needed first. */
   read(to: { left: Float32Array; right: Float32Array }, offset: number, count: number): number {
     let done = 0;
     while (done < count) {
@@ -131,7 +131,7 @@ export class TimescaleStretcher {
     return Math.floor(Math.min(end - this.#at, (end - this.#ideal) / this.#tempo)) - LAST_SAMPLES;
   }
 
-  /** Jumps when it is time to and there is a place; false when more track is needed to tell. */
+  /** Jumps when it is time to and there is a place; false when more sound is needed to tell. */
   #considerJump(trackEnd: number | undefined): boolean {
     const drift = this.#ideal - this.#at;
     const stretch = Math.max(1, Math.abs(this.#tempo - 1));

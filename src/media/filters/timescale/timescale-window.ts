@@ -1,4 +1,4 @@
-// The stretch of track that the time stretcher can look at: the samples themselves, a coarse copy of them for the search of
+// The part of the track that the time stretcher can look at: the samples themselves, a coarse copy of them for the search of
 // like places, and where something begins suddenly (a drum, a click). Positions are track samples since the start. Audio
 // thread; allocates only while it grows to what a tempo needs.
 

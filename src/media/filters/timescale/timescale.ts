@@ -15,7 +15,7 @@ import { TimescaleWindow } from "./timescale-window.ts";
 /** Bounds of speed times rate and of pitch times rate: what lies beyond sounds like the bound. */
 const RATE_MIN = 0.05;
 const RATE_MAX = FACTOR_MAX;
-/** Bounds of speed divided by pitch: they bound how much track one jump skips, and so what is held (0.5 s). */
+/** Bounds of speed divided by pitch: they bound how much of the track one jump skips, and so what is held (0.5 s). */
 const STRETCH_MAX = 16;
 /** Sound with timescale fades into sound without it over 10 ms. */
 const EXIT_SAMPLES = 480;
@@ -147,7 +147,7 @@ class TimescaleFilter implements RateFilter {
     return this.#state === "plain" ? this.#pushedSamples - this.#plainAt : 0;
   }
 
-  /** Makes sound until `wanted` samples wait to be read, or more track is needed first. */
+  /** Makes sound until `wanted` samples wait to be read, or more sound is needed first. */
   #make(wanted: number): void {
     if (this.#state === "exiting" && !this.#isFlushed) this.#leave();
     if (this.#state === "plain" || (this.#state === "exiting" && !this.#isFlushed)) return;
