@@ -1,4 +1,4 @@
-// The fake Discord (design.md section 8): voice gateway v8, UDP, DAVE, listeners, scripted faults, for any v4 node.
+// The fake Discord: voice gateway v8, UDP, DAVE, listeners, scripted faults, for any v4 node.
 // This file is its whole front; everything runs in one thread of whoever starts it.
 //
 //     const discord = await FakeDiscord.start();

@@ -14,7 +14,7 @@ export interface WorkerStart {
 }
 
 export interface WorkerSettings {
-  /** Outbound guard: CIDR blocks that may be dialled although private (design.md section 6). */
+  /** Outbound guard: CIDR blocks that may be dialled although private. */
   readonly networkAllow: readonly string[];
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];

@@ -11,7 +11,7 @@ interface FixtureFile {
   readonly packets: readonly string[];
 }
 
-/** Reads `test/fixtures/codec-NAME.json`. */
+/** Reads `test/fixtures/codec-….json`. */
 export function readCodecFixture(name: string): { readonly stream: AudioStream; readonly packets: Uint8Array[] } {
   const url = new URL(`../fixtures/codec-${name}.json`, import.meta.url);
   const file = JSON.parse(readFileSync(url, "utf8")) as FixtureFile; // our own file

@@ -9,7 +9,7 @@ import type { Check, CheckResult } from "./check.ts";
 
 const TICK_MS = 20;
 const TICKS = 50;
-/** The promise of a quiet machine (design.md section 1). */
+/** What a machine with nothing else to do keeps to: docs/benchmarks.md has what was measured. */
 const LATENESS_P99_GOOD_MS = 5;
 
 const LOADED: CheckResult = { status: "ok", found: "the decoder loads" };

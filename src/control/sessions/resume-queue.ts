@@ -1,4 +1,4 @@
-// Messages kept for a client that is away, in order and bounded (protocol-v4.md section 4.7; design.md section 7). Main
+// Messages kept for a client that is away, in order and bounded (protocol-v4.md section 4.7). Main
 // thread; each waiting session has one, and the unsent messages of a dropped socket come back into it.
 //
 // At the bound the older half goes, but of each player the newest message of each type stays, and the newest stats. A

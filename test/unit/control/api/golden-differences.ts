@@ -66,7 +66,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["decode-empty", "decodetracks-one-bad"],
-    reason: "bad input is answered with 400 and a reason instead of 500 (design.md section 7)",
+    reason: "bad input is answered with 400 and a reason instead of 500",
     steps: { 0: { status: 400, message: "cannot decode the encoded track: it is empty" } },
   },
   {
@@ -103,7 +103,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["player-voice-nochannel"],
-    reason: "clients from before 4.2 send no channelId and are served (design.md section 7)",
+    reason: "clients from before 4.2 send no channelId and are served",
     steps: { 0: { status: 200 }, 1: { status: 200 } },
   },
   {
@@ -119,7 +119,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["filters-eq-band-neg"],
-    reason: "values outside the published range are refused, naming field and range (design.md section 7)",
+    reason: "values outside the published range are refused, naming field and range",
     steps: { 0: { status: 400, message: "filters.equalizer[0].band must be from 0 to 14, but is -1" }, 1: NO_PLAYER },
   },
   {
@@ -226,7 +226,7 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["load-local-relative"],
-    reason: "local files are played from the configured folders only (design.md section 6)",
+    reason: "local files are played from the configured folders only",
     steps: { 0: { status: 200, body: expect.objectContaining({ loadType: "error" }) } },
   },
   {
@@ -243,7 +243,7 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["player-voice-refused"],
-    reason: "PATCH never hangs: the recorded one did not answer in time (design.md section 7)",
+    reason: "PATCH never hangs: the recorded one did not answer in time",
     steps: { 0: { status: 500, body: expect.objectContaining({ message: "Failed to connect to voice server" }) } },
   },
 ];
@@ -284,7 +284,7 @@ export const SEQUENCE_DIFFERENCES: readonly SequenceDifference[] = [
   },
   {
     names: ["play-invalid-filter-timescale0", "play-invalid-filter-volume6"],
-    reason: "values outside the published range are refused, naming field and range (design.md section 7)",
+    reason: "values outside the published range are refused, naming field and range",
     told: ["connected"],
     answer: withoutBadFilters,
   },
@@ -346,7 +346,7 @@ export const PLANNER_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: [...IPV6_PLANNERS, "bad-cidr", "rotateonban-two-blocks", "rotateonban-v4"],
-    reason: "only addresses are addresses: no name is looked up, no number guessed at (design.md section 7)",
+    reason: "only addresses are addresses: no name is looked up, no number guessed at",
     steps: {
       4: refusedAddress("not an ip"),
       5: refusedAddress("nope.invalid"),
@@ -357,7 +357,7 @@ export const PLANNER_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["bad-cidr"],
-    reason: "an address outside the blocks is refused, naming them (design.md section 7)",
+    reason: "an address outside the blocks is refused, naming them",
     steps: { 1: refusedAddress("127.0.0.5"), 2: refusedAddress("10.9.9.9"), 3: refusedAddress("fd00::5") },
   },
   {
