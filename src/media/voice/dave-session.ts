@@ -1,17 +1,19 @@
 // End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says whether
 // frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice session and the
-// MLS library, on the audio thread. All MLS work happens in message handlers; a frame costs one call of the cipher.
-// Long because proposals, commits, transitions and recovery all work on the same few pieces of state: the group, what is
-// pending in it and the timers that bound the waiting; apart they would have to share every one of them.
+// MLS library, on the audio thread. All MLS work happens in message handlers. Proposals are dave-proposals.ts's, frames
+// dave-frames.ts's; commits, transitions and recovery stand here, as they work on the same few pieces of state: the group,
+// what is pending in it and the timers that bound the waiting.
 
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { LogFields, Logger } from "../../log.ts";
+import { DaveFrames } from "./dave-frames.ts";
 import { DaveGate, type DaveGateState } from "./dave-gate.ts";
 import { DaveInbox } from "./dave-inbox.ts";
+import { DaveProposals } from "./dave-proposals.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
-import { type FrameCipher, MlsGroup } from "./mls-group.ts";
-import { readFirstMlsHeader, readMlsHeader } from "./mls-header.ts";
+import { MlsGroup } from "./mls-group.ts";
+import { readMlsHeader } from "./mls-header.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 import type { VoiceLimits } from "./voice-limits.ts";
 
@@ -22,24 +24,14 @@ const JOIN_EXECUTE_MS_MAX = 2500;
 const POSTPONED_COMMIT_MS_MAX = 5000;
 /** Listeners keep the keys of the epoch before for 10 s. */
 const OLD_GROUP_MS_MAX = 8000;
-const HELD_PROPOSALS_MS_MAX = 5000;
-const HELD_PROPOSALS_MAX = 8;
-/**
- * Of one epoch, 500 bytes and 2.5 ms each to check: 16 of them. Others check and commit more than that; their Welcome
- * takes us in.
- */
-const PROPOSALS_BYTES_MAX = 8 * 1024;
 const TRANSITIONS_MAX = 64;
 const RECOVERIES_MAX = 3;
 const RECOVERY_WINDOW_MS = 60_000;
-/** Half a second of frames that could not be encrypted. */
-const ENCRYPT_FAILURES_IN_A_ROW_MAX = 25;
 /** A Discord call has far fewer; a bound against a gone-mad server. */
 const KNOWN_USERS_MAX = 1000;
 /** What goes wrong again and again is told now and then. */
 const COMPLAINTS_BURST = 10;
 const COMPLAINTS_PER_SECOND = 0.1;
-const APPEND = 0;
 
 /** What the DAVE session needs of the voice session. */
 export interface DaveParent {
@@ -84,31 +76,27 @@ export class DaveSession {
   /** Announced transitions and the protocol version each brings. */
   readonly #transitions = new Map<number, number>();
 
-  /** The version negotiated for the next group, and the one sound is sent with now; 0 is plain. */
+  /** The version negotiated for the next group; 0 is plain. */
   #version = 0;
-  #activeVersion = 0;
-  /** What frames are encrypted with; that of an older group than `#group` while we recover. */
-  #cipher: FrameCipher | undefined;
   /** A key package is out and no group came of it yet. */
   #isAwaitingGroup = false;
   #lastTransitionId = 0;
   #postponed: PostponedCommit | undefined;
   #awaitedJoin: AwaitedJoin | undefined;
-  #heldProposals: Buffer[] = [];
   #recoveriesMs: number[] = [];
   #isRecovering = false;
-  #encryptFailuresInARow = 0;
 
+  /** Of an older group than `#group` while we recover. */
+  readonly #frames: DaveFrames;
+  readonly #proposals: DaveProposals;
   readonly #gate: DaveGate;
   readonly #inbox: DaveInbox;
   readonly #complaints: Allowance;
-  #isEncrypting = false;
   #startedMs = 0;
   #isFirstGroup = true;
   #hasKeyPackageBeenRepeated = false;
   #groupTimer: Timer | undefined;
   #oldGroupTimer: Timer | undefined;
-  #heldTimer: Timer | undefined;
   #isClosed = false;
 
   constructor(options: DaveSessionOptions) {
@@ -116,6 +104,15 @@ export class DaveSession {
     this.#clock = options.clock;
     this.#parent = options.parent;
     this.#group = new MlsGroup(options.userId, options.channelId);
+    this.#frames = new DaveFrames({ counters: options.counters, onFailing: () => this.#mendSoon() });
+    this.#proposals = new DaveProposals({
+      group: this.#group,
+      knownUserIds: this.#knownUserIds,
+      after: (delayMs, work) => this.#after(delayMs, work),
+      sendCommit: (payload) => this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, payload),
+      onLost: (reason) => this.#recover(this.#lastTransitionId, reason),
+      complain: (message, fields) => this.#complain(message, fields),
+    });
     this.#gate = new DaveGate({
       clock: options.clock,
       isPlainFallbackAllowed: options.isPlainFallbackAllowed,
@@ -144,7 +141,7 @@ export class DaveSession {
   start(version: number): void {
     if (this.#isClosed) return;
     this.#version = version;
-    this.#activeVersion = version;
+    this.#frames.setVersion(version);
     this.#startedMs = this.#clock.now();
     if (version > 0) this.#guard(() => this.#beginGroup({ isOldCipherKept: false }));
     this.#refresh();
@@ -153,17 +150,7 @@ export class DaveSession {
 
   /** What to put into the packet for `opus`: a DAVE frame, the same bytes when plain, undefined when that failed. */
   encrypt(opus: Uint8Array): Uint8Array | undefined {
-    if (!this.#isEncrypting || this.#cipher === undefined) return opus;
-    try {
-      const frame = this.#cipher.encryptOpus(asBuffer(opus));
-      this.#encryptFailuresInARow = 0;
-      return frame;
-    } catch {
-      // Dropped, never sent plain; counted, and mended after half a second of it.
-      this.#options.counters.encryptFailures++;
-      if (++this.#encryptFailuresInARow === ENCRYPT_FAILURES_IN_A_ROW_MAX) this.#mendSoon();
-      return undefined;
-    }
+    return this.#frames.encrypt(opus);
   }
 
   handle(message: DaveMessage): void {
@@ -174,9 +161,9 @@ export class DaveSession {
     this.#isClosed = true;
     this.#inbox.close();
     this.#gate.close();
-    for (const timer of [this.#groupTimer, this.#oldGroupTimer, this.#heldTimer]) timer?.cancel();
+    for (const timer of [this.#groupTimer, this.#oldGroupTimer]) timer?.cancel();
     this.#dropPending();
-    this.#cipher = undefined;
+    this.#frames.dropCipher();
   }
 
   #dispatch(message: DaveMessage): void {
@@ -220,7 +207,7 @@ export class DaveSession {
     }
     if (this.#knownUserIds.size === sizeBefore) return;
     this.#armGroupTimer();
-    this.#retryHeldProposals();
+    this.#proposals.retry();
     this.#refresh();
   }
 
@@ -246,59 +233,7 @@ export class DaveSession {
   #onProposals(operation: number, proposals: Buffer): void {
     if (!this.#group.hasBegun || this.#group.hasSeen(proposals)) return;
     this.#processPostponed();
-    if (operation !== APPEND || this.#isTimely(proposals)) this.#processFew(operation, proposals);
-  }
-
-  /** Alone we leave too many to the others; in a group we must not lose track of it. */
-  #processFew(operation: number, proposals: Buffer): void {
-    if (this.#group.proposalsBytes + proposals.length <= PROPOSALS_BYTES_MAX)
-      this.#processProposals(operation, proposals);
-    else if (this.#group.cipher !== undefined) this.#recover(this.#lastTransitionId, "too many proposals in one epoch");
-    else this.#complain("left many DAVE proposals to the other members", { sizeBytes: proposals.length });
-  }
-
-  /** False for appended proposals of the past, or not (yet) of our group. */
-  #isTimely(proposals: Buffer): boolean {
-    const header = readFirstMlsHeader(proposals);
-    if (header === undefined) return false;
-    this.#group.learnGroupId(header.groupId, { isCertain: true });
-    const { epoch } = this.#group;
-    if (epoch === undefined || header.epoch < epoch) return false;
-    if (header.epoch === epoch) return true;
-    if (this.#group.cipher !== undefined) this.#recover(this.#lastTransitionId, "proposals of a later epoch");
-    return false;
-  }
-
-  #processProposals(operation: number, proposals: Buffer): void {
-    try {
-      const outcome = this.#group.processProposals(operation, proposals, this.#knownUserIds);
-      if (outcome.kind === "commit") this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, outcome.payload);
-      else if (outcome.kind === "unknownUser") this.#holdProposals(proposals);
-    } catch (error) {
-      // Others may still commit them; if that commit is beyond us as well, recovery starts there.
-      this.#complain("could not process DAVE proposals", { error });
-    }
-  }
-
-  /** Proposals that add somebody the gateway has not told us of wait for that, a short while. */
-  #holdProposals(proposals: Buffer): void {
-    const heldBytes = this.#heldProposals.reduce((sum, held) => sum + held.length, proposals.length);
-    if (this.#heldProposals.length >= HELD_PROPOSALS_MAX || heldBytes > PROPOSALS_BYTES_MAX) {
-      this.#onHeldTooLong();
-      return;
-    }
-    this.#heldProposals.push(proposals);
-    this.#heldTimer ??= this.#after(HELD_PROPOSALS_MS_MAX, () => this.#onHeldTooLong());
-  }
-
-  #retryHeldProposals(): void {
-    const held = this.#heldProposals;
-    this.#dropHeldProposals();
-    for (const proposals of held) this.#processProposals(APPEND, proposals);
-  }
-
-  #onHeldTooLong(): void {
-    this.#recover(this.#lastTransitionId, "proposals for an unannounced user");
+    this.#proposals.take(operation, proposals);
   }
 
   #onCommit(transitionId: number, commit: Buffer): void {
@@ -362,7 +297,7 @@ export class DaveSession {
 
   #onEpoch(): void {
     this.#options.counters.daveTransitions++;
-    this.#dropHeldProposals();
+    this.#proposals.drop();
   }
 
   /** We are in a group. With an id, others are told and sending waits for the transition to be executed. */
@@ -385,8 +320,7 @@ export class DaveSession {
   }
 
   #startSending(version: number): void {
-    this.#activeVersion = version;
-    this.#cipher = this.#group.cipher;
+    this.#frames.start(version, this.#group.cipher);
     this.#oldGroupTimer?.cancel();
     if (this.#isFirstGroup) this.#options.counters.daveReadyMs = this.#clock.now() - this.#startedMs;
     this.#isFirstGroup = false;
@@ -430,7 +364,7 @@ export class DaveSession {
     }
     // The reset of a sole member ends in such a downgrade: whoever comes next is greeted with a group, not plain sound.
     const isSoleMemberReset = version === 0 && this.#isAwaitingGroup && this.#knownUserIds.size === 0;
-    if (!isSoleMemberReset) this.#activeVersion = version;
+    if (!isSoleMemberReset) this.#frames.setVersion(version);
     this.#refresh();
   }
 
@@ -439,7 +373,7 @@ export class DaveSession {
     this.#version = version;
     if (epoch !== 1) return;
     this.#isRecovering = false;
-    this.#cipher = undefined;
+    this.#frames.dropCipher();
     this.#beginGroup({ isOldCipherKept: false });
     this.#refresh();
   }
@@ -484,20 +418,20 @@ export class DaveSession {
 
   #dropOldGroup(): void {
     if (this.#isSendingForGroup) return;
-    this.#cipher = undefined;
+    this.#frames.dropCipher();
     this.#refresh();
   }
 
   #mendSoon(): void {
     // Out of the tick: this is MLS work.
     this.#after(0, () => {
-      if (this.#isEncrypting) this.#recover(this.#lastTransitionId, "frames cannot be encrypted");
+      if (this.#frames.isEncrypting) this.#recover(this.#lastTransitionId, "frames cannot be encrypted");
     });
   }
 
   /** Frames are encrypted for the group we follow, not for one before it. */
   get #isSendingForGroup(): boolean {
-    return this.#cipher !== undefined && this.#cipher === this.#group.cipher;
+    return this.#frames.isWith(this.#group.cipher);
   }
 
   /** Nothing the MLS library throws gets any further: without it there may still be a plain call. */
@@ -546,22 +480,14 @@ export class DaveSession {
     this.#postponed = undefined;
     this.#awaitedJoin?.timer.cancel();
     this.#awaitedJoin = undefined;
-    this.#dropHeldProposals();
-  }
-
-  #dropHeldProposals(): void {
-    this.#heldProposals = [];
-    this.#heldTimer?.cancel();
-    this.#heldTimer = undefined;
+    this.#proposals.drop();
   }
 
   // What becomes of a due frame.
 
   #refresh(): void {
     if (this.#isClosed) return;
-    this.#isEncrypting = this.#activeVersion > 0 && this.#cipher !== undefined;
-    const isFlowing = this.#activeVersion === 0 || this.#isEncrypting;
-    this.#gate.update({ isFlowing, hasCompany: this.#knownUserIds.size > 0 });
+    this.#gate.update({ isFlowing: this.#frames.isFlowing, hasCompany: this.#knownUserIds.size > 0 });
   }
 
   #onWaitOver(): void {
@@ -569,8 +495,4 @@ export class DaveSession {
     if (isPlainFallbackAllowed) counters.plainFallbacks++;
     logger.warn("no DAVE group in time", { outcome: isPlainFallbackAllowed ? "sending plain" : "sending nothing" });
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
