@@ -1,6 +1,7 @@
 // What a worker is told once, when it starts (workerData): the part of the configuration that the audio side needs.
 
 import type { MessagePort } from "node:worker_threads";
+import type { DeepReadonly, KeyValues } from "../config/keys/all-keys.ts";
 
 /** The whole of it: what workerData is. */
 export interface WorkerStart {
@@ -13,35 +14,21 @@ export interface WorkerStart {
   readonly isSpare?: boolean | undefined;
 }
 
-export interface WorkerSettings {
-  /** Outbound guard: CIDR blocks that may be dialled although private. */
-  readonly networkAllow: readonly string[];
+/** Values of configuration keys that workers are told as they are: meaning, unit and range stand in config/keys/. */
+type ToldValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | "buffer" | "voice">>;
+
+export interface WorkerSettings extends ToldValues {
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];
-  readonly opusComplexity: number;
-  readonly opusBitrateBps: number;
-  readonly trackStuckThresholdMs: number;
-  /** Compressed read-ahead aimed at, milliseconds of sound. */
-  readonly readAheadMs: number;
-  /** Upper bound of that read-ahead in bytes, per player. */
-  readonly readAheadBytesMax: number;
-  readonly http: {
-    readonly connectTimeoutMs: number;
-    /** Longest silence of a server before the connection counts as stalled and is reopened. */
-    readonly socketTimeoutMs: number;
-    readonly userAgent: string;
-    /** Proxy of the http source, or undefined. Credentials inside: never log. */
-    readonly proxyUrl: string | undefined;
-  };
+  readonly http: HttpSettings;
   /** Sending from changing addresses; undefined: off, and the main thread is never asked for one. */
   readonly routing: RoutingSettings | undefined;
-  readonly voice: {
-    readonly connectTimeoutMs: number;
-    /** False forbids sending unencrypted sound when a DAVE group never comes to be (discord-voice.md section 3.8). */
-    readonly isPlainFallbackAllowed: boolean;
-    /** `wss` in production; `ws` for a fake Discord on loopback. */
-    readonly gatewayScheme: "wss" | "ws";
-  };
+}
+
+export interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
+  readonly userAgent: string;
+  /** Proxy of the http source, or undefined. Credentials inside: never log. */
+  readonly proxyUrl: string | undefined;
 }
 
 export interface RoutingSettings {

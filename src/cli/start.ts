@@ -1,8 +1,8 @@
 // `tonearm start`: configuration, logger, node, and then waiting for a signal to close it all in order and in time.
 // Main thread.
 
-import { isReachableAddress } from "../config/assemble-config.ts";
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
+import { isReachableAddress } from "../config/node-config.ts";
 import type { Logger } from "../log.ts";
 import { createNodeLogger } from "../log-pino.ts";
 import { createNode, type Node } from "../node.ts";

@@ -5,16 +5,15 @@ import { closeSync, openSync, readSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { NodeError } from "../errors.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
-import { assembleNodeConfig } from "./assemble-config.ts";
-import { findConfigFile } from "./find-file.ts";
-import type { NodeConfig } from "./node-config.ts";
-import type { Variables } from "./placeholders.ts";
-import { readArguments } from "./read-arguments.ts";
-import { readEnvironment } from "./read-environment.ts";
-import { readConfigFile } from "./read-file.ts";
-import { SettingTable } from "./setting-table.ts";
-import type { ConfigProblem } from "./written-setting.ts";
-import { FILE_SIZE_MAX_BYTES } from "./yaml-documents.ts";
+import { completeConfig, type NodeConfig } from "./node-config.ts";
+import { findConfigFile } from "./reading/find-file.ts";
+import type { Variables } from "./reading/placeholders.ts";
+import { readArguments } from "./reading/read-arguments.ts";
+import { readEnvironment } from "./reading/read-environment.ts";
+import { readConfigFile } from "./reading/read-file.ts";
+import { SettingTable } from "./reading/setting-table.ts";
+import type { ConfigProblem } from "./reading/written-setting.ts";
+import { FILE_SIZE_MAX_BYTES } from "./reading/yaml-documents.ts";
 
 /** More mistakes than this are counted, not shown. */
 const SHOWN_PROBLEMS_MAX = 50;
@@ -63,9 +62,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   table.addVariables(readEnvironment(env));
   table.addArguments(fromArguments.settings);
 
-  const read = table.readAll();
+  const values = table.readAll();
   if (table.problems.length > 0) throw invalid(table);
-  const config = assembleNodeConfig(read, {
+  const config = completeConfig(values, {
     cwd,
     realPath,
     random: options.random ?? systemRandom,
@@ -74,7 +73,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     reject: (key, message) => table.problems.push({ place: key, message }),
   });
   if (table.problems.length > 0) throw invalid(table);
-  return { config: deepFreeze(config), fileName: file?.name, warnings: table.warnings, notes: table.notes };
+  deepFreeze(config);
+  return { config, fileName: file?.name, warnings: table.warnings, notes: table.notes };
 }
 
 function invalid(table: SettingTable): NodeError {
@@ -125,9 +125,9 @@ function realFolder(path: string): string | undefined {
   }
 }
 
-function deepFreeze<T extends object>(value: T): T {
+function deepFreeze(value: object): void {
   for (const member of Object.values(value)) {
     if (typeof member === "object" && member !== null && !Object.isFrozen(member)) deepFreeze(member);
   }
-  return Object.freeze(value);
+  Object.freeze(value);
 }

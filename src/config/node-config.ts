@@ -1,99 +1,106 @@
-// The configuration as the rest of the node sees it: checked, with every default filled in, in our own units and deeply
-// frozen. Nobody downstream checks it again. Built once at start by load-config.ts; main thread.
+// The configuration as the rest of the node sees it: the values of the keys (keys/), with what takes more than one of them
+// or the machine to tell, deeply frozen. Nobody downstream checks it again. Main thread, at start.
 
-import type { Secret } from "./secret.ts";
+import { isAbsolute, resolve } from "node:path";
+import type { Random } from "../lib/random.ts";
+import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
+import { Secret } from "./keys/secret.ts";
+import { checkedRoutePlanner } from "./route-planner-rules.ts";
 
-/** Lavalink's names of its built-in sources, as they stand under `lavalink.server.sources`. */
-export type SourceName = "youtube" | "bandcamp" | "soundcloud" | "twitch" | "vimeo" | "nico" | "http" | "local";
+/** Every plain key is in it as keys/ has it. */
+export type NodeConfig = DeepReadonly<ReturnType<typeof completeConfig>>;
 
-export type RoutePlannerStrategy = "RotateOnBan" | "LoadBalance" | "NanoSwitch" | "RotatingNanoSwitch";
+export type RoutePlannerStrategy = NodeConfig["routePlanner"]["strategy"];
 
-export interface NodeConfig {
-  readonly server: {
-    /** Address to listen on: an IP address or a host name. */
-    readonly address: string;
-    /** 0 lets the system choose a free port. */
-    readonly port: number;
-    readonly password: Secret;
+/** `logging.request.*` of application.yml. */
+export type RequestLogging = NonNullable<NodeConfig["logging"]["requests"]>;
+
+/** Stands in every example of Lavalink, so everybody knows it. */
+const WELL_KNOWN_PASSWORD = "youshallnotpass";
+const GENERATED_PASSWORD_BYTES = 18;
+
+export interface ConfigContext {
+  readonly cwd: string;
+  readonly coreCount: number;
+  readonly random: Random;
+  /** The path without symbolic links, or undefined when there is nothing. */
+  readonly realPath: (path: string) => string | undefined;
+  warn(message: string): void;
+  /** A mistake that stops the start: `key` cannot be so, together with others. */
+  reject(key: string, message: string): void;
+}
+
+/** Completes the checked values, and makes the checks that need more than one of them. */
+export function completeConfig({ proxy, timeouts, ...values }: KeyValues, context: ConfigContext) {
+  const config = {
+    ...values,
+    server: serverOf(values.server, context.random),
+    workers: { ...values.workers, count: values.workers.count || context.coreCount },
+    local: {
+      /** Absolute real paths below which the local source may read. */
+      roots: rootsOf(values.local.roots, { isSourceOn: values.sources.local, context }),
+    },
+    /** Outgoing HTTP. */
+    http: {
+      ...timeouts,
+      /** Proxy of the http source as a URL with its user and password, or undefined. */
+      proxyUrl: proxyUrlOf(proxy),
+    },
+    routePlanner: checkedRoutePlanner(values.routePlanner, context),
+  };
+  warnOfOpenDoors(config, context);
+  if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {
+    context.warn("lavalink.server.ratelimit: requests of the source http leave from the proxy, not from these blocks");
+  }
+  return config;
+}
+
+/** True when other machines may be able to connect to it. */
+export function isReachableAddress(address: string): boolean {
+  return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
+}
+
+function serverOf({ password, ...values }: KeyValues["server"], random: Random) {
+  const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
+  return {
+    ...values,
+    password: password ?? generated(),
     /** True when nobody configured a password: it has to be shown once. */
-    readonly isPasswordGenerated: boolean;
-  };
-  /** Which sources are switched on. */
-  readonly sources: Readonly<Record<SourceName, boolean>>;
-  /** Names of filters switched off, as the protocol spells them (`channelMix`). */
-  readonly disabledFilters: readonly string[];
-  readonly players: {
-    readonly updateIntervalMs: number;
-    readonly trackStuckThresholdMs: number;
-  };
-  readonly opus: {
-    /** 0 to 10. */
-    readonly complexity: number;
-    readonly bitrateBps: number;
-  };
-  readonly buffer: {
-    readonly readAheadMs: number;
-    readonly readAheadBytesMax: number;
-  };
-  readonly voice: {
-    readonly connectTimeoutMs: number;
-    readonly isPlainFallbackAllowed: boolean;
-    readonly gatewayScheme: "wss" | "ws";
-  };
-  readonly workers: {
-    /** Number of audio workers, at least 1. */
-    readonly count: number;
-    /** Encoders work less hard and players are refused before anybody is late. */
-    readonly isLoadControlled: boolean;
-  };
-  readonly network: {
-    /** CIDR blocks that may be dialled although they are private. */
-    readonly allow: readonly string[];
-  };
-  readonly local: {
-    /** Absolute real paths below which the local source may read. */
-    readonly roots: readonly string[];
-  };
-  /** Outgoing HTTP. */
-  readonly http: {
-    readonly connectTimeoutMs: number;
-    readonly socketTimeoutMs: number;
-    /** Proxy of the http source as a URL with its user and password, or undefined. */
-    readonly proxyUrl: Secret | undefined;
-  };
-  /** Address rotation. Blocks and strategy fit each other. */
-  readonly routePlanner: {
-    /** CIDR blocks to rotate through, all of one IP version, none within another; empty: no route planner. */
-    readonly ipBlocks: readonly string[];
-    readonly excludedIps: readonly string[];
-    readonly strategy: RoutePlannerStrategy;
-    readonly isTriggeredBySearch: boolean;
-    /** How often a refused request is sent again; undefined: without end. */
-    readonly retriesMax: number | undefined;
-    /** The sources whose requests are sent from these addresses. */
-    readonly sources: readonly string[];
-  };
-  readonly metrics: {
-    readonly isEnabled: boolean;
-    /** Path of the metrics route, with a slash in front. */
-    readonly endpoint: string;
-    /** True when no endpoint was configured: the route then asks for the password, as Lavalink's does. */
-    readonly isPasswordNeeded: boolean;
-  };
-  readonly logging: {
-    readonly level: "debug" | "info" | "warn" | "error" | "silent";
-    readonly format: "text" | "json";
-    /** How requests of clients are to be logged; undefined: not at all. */
-    readonly requests: RequestLogging | undefined;
+    isPasswordGenerated: password === undefined,
   };
 }
 
-/** `logging.request.*` of application.yml. */
-export interface RequestLogging {
-  readonly isClientShown: boolean;
-  readonly areHeadersShown: boolean;
-  readonly isQueryShown: boolean;
-  readonly isPayloadShown: boolean;
-  readonly payloadLengthMax: number;
-  readonly isLoggedBefore: boolean;
+function rootsOf(
+  paths: readonly string[],
+  options: { readonly isSourceOn: boolean; readonly context: ConfigContext },
+): string[] {
+  const { isSourceOn, context } = options;
+  return paths.flatMap((path) => {
+    const absolute = isAbsolute(path) ? path : resolve(context.cwd, path);
+    const real = context.realPath(absolute);
+    if (real === undefined && isSourceOn)
+      context.warn(`tonearm.local.roots: there is no folder ${path}; leaving it out`);
+    return real === undefined ? [] : [real];
+  });
+}
+
+function proxyUrlOf(proxy: KeyValues["proxy"]): Secret | undefined {
+  if (proxy.host === "") return undefined;
+  const host = proxy.host.includes(":") ? `[${proxy.host}]` : proxy.host;
+  const password = encodeURIComponent(proxy.password?.reveal() ?? "");
+  const user = proxy.user === "" ? "" : `${encodeURIComponent(proxy.user)}:${password}@`;
+  return new Secret(`http://${user}${host}:${proxy.port}`);
+}
+
+function warnOfOpenDoors(config: Pick<NodeConfig, "server" | "voice">, context: ConfigContext): void {
+  const { address, password } = config.server;
+  if (isReachableAddress(address) && password.reveal() === WELL_KNOWN_PASSWORD) {
+    context.warn(
+      `THE PASSWORD IS "${WELL_KNOWN_PASSWORD}", WHICH EVERYBODY KNOWS, AND THE NODE LISTENS ON ${address}. ` +
+        "Anybody who reaches it can use it. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of your own.",
+    );
+  }
+  if (config.voice.gatewayScheme === "ws") {
+    context.warn("tonearm.voice.gatewayScheme is ws: voice gateways are spoken to without TLS. For test servers only.");
+  }
 }

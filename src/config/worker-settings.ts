@@ -6,23 +6,13 @@ import type { NodeConfig } from "./node-config.ts";
 
 /** The result holds the proxy's password as plain text: never log it. */
 export function toWorkerSettings(config: NodeConfig): WorkerSettings {
+  const { network, players, opus, buffer, voice, http } = config;
   return {
-    networkAllow: config.network.allow,
+    ...{ network, players, opus, buffer, voice },
     // A source that is off must not be reachable by an encoded track either.
     localRoots: config.sources.local ? config.local.roots : [],
-    opusComplexity: config.opus.complexity,
-    opusBitrateBps: config.opus.bitrateBps,
-    trackStuckThresholdMs: config.players.trackStuckThresholdMs,
-    readAheadMs: config.buffer.readAheadMs,
-    readAheadBytesMax: config.buffer.readAheadBytesMax,
-    http: {
-      connectTimeoutMs: config.http.connectTimeoutMs,
-      socketTimeoutMs: config.http.socketTimeoutMs,
-      userAgent: `Tonearm/${VERSION}`,
-      proxyUrl: config.http.proxyUrl?.reveal(),
-    },
+    http: { ...http, userAgent: `Tonearm/${VERSION}`, proxyUrl: http.proxyUrl?.reveal() },
     routing: routingOf(config.routePlanner),
-    voice: config.voice,
   };
 }
 

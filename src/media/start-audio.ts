@@ -68,11 +68,7 @@ export function startAudio(ground: AudioGround): StartedAudio {
   const guard = createGuard(settings, clock);
   const threadLimits = new VoiceThreadLimits(clock);
   const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
-  const codecs = new Codecs(
-    { complexity: settings.opusComplexity, bitrateBps: settings.opusBitrateBps },
-    modules,
-    clock,
-  );
+  const codecs = new Codecs(settings.opus, modules, clock);
   const { createConnector } = sockets;
   const opener = createOpener({ settings, guard, createConnector, clock, logger, channel });
   const worker = new AudioWorker({
@@ -102,7 +98,7 @@ export function startAudio(ground: AudioGround): StartedAudio {
     },
     takeThreadLoad: ground.takeThreadLoad,
     setComplexity: (complexity) => codecs.setComplexity(complexity),
-    trackStuckThresholdMs: settings.trackStuckThresholdMs,
+    trackStuckThresholdMs: settings.players.trackStuckThresholdMs,
     send: (event) => channel.send(event),
     answer: (request, work) => void channel.answer(request, work),
     onClosed: ground.onClosed,

@@ -11,13 +11,11 @@ import type { FakeClock } from "./fake-clock.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 export const inputSettings: WorkerSettings = {
-  networkAllow: ["127.0.0.0/8"],
+  network: { allow: ["127.0.0.0/8"] },
   localRoots: [],
-  opusComplexity: 10,
-  opusBitrateBps: 128_000,
-  trackStuckThresholdMs: 10_000,
-  readAheadMs: 10_000,
-  readAheadBytesMax: 256 * 1024,
+  players: { updateIntervalMs: 5_000, trackStuckThresholdMs: 10_000 },
+  opus: { complexity: 10, bitrateBps: 128_000 },
+  buffer: { readAheadMs: 10_000, readAheadBytesMax: 256 * 1024 },
   http: { connectTimeoutMs: 5_000, socketTimeoutMs: 10_000, userAgent: "Tonearm/test", proxyUrl: undefined },
   routing: undefined,
   voice: { connectTimeoutMs: 5_000, isPlainFallbackAllowed: true, gatewayScheme: "ws" },
@@ -33,7 +31,7 @@ export interface InputDepsOptions {
 export function createInputDeps(options: InputDepsOptions): InputDeps {
   const { clock, signal = new AbortController().signal } = options;
   const settings = { ...inputSettings, ...options.settings };
-  const guard = new OutboundGuard(settings.networkAllow);
+  const guard = new OutboundGuard(settings.network.allow);
   const client = new HttpClient({ guard, settings: settings.http, clock });
   return { client, settings, clock, logger: silentLogger, signal, budget: createTrackBudget({ clock }) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Secret } from "../../src/config/secret.ts";
+import { Secret } from "../../src/config/keys/secret.ts";
 import { NodeError } from "../../src/errors.ts";
 import { createNodeLogger, type LogOptions } from "../../src/log-pino.ts";
 

@@ -117,7 +117,7 @@ export class WorkerPool {
     this.#slotCount = options.count;
     const { clock, logger, isLoadControlled = true } = options;
     this.#governor = new LoadGovernor({
-      ...{ complexityMax: options.settings.opusComplexity, isOn: isLoadControlled, clock, logger },
+      ...{ complexityMax: options.settings.opus.complexity, isOn: isLoadControlled, clock, logger },
       onComplexity: (complexity) => {
         for (const { thread } of [...this.#slots, ...this.#alone])
           thread?.channel.send({ type: "setComplexity", complexity });

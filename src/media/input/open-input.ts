@@ -42,7 +42,7 @@ export async function openInput(input: PlayableInput, deps: InputDeps): Promise<
     const handle = await new LocalJail(deps.settings.localRoots).open(input.path);
     return { source: await FileByteSource.open(handle), url: undefined, station: () => undefined };
   }
-  const { readAheadBytesMax } = deps.settings;
+  const { readAheadBytesMax } = deps.settings.buffer;
   const source = await HttpByteSource.open(parseInputUrl(input.url), { ...deps, readAheadBytesMax });
   return { source, url: source.url, station: () => source.station };
 }

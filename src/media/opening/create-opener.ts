@@ -25,9 +25,9 @@ export interface OpenerParts {
 }
 
 /** The guard that everything a thread dials has to pass. */
-export function createGuard({ networkAllow, routing }: WorkerSettings, clock: Clock): OutboundGuard {
+export function createGuard({ network, routing }: WorkerSettings, clock: Clock): OutboundGuard {
   const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
-  return new OutboundGuard(networkAllow, { ownNetwork, resolve: createHostResolver({ clock }) });
+  return new OutboundGuard(network.allow, { ownNetwork, resolve: createHostResolver({ clock }) });
 }
 
 /**
@@ -58,7 +58,7 @@ export function createOpener(parts: OpenerParts): TrackOpener {
     },
     openDemuxer,
     clock,
-    readAheadMs: settings.readAheadMs,
+    readAheadMs: settings.buffer.readAheadMs,
   });
 }
 

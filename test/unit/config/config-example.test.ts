@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
-import { KEY_ENTRIES } from "../../../src/config/schema.ts";
+
 import { renderConfigExample } from "../../support/render-config-example.ts";
+import { renderConfigReference } from "../../support/render-config-reference.ts";
 
 const EXAMPLE = new URL("../../../config.example.yml", import.meta.url);
+const REFERENCE = new URL("../../../docs/reference/configuration.md", import.meta.url);
 
 function load(text: string | undefined) {
   return loadConfig({
@@ -18,8 +21,12 @@ function load(text: string | undefined) {
   });
 }
 
-test("config.example.yml is what the schema says (mend it with: npx vitest run test/unit/config --update)", async () => {
+test("config.example.yml is what the keys say (mend it with: npx vitest run test/unit/config --update)", async () => {
   await expect(renderConfigExample()).toMatchFileSnapshot(EXAMPLE.pathname);
+});
+
+test("docs/reference/configuration.md is what the keys say (mend it the same way)", async () => {
+  await expect(renderConfigReference()).toMatchFileSnapshot(REFERENCE.pathname);
 });
 
 test("config.example.yml loads without a word and changes nothing", () => {
@@ -29,18 +36,18 @@ test("config.example.yml loads without a word and changes nothing", () => {
 });
 
 test("keys whose default cannot be written have an example that is valid", () => {
-  const commented = KEY_ENTRIES.filter(({ key }) => key.defaultText === undefined);
-  for (const { path, key } of commented) {
-    expect(key.docs.example, path).toBeDefined();
-    expect(key.docs.defaultNote, path).toBeDefined();
-    expect(() => load(`${path}: ${key.docs.example}`), path).not.toThrow();
+  const commented = ALL_KEYS.filter(({ defaultText }) => defaultText === undefined);
+  for (const { path, docs } of commented) {
+    expect(docs.example, path).toBeDefined();
+    expect(docs.defaultNote, path).toBeDefined();
+    expect(() => load(`${path}: ${docs.example}`), path).not.toThrow();
   }
   expect(commented.length).toBeGreaterThan(5);
 });
 
 test("every key says what it means in sentences", () => {
-  for (const { path, key } of KEY_ENTRIES) {
-    expect(key.docs.meaning, path).toMatch(/^[A-Z].*\.$/s);
-    expect(key.docs.noEffect ?? "x", path).not.toMatch(/\.$/);
+  for (const { path, docs } of ALL_KEYS) {
+    expect(docs.meaning, path).toMatch(/^[A-Z].*\.$/s);
+    expect(docs.noEffect ?? "x", path).not.toMatch(/\.$/);
   }
 });

@@ -15,13 +15,11 @@ const LOOKS = 18;
 /** As bridge/work-mark.ts numbers them. */
 const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
 const SETTINGS: WorkerSettings = {
-  networkAllow: [],
+  network: { allow: [] },
   localRoots: [],
-  opusComplexity: 10,
-  opusBitrateBps: 128_000,
-  trackStuckThresholdMs: 10_000,
-  readAheadMs: 10_000,
-  readAheadBytesMax: 1_000_000,
+  players: { updateIntervalMs: 5000, trackStuckThresholdMs: 10_000 },
+  opus: { complexity: 10, bitrateBps: 128_000 },
+  buffer: { readAheadMs: 10_000, readAheadBytesMax: 1_000_000 },
   http: { connectTimeoutMs: 3000, socketTimeoutMs: 3000, userAgent: "test", proxyUrl: undefined },
   routing: undefined,
   voice: { connectTimeoutMs: 5000, isPlainFallbackAllowed: true, gatewayScheme: "wss" },

@@ -45,6 +45,10 @@ async function start(options: MediaServerOptions = {}, settings: Partial<WorkerS
   return { server, clock, deps, open };
 }
 
+function readAhead(readAheadBytesMax: number): Partial<WorkerSettings> {
+  return { buffer: { readAheadMs: 10_000, readAheadBytesMax } };
+}
+
 /** Reads everything from the beginning, in pieces as a demuxer would. */
 async function readAll({ source }: OpenedInput, pieceBytes = 10_000): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
@@ -87,7 +91,7 @@ describe("a server with ranges", () => {
   });
 
   it("crosses a small gap without a new connection and a large one with", async () => {
-    const { server, open } = await start({}, { readAheadBytesMax: 16_384 });
+    const { server, open } = await start({}, readAhead(16_384));
     const { source } = await open("/song.mp3");
     await source.read(0, 1_000);
     await source.read(200_000, 1_000);
@@ -116,7 +120,7 @@ describe("a server with ranges", () => {
   });
 
   it("reads ahead only within its bound", async () => {
-    const { server, open } = await start({}, { readAheadBytesMax: 100_000 });
+    const { server, open } = await start({}, readAhead(100_000));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
     await until(() => source.readBuffered(90_000, 10_000) !== undefined);
@@ -127,7 +131,7 @@ describe("a server with ranges", () => {
   });
 
   it("a read larger than the read-ahead is answered although that is full", async () => {
-    const { open } = await start({}, { readAheadBytesMax: 100_000 });
+    const { open } = await start({}, readAhead(100_000));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
     await until(() => source.readBuffered(95_000, 5_000) !== undefined);
@@ -195,7 +199,7 @@ describe("servers with other habits", () => {
   });
 
   it("a claim of ten gigabytes costs nothing", async () => {
-    const { open } = await start({}, { readAheadBytesMax: 64 * 1024 });
+    const { open } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/huge");
     expect(source.sizeBytes).toBe(10_000_000_000);
     expect(await source.read(0, 1_000)).toHaveLength(1_000);
@@ -269,7 +273,7 @@ describe("redirects and addresses", () => {
   });
 
   it("without the allow list loopback itself is refused", async () => {
-    const { open } = await start({}, { networkAllow: [] });
+    const { open } = await start({}, { network: { allow: [] } });
     await expect(open("/song.mp3")).rejects.toMatchObject({ code: "address-refused" });
   });
 
@@ -432,7 +436,7 @@ function cutAt(afterBytes: number, then: "busy" | "refused"): NonNullable<MediaS
 
 describe("a silent reader", () => {
   it("loses its connection after half a minute and gets it back when it reads on", async () => {
-    const { open, clock, server } = await start({}, { readAheadBytesMax: 64 * 1024 });
+    const { open, clock, server } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
     await until(() => source.readBuffered(60_000, 1_000) !== undefined);
@@ -446,7 +450,7 @@ describe("a silent reader", () => {
   });
 
   it("keeps it when there would be no way back", async () => {
-    const { open, clock, server } = await start({}, { readAheadBytesMax: 64 * 1024 });
+    const { open, clock, server } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/chunked/large.mp3");
     await source.read(0, 1_000);
     for (let round = 0; round < 100; round++) {
@@ -458,7 +462,7 @@ describe("a silent reader", () => {
   });
 
   it.each(["/chunked/large.mp3", "/large.mp3", "/radio/song.mp3"])("sets hardly a timer on %s", async (path) => {
-    const { open, clock } = await start({}, { readAheadBytesMax: 64 * 1024 });
+    const { open, clock } = await start({}, readAhead(64 * 1024));
     const { source } = await open(path);
     await source.read(0, 1_000);
     await until(() => source.readBuffered(60_000, 1_000) !== undefined);
@@ -514,7 +518,7 @@ it("a body that drips is given up within minutes, although it is never silent", 
 });
 
 it("what would pass the memory of the track is refused", async () => {
-  const { open, deps } = await start({}, { readAheadBytesMax: 256 * 1024 * 1024 });
+  const { open, deps } = await start({}, readAhead(256 * 1024 * 1024));
   deps.budget.memory.take(deps.budget.memory.limitBytes - 1_000_000, "the test");
   const { source } = await open("/large.mp3");
   await expect(source.read(0, 2_000_000)).rejects.toMatchObject({ code: "memory-exhausted" });

@@ -88,7 +88,7 @@ interface OpenerParts {
 
 /** Wired as in src/media/opening/create-opener.ts. */
 function createOpener(allow: readonly string[], { settings: changes, routes }: OpenerParts = {}): TrackOpener {
-  const settings = { ...inputSettings, networkAllow: allow, ...changes };
+  const settings = { ...inputSettings, network: { allow }, ...changes };
   const guard = new OutboundGuard(allow, { resolve: resolveHostile });
   const deps = { clock: systemClock, logger: silentLogger };
   const client = new HttpClient({ guard, settings: settings.http, clock: systemClock, routes: routes?.(guard) });

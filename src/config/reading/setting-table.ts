@@ -1,25 +1,25 @@
 // Gathers what file, environment and command line say about each key, decides who wins, and reads every key once.
 // Mistakes, warnings and notes collect here. Main thread, at start.
 
-import { closestName } from "../lib/closest-name.ts";
-import type { ReadSection } from "./assemble-config.ts";
-import { canonicalName, type Key, type Setting, type SettingReport } from "./key.ts";
+import { closestName } from "../../lib/closest-name.ts";
+import { ALL_KEYS, type KeyValues, readAllKeys } from "../keys/all-keys.ts";
+import { canonicalName, type Key, type Setting, type SettingReport } from "../keys/key.ts";
+import { type FoundKey, findByPath, findByVariable, isGroup, variableNameOf } from "./key-names.ts";
 import { isServiceLink } from "./read-environment.ts";
-import { type FoundKey, findByPath, findByVariable, isGroup, KEY_ENTRIES, variableNameOf } from "./schema.ts";
-import type { KeyEntry, Section, SectionValues } from "./section.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
 /** Whoever has written more that is not known has another problem than a misspelt name. */
 const SUGGESTIONS_MAX = 20;
 
-type SettingsByKey = Map<KeyEntry, Setting[]>;
+type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
 /** Sources are added in order of growing weight: file, variables, arguments. */
 export class SettingTable {
   readonly problems: ConfigProblem[] = [];
   readonly warnings: string[] = [];
   readonly notes: string[] = [];
-  readonly #settings: SettingsByKey = new Map();
+  /** By the path of the key, in its proper spelling. */
+  readonly #settings = new Map<string, Setting[]>();
   #suggestionCount = 0;
 
   addFile(settings: readonly WrittenSetting[]): void {
@@ -39,7 +39,7 @@ export class SettingTable {
       if (found === undefined) this.#unknownVariable(name, setting);
       else {
         if (found.isMisspelt) {
-          this.warnings.push(`${setting.place} is misspelt but taken; its name is ${variableNameOf(found.entry)}`);
+          this.warnings.push(`${setting.place} is misspelt but taken; its name is ${variableNameOf(found.key)}`);
         }
         add(added, found, setting);
       }
@@ -47,28 +47,22 @@ export class SettingTable {
     this.#override(added);
   }
 
-  /** Reads every key once, reporting mistakes, and returns the way to a section's values. */
-  readAll(): ReadSection {
-    const values = new Map<Key<unknown>, unknown>();
+  /** Reads every key once, reporting mistakes. */
+  readAll(): KeyValues {
     const withoutEffect: string[] = [];
-    for (const entry of KEY_ENTRIES) {
-      const settings = this.#settings.get(entry);
-      if (settings === undefined) continue;
-      const value = entry.key.read(settings, this.#reportFor(entry));
-      values.set(entry.key, value);
-      if (isChanged(entry.key, value)) this.#noteEffect(entry, withoutEffect);
-    }
+    const values = readAllKeys((key) => this.#read(key, withoutEffect));
     if (withoutEffect.length > 0) {
       this.notes.push(`no effect in Tonearm (config.example.yml says why): ${withoutEffect.join(", ")}`);
     }
-    return <S extends Section>(section: S) => {
-      const pairs = Object.entries(section.keys).map(([name, key]) => [
-        name,
-        values.has(key) ? values.get(key) : key.defaultValue,
-      ]);
-      // Each value was read by the key it stands under, or is that key's default: the types are the keys' own.
-      return Object.fromEntries(pairs) as SectionValues<S>;
-    };
+    return values;
+  }
+
+  #read<T>(key: Key<T>, withoutEffect: string[]): T {
+    const settings = this.#settings.get(key.path);
+    if (settings === undefined) return key.defaultValue;
+    const value = key.read(settings, this.#reportFor(key));
+    if (isChanged(key, value)) this.#noteEffect(key, withoutEffect);
+    return value;
   }
 
   #addByPath(settings: readonly WrittenSetting[]): void {
@@ -83,9 +77,9 @@ export class SettingTable {
 
   /** Later sources replace what earlier ones said; maps are completed name by name. */
   #override(added: SettingsByKey): void {
-    for (const [entry, settings] of added) {
-      const earlier = entry.key.shape === "map" ? (this.#settings.get(entry) ?? []) : [];
-      this.#settings.set(entry, [...earlier, ...settings]);
+    for (const [{ path, shape }, settings] of added) {
+      const earlier = shape === "map" ? (this.#settings.get(path) ?? []) : [];
+      this.#settings.set(path, [...earlier, ...settings]);
     }
   }
 
@@ -105,7 +99,7 @@ export class SettingTable {
   #unknownVariable(name: string, setting: WrittenSetting): void {
     const upper = name.toUpperCase();
     if (isServiceLink(upper) || !/^(TONEARM|LAVALINK)_/.test(upper)) return;
-    const suggestion = this.#isSuggesting() ? closestName(upper, KEY_ENTRIES.map(variableNameOf)) : undefined;
+    const suggestion = this.#isSuggesting() ? closestName(upper, ALL_KEYS.map(variableNameOf)) : undefined;
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
     if (upper.startsWith("TONEARM_")) this.problems.push({ place: setting.place, message: `sets no key${hint}` });
     else this.warnings.push(`${setting.place} sets no key${hint}`);
@@ -115,7 +109,7 @@ export class SettingTable {
     return ++this.#suggestionCount <= SUGGESTIONS_MAX;
   }
 
-  #reportFor({ path }: KeyEntry): SettingReport {
+  #reportFor({ path }: Key<unknown>): SettingReport {
     return {
       problem: (setting, message) => {
         this.problems.push({ place: setting.place, message: `${path}: ${message}` });
@@ -126,18 +120,18 @@ export class SettingTable {
     };
   }
 
-  #noteEffect({ path, key }: KeyEntry, withoutEffect: string[]): void {
-    const { noEffect, isMissed } = key.docs;
+  #noteEffect({ path, docs }: Key<unknown>, withoutEffect: string[]): void {
+    const { noEffect, isMissed } = docs;
     if (noEffect === undefined) return;
     if (isMissed === true) this.warnings.push(`${path} has no effect: ${noEffect}`);
     else withoutEffect.push(path);
   }
 }
 
-function add(settings: SettingsByKey, { entry, tail }: FoundKey, { text, place }: WrittenSetting): void {
-  const list = settings.get(entry) ?? [];
+function add(settings: SettingsByKey, { key, tail }: FoundKey, { text, place }: WrittenSetting): void {
+  const list = settings.get(key) ?? [];
   list.push({ tail, text, place });
-  settings.set(entry, list);
+  settings.set(key, list);
 }
 
 function isChanged(key: Key<unknown>, value: unknown): boolean {
@@ -147,10 +141,12 @@ function isChanged(key: Key<unknown>, value: unknown): boolean {
 
 /** The known path that looks most like this one, or that ends in the same name somewhere else. */
 function suggestPath(names: readonly string[]): string | undefined {
-  const paths = KEY_ENTRIES.map(({ path }) => path);
+  const paths = ALL_KEYS.map(({ path }) => path);
   const lastName = canonicalName(names.at(-1) ?? "");
   const isTwin = (path: string): boolean => canonicalName(path.split(".").at(-1) ?? "") === lastName;
-  return closestName(names.join("."), paths.filter(isInSameRoot(names))) ?? paths.find(isTwin);
+  const written = names.join(".");
+  const twins = paths.filter(isTwin);
+  return closestName(written, paths.filter(isInSameRoot(names))) ?? closestName(written, twins) ?? twins[0];
 }
 
 function isInSameRoot(names: readonly string[]): (path: string) => boolean {

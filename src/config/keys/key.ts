@@ -1,6 +1,6 @@
-// What a configuration key is: its meaning, default, and how the settings given for it become its value. The files in
-// sections/ list the keys with the functions below; everything else (reading, environment names, the example file) is
-// derived from them. Main thread, at start.
+// What a configuration key is: its name, meaning, default, and how the settings given for it become its value. The files
+// beside this one are the keys, made with the functions below; everything else (types, reading, environment names, the
+// example file, the reference) is derived from them. Main thread, at start.
 
 import type { Secret } from "./secret.ts";
 import {
@@ -29,7 +29,12 @@ export interface SettingReport {
   warning(setting: Setting, message: string): void;
 }
 
+/** Gives a key's value. Which keys there are is found by the same way: whoever takes this reads all of its keys, always. */
+export type ReadKey = <T>(key: Key<T>) => T;
+
 export interface Key<T> {
+  /** Where it lies in the file, in its proper spelling: `lavalink.server.playerUpdateInterval`. */
+  readonly path: string;
   /** `one` value, a `list`, a `map` from free names to values, or a `tree` that is looked at no further. */
   readonly shape: "one" | "list" | "map" | "tree";
   readonly defaultValue: T;
@@ -61,39 +66,41 @@ export interface KeyDocs {
 
 type KeyOptions<T, More = unknown> = KeyDocs & { readonly defaultValue: T } & More;
 
-export function integerKey(options: KeyOptions<number, IntegerOptions>): Key<number> {
-  return oneKey(integerType(options), options);
+export function integerKey(path: string, options: KeyOptions<number, IntegerOptions>): Key<number> {
+  return oneKey(path, integerType(options), options);
 }
 
-export function flagKey(options: KeyOptions<boolean>): Key<boolean> {
-  return oneKey(flagType, options);
+export function flagKey(path: string, options: KeyOptions<boolean>): Key<boolean> {
+  return oneKey(path, flagType, options);
 }
 
-export function textKey(options: KeyOptions<string>): Key<string> {
-  return oneKey(textType, options);
+export function textKey(path: string, options: KeyOptions<string>): Key<string> {
+  return oneKey(path, textType, options);
 }
 
-export function freePathKey(options: KeyOptions<string>): Key<string> {
-  return oneKey(freePathType, options);
+export function freePathKey(path: string, options: KeyOptions<string>): Key<string> {
+  return oneKey(path, freePathType, options);
 }
 
-export function secretKey(options: KeyDocs): Key<Secret | undefined> {
-  return oneKey(secretType, { ...options, defaultValue: undefined });
+export function secretKey(path: string, options: KeyDocs): Key<Secret | undefined> {
+  return oneKey(path, secretType, { ...options, defaultValue: undefined });
 }
 
 export function choiceKey<const T extends string>(
+  path: string,
   options: KeyOptions<NoInfer<T>, { readonly names: readonly T[] }>,
 ): Key<T> {
-  return oneKey(choiceType(options.names), options);
+  return oneKey(path, choiceType(options.names), options);
 }
 
 /** A list, given item by item, or in one text with `separator` between the items. */
 export function listKey<T>(
+  path: string,
   options: KeyOptions<readonly T[], { readonly type: ValueType<T>; readonly separator?: string }>,
 ): Key<readonly T[]> {
   const { type, separator = ",", defaultValue } = options;
   return {
-    ...describe(options),
+    ...describe(path, options),
     shape: "list",
     expected: `a list of: ${type.expected}`,
     defaultText: `[${defaultValue.map(type.format).join(", ")}]`,
@@ -107,6 +114,7 @@ export function listKey<T>(
 
 /** A map from names to values; names that are not in `memberNames` are kept as they were written. */
 export function mapKey<T>(
+  path: string,
   options: KeyOptions<
     Readonly<Record<string, T>>,
     { readonly type: ValueType<T>; readonly memberNames: readonly string[] }
@@ -114,7 +122,7 @@ export function mapKey<T>(
 ): Key<Readonly<Record<string, T>>> {
   const { type, memberNames, defaultValue } = options;
   return {
-    ...describe(options),
+    ...describe(path, options),
     shape: "map",
     memberNames,
     expected: `names, each with ${type.expected}`,
@@ -136,9 +144,9 @@ export function mapKey<T>(
 }
 
 /** A part of the file that is known but not looked into. Its value tells whether anything stands there. */
-export function treeKey(options: KeyDocs): Key<boolean> {
+export function treeKey(path: string, options: KeyDocs): Key<boolean> {
   return {
-    ...describe({ ...options, defaultValue: false }),
+    ...describe(path, { ...options, defaultValue: false }),
     shape: "tree",
     expected: "anything",
     defaultText: undefined,
@@ -151,10 +159,10 @@ export function canonicalName(name: string): string {
   return name.replaceAll(/[-_]/g, "").toLowerCase();
 }
 
-function oneKey<T>(type: ValueType<T>, options: KeyOptions<T>): Key<T> {
+function oneKey<T>(path: string, type: ValueType<T>, options: KeyOptions<T>): Key<T> {
   const { defaultValue } = options;
   return {
-    ...describe(options),
+    ...describe(path, options),
     shape: "one",
     expected: type.expected,
     defaultText: type.format(defaultValue),
@@ -166,8 +174,11 @@ function oneKey<T>(type: ValueType<T>, options: KeyOptions<T>): Key<T> {
   };
 }
 
-function describe<T>(options: KeyOptions<T>): Pick<Key<T>, "defaultValue" | "docs" | "memberNames"> {
-  return { defaultValue: options.defaultValue, docs: options, memberNames: [] };
+function describe<T>(
+  path: string,
+  options: KeyOptions<T>,
+): Pick<Key<T>, "path" | "defaultValue" | "docs" | "memberNames"> {
+  return { path, defaultValue: options.defaultValue, docs: options, memberNames: [] };
 }
 
 function splitList(setting: Setting, separator: string): Setting[] {

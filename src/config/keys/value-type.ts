@@ -1,7 +1,7 @@
 // How one configured text becomes a value: number, flag, name from a list, address block. File, environment and command
 // line all go through these, so a value means the same wherever it is written. Main thread, at start.
 
-import { parseIpAddress, parseIpBlock } from "../lib/ip-block.ts";
+import { parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
 import { Secret } from "./secret.ts";
 
 /** A value that was understood; with `warning` when it had to be bent. */

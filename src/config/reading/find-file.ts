@@ -1,7 +1,7 @@
 // Which file to read: the one asked for, or the first that is there. Main thread, at start.
 
 import { resolve } from "node:path";
-import { NodeError } from "../errors.ts";
+import { NodeError } from "../../errors.ts";
 
 /** Looked for in the folder the node was started in; ours first, so that an `application.yml` can stay for a way back. */
 const FILE_NAMES = ["tonearm.yml", "tonearm.yaml", "application.yml", "application.yaml", "config/application.yml"];

@@ -1,19 +1,18 @@
-// Environment variables to settings: only those whose first word is one of our sections. Empty ones count as not set,
+// Environment variables to settings: only those whose first word is the first name of a key. Empty ones count as not set,
 // and what Kubernetes puts there for a service of that name is left alone. Main thread, at start.
 
+import { isOurVariable } from "./key-names.ts";
 import type { Variables } from "./placeholders.ts";
 import type { WrittenSetting } from "./written-setting.ts";
-
-const OUR_VARIABLE = /^(server|lavalink|metrics|sentry|logging|plugins|spring|tonearm)[._-]/i;
 
 /** Kubernetes describes a service named `tonearm` (or `lavalink`, `server`) to every container in such variables. */
 const SERVICE_LINK_NAME = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 const SERVICE_LINK_VALUE = /^(tcp|udp|sctp):\/\//;
 
-/** The variables that may be settings. The name stands alone in `names`; schema.ts finds the key. */
+/** The variables that may be settings. The name stands alone in `names`; key-names.ts finds the key. */
 export function readEnvironment(variables: Variables): WrittenSetting[] {
   return Object.entries(variables).flatMap(([name, text]) => {
-    if (text === undefined || text === "" || !OUR_VARIABLE.test(name)) return [];
+    if (text === undefined || text === "" || !isOurVariable(name)) return [];
     if (SERVICE_LINK_VALUE.test(text) && SERVICE_LINK_NAME.test(name)) return [];
     return [{ names: [name], text, place: `environment variable ${name}` }];
   });

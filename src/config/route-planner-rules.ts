@@ -1,50 +1,15 @@
-// `lavalink.server.ratelimit`: sending requests from changing addresses of the operator's own blocks. The rules that blocks
-// and strategy have to keep together are checked here (protocol-v4.md section 3.8).
+// The rules that the address blocks of `lavalink.server.ratelimit` and the strategy have to keep together
+// (protocol-v4.md section 3.8). Main thread, at start.
 
-import { type IpBlock, isBlockWithin, isInBlock, parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
-import { choiceKey, flagKey, integerKey, listKey } from "../key.ts";
-import type { NodeConfig, RoutePlannerStrategy } from "../node-config.ts";
-import { defineSection, type SectionValues } from "../section.ts";
-import { addressBlockType, addressType } from "../value-type.ts";
+import { type IpBlock, isBlockWithin, isInBlock, parseIpAddress, parseIpBlock } from "../lib/ip-block.ts";
+import type { KeyValues } from "./keys/all-keys.ts";
 
-/** What Lavalink's `retryLimit: -1` means. */
-const RETRIES_DEFAULT = 10;
+type RoutePlannerValues = KeyValues["routePlanner"];
+
 const BLOCKS_KEY = "lavalink.server.ratelimit.ipBlocks";
 const EXCLUDED_KEY = "lavalink.server.ratelimit.excludedIps";
 /** Addresses of a /64 of IPv6: as many as there are nanoseconds in 584 years. */
 const SUBNET_SIZE = 1n << 64n;
-
-export const rateLimitSection = defineSection("lavalink.server.ratelimit", {
-  ipBlocks: listKey({
-    meaning:
-      "Address blocks of this machine to send requests from in turn, all of one IP version. Empty: off. docs/reference/route-planner.md says what the system needs.",
-    defaultValue: [],
-    type: addressBlockType,
-  }),
-  excludedIps: listKey({
-    meaning: "Addresses in these blocks to leave out.",
-    defaultValue: [],
-    type: addressType,
-    misspeltVariables: ["LAVALINK_SERVER_RATELIMIT_EXCLUDE_IPS"],
-  }),
-  strategy: choiceKey({
-    meaning:
-      "How the next address is chosen. RotateOnBan: another one when one is banned. LoadBalance: a random one per request. NanoSwitch: another one with every nanosecond; needs a /64 of IPv6. RotatingNanoSwitch: the same within one /64, and the next /64 on a ban.",
-    names: ["RotateOnBan", "LoadBalance", "NanoSwitch", "RotatingNanoSwitch"],
-    defaultValue: "RotateOnBan",
-  }),
-  searchTriggersFail: flagKey({
-    meaning: "Whether a refused search marks its address as failing.",
-    defaultValue: true,
-    misspeltVariables: ["LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIK"],
-  }),
-  retryLimit: integerKey({
-    meaning: "How often a refused request is sent again, each time from another address. -1: 10; 0: for a minute.",
-    defaultValue: -1,
-    min: -1,
-    max: 1_000_000,
-  }),
-});
 
 /** Where rules that are broken are told. */
 interface RuleReport {
@@ -58,23 +23,19 @@ interface NamedBlock extends IpBlock {
   readonly text: string;
 }
 
-export function routePlannerOf(
-  values: SectionValues<typeof rateLimitSection>,
-  options: { readonly sources: readonly string[]; readonly report: RuleReport },
-): NodeConfig["routePlanner"] {
-  const { excludedIps, strategy, searchTriggersFail, retryLimit } = values;
-  const { sources, report } = options;
+/**
+ * The same with blocks that fit each other and the strategy: all of one IP version, none within another; excluded addresses
+ * are all in one of them. What is left out is warned of.
+ */
+export function checkedRoutePlanner(values: RoutePlannerValues, report: RuleReport): RoutePlannerValues {
+  const { excludedIps, strategy } = values;
   const blocks = withoutNested(values.ipBlocks.flatMap(named), report);
   const broken = brokenRule(blocks, strategy);
   if (broken !== undefined) report.reject(BLOCKS_KEY, broken);
-  const limitOrEndless = retryLimit === 0 ? undefined : retryLimit;
   return {
+    ...values,
     ipBlocks: blocks.map(({ text }) => text),
     excludedIps: excludedWithin(blocks, excludedIps, report),
-    strategy,
-    isTriggeredBySearch: searchTriggersFail,
-    retriesMax: retryLimit === -1 ? RETRIES_DEFAULT : limitOrEndless,
-    sources,
   };
 }
 
@@ -105,7 +66,7 @@ function byPlace(a: NamedBlock, b: NamedBlock): number {
 }
 
 /** The rule that blocks and strategy break, if any. */
-function brokenRule(blocks: readonly NamedBlock[], strategy: RoutePlannerStrategy): string | undefined {
+function brokenRule(blocks: readonly NamedBlock[], strategy: RoutePlannerValues["strategy"]): string | undefined {
   const [first] = blocks;
   if (first === undefined) return undefined;
   const other = blocks.find(({ family }) => family !== first.family);

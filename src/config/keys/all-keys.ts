@@ -1,0 +1,42 @@
+// All keys: reading their values, and the list of them. Nothing else names a key. Main thread, at start; as a type, also
+// what audio workers are told (bridge/worker-settings.ts).
+
+import type { Key, ReadKey } from "./key.ts";
+import { operatorKeys } from "./operator.ts";
+import { outgoingKeys } from "./outgoing.ts";
+import { playingKeys } from "./playing.ts";
+import type { Secret } from "./secret.ts";
+import { serverKeys } from "./server.ts";
+import { sourceKeys } from "./sources.ts";
+import { keysWithoutEffect } from "./without-effect.ts";
+
+/** The values of all keys, in our own units and by our own names: checked, with every default filled in. */
+export type KeyValues = ReturnType<typeof readAllKeys>;
+
+/** Nobody writes to a configuration, however deep. */
+export type DeepReadonly<T> = T extends Secret ? T : { readonly [Name in keyof T]: DeepReadonly<T[Name]> };
+
+/** Asks `read` for every key there is, in the order of the example file, always the same ones. */
+export function readAllKeys(read: ReadKey) {
+  const values = {
+    ...serverKeys(read),
+    ...sourceKeys(read),
+    ...outgoingKeys(read),
+    ...playingKeys(read),
+    ...operatorKeys(read),
+  };
+  for (const key of keysWithoutEffect()) read(key);
+  return values;
+}
+
+/** Every key there is, in the order of the example file. */
+export const ALL_KEYS: readonly Key<unknown>[] = listKeys();
+
+function listKeys(): Key<unknown>[] {
+  const keys: Key<unknown>[] = [];
+  readAllKeys((key) => {
+    keys.push(key);
+    return key.defaultValue;
+  });
+  return keys;
+}

@@ -1,0 +1,99 @@
+// The keys of what the node tells its operator: metrics and log lines.
+
+import { choiceKey, flagKey, freePathKey, integerKey, mapKey, type ReadKey } from "./key.ts";
+import { choiceType } from "./value-type.ts";
+
+const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"] as const;
+
+const LEVEL_NAMES = {
+  TRACE: "debug",
+  DEBUG: "debug",
+  INFO: "info",
+  WARN: "warn",
+  ERROR: "error",
+  OFF: "silent",
+} as const;
+
+export function operatorKeys(read: ReadKey) {
+  return { metrics: metricsKeys(read), logging: loggingKeys(read) };
+}
+
+function metricsKeys(read: ReadKey) {
+  const isEnabled = read(
+    flagKey("metrics.prometheus.enabled", { meaning: "Serve metrics for Prometheus.", defaultValue: false }),
+  );
+  const endpoint = read(
+    freePathKey("metrics.prometheus.endpoint", {
+      meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
+      defaultValue: "",
+    }),
+  );
+  return {
+    isEnabled,
+    /** Path of the metrics route, with a slash in front. */
+    endpoint: endpoint === "" ? "/metrics" : endpoint,
+    /** True when no endpoint was configured: the route then asks for the password, as Lavalink's does. */
+    isPasswordNeeded: endpoint === "",
+  };
+}
+
+function loggingKeys(read: ReadKey) {
+  const level = read(
+    mapKey("logging.level", {
+      meaning: `Least level that is logged: ${LEVELS.join(", ")}. "lavalink" goes before "root"; other names mean Java classes and are ignored.`,
+      defaultValue: {},
+      defaultNote: "root: INFO",
+      example: "{ root: INFO, lavalink: DEBUG }",
+      type: choiceType(LEVELS),
+      memberNames: ["root", "lavalink"],
+    }),
+  );
+  const isRequestLogged = read(
+    flagKey("logging.request.enabled", { meaning: "Log every request of a client.", defaultValue: true }),
+  );
+  const requests = requestKeys(read);
+  return {
+    level: LEVEL_NAMES[level.lavalink ?? level.root ?? "INFO"],
+    /** How requests of clients are to be logged; undefined: not at all. */
+    requests: isRequestLogged ? requests : undefined,
+    format: read(
+      choiceKey("tonearm.log.format", {
+        meaning: "Log lines for people or for programs.",
+        names: ["text", "json"],
+        defaultValue: "text",
+      }),
+    ),
+  };
+}
+
+function requestKeys(read: ReadKey) {
+  return {
+    isClientShown: read(
+      flagKey("logging.request.includeClientInfo", { meaning: "With the address of the client.", defaultValue: false }),
+    ),
+    areHeadersShown: read(
+      flagKey("logging.request.includeHeaders", { meaning: "With headers, but for secret ones.", defaultValue: false }),
+    ),
+    isQueryShown: read(
+      flagKey("logging.request.includeQueryString", { meaning: "With the query.", defaultValue: true }),
+    ),
+    isPayloadShown: read(
+      flagKey("logging.request.includePayload", {
+        meaning: "With the body, but for secret parts.",
+        defaultValue: true,
+      }),
+    ),
+    payloadLengthMax: read(
+      integerKey("logging.request.maxPayloadLength", {
+        meaning: "How much of the body; never more than 15,360.",
+        unit: "characters",
+        defaultValue: 10_000,
+        min: 0,
+        max: 1_000_000,
+      }),
+    ),
+    isLoggedBefore: read(
+      flagKey("logging.request.beforeRequest", { meaning: "Also before it is answered.", defaultValue: false }),
+    ),
+  };
+}

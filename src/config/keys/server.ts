@@ -1,0 +1,58 @@
+// The keys of where clients reach the node, and of the threads it starts.
+
+import { flagKey, integerKey, type ReadKey, secretKey, textKey } from "./key.ts";
+
+export function serverKeys(read: ReadKey) {
+  return { server: endpointKeys(read), workers: workerKeys(read) };
+}
+
+function endpointKeys(read: ReadKey) {
+  return {
+    /** 0 lets the system choose a free port. */
+    port: read(
+      integerKey("server.port", {
+        meaning: "TCP port for REST and WebSocket. 0 takes any free one.",
+        defaultValue: 2333,
+        min: 0,
+        max: 65535,
+      }),
+    ),
+    /** An IP address or a host name. */
+    address: read(
+      textKey("server.address", {
+        meaning:
+          "Address to listen on. The default is reachable from this machine only; 0.0.0.0 (or ::) from everywhere: then set a password of your own.",
+        defaultValue: "127.0.0.1",
+      }),
+    ).trim(),
+    password: read(
+      secretKey("lavalink.server.password", {
+        meaning: "What clients must send as Authorization header. Unset: a new one at every start, printed once.",
+        defaultNote: "generated",
+        example: "a long text that nobody guesses",
+      }),
+    ),
+  };
+}
+
+function workerKeys(read: ReadKey) {
+  return {
+    /** Audio threads. 0: one per core. */
+    count: read(
+      integerKey("tonearm.workers.count", {
+        meaning: "Audio threads. 0: as many as the processor has cores.",
+        defaultValue: 0,
+        min: 0,
+        max: 64,
+      }),
+    ),
+    /** Encoders work less hard and players are refused before anybody is late. */
+    isLoadControlled: read(
+      flagKey("tonearm.workers.loadControl", {
+        meaning:
+          "When audio threads near their limit, encoders work less hard for all players, and when that is not enough, further players are refused. False: neither.",
+        defaultValue: true,
+      }),
+    ),
+  };
+}

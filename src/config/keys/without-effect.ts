@@ -1,0 +1,186 @@
+// The keys known from Lavalink that change nothing here. They are checked all the same, and each says why.
+
+import { choiceKey, flagKey, integerKey, type Key, mapKey, secretKey, textKey, treeKey } from "./key.ts";
+import { textType } from "./value-type.ts";
+
+const NO_YOUTUBE = "there is no YouTube source yet";
+const NO_SOUNDCLOUD = "there is no SoundCloud source yet";
+const NO_SUCH_SOURCE = "there is no such source yet";
+const COMPRESSED_BUFFER = "sound is buffered compressed and decoded just in time; see tonearm.buffer";
+const NO_JAVA = "Java plugins cannot run in Tonearm";
+const NO_SENTRY = "errors are logged, not sent anywhere";
+const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
+
+export function keysWithoutEffect(): readonly Key<unknown>[] {
+  return [...serverKeys(), ...sourceKeys(), ...bufferKeys(), ...pluginKeys(), ...reportingKeys()];
+}
+
+function serverKeys(): Key<unknown>[] {
+  return [
+    flagKey("server.http2.enabled", {
+      meaning: "HTTP/2 for REST.",
+      defaultValue: false,
+      noEffect: "HTTP/1.1 is served; clients use nothing else",
+    }),
+    integerKey("lavalink.server.timeouts.connectionRequestTimeoutMs", {
+      meaning: "Longest wait for a free connection of the pool.",
+      unit: "milliseconds",
+      defaultValue: 3000,
+      min: 1,
+      max: 600_000,
+      noEffect: "no request waits for a free connection",
+    }),
+    flagKey("lavalink.server.gc-warnings", {
+      meaning: "Warn of long garbage collections.",
+      defaultValue: true,
+      noEffect: "audio workers count late ticks instead",
+    }),
+  ];
+}
+
+function sourceKeys(): Key<unknown>[] {
+  return [
+    flagKey("lavalink.server.sources.youtube", { meaning: "YouTube.", defaultValue: true, noEffect: NO_YOUTUBE }),
+    flagKey("lavalink.server.sources.bandcamp", { meaning: "Bandcamp.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
+    flagKey("lavalink.server.sources.soundcloud", {
+      meaning: "SoundCloud.",
+      defaultValue: true,
+      noEffect: NO_SUCH_SOURCE,
+    }),
+    flagKey("lavalink.server.sources.twitch", { meaning: "Twitch.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
+    flagKey("lavalink.server.sources.vimeo", { meaning: "Vimeo.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
+    flagKey("lavalink.server.sources.nico", { meaning: "Niconico.", defaultValue: false, noEffect: NO_SUCH_SOURCE }),
+    integerKey("lavalink.server.youtubePlaylistLoadLimit", {
+      meaning: "Pages of a YouTube playlist to load, 100 tracks each.",
+      unit: "pages",
+      defaultValue: 6,
+      min: 0,
+      max: 1000,
+      noEffect: NO_YOUTUBE,
+    }),
+    flagKey("lavalink.server.youtubeSearchEnabled", {
+      meaning: "Allow ytsearch:.",
+      defaultValue: true,
+      noEffect: NO_YOUTUBE,
+    }),
+    flagKey("lavalink.server.soundcloudSearchEnabled", {
+      meaning: "Allow scsearch:.",
+      defaultValue: true,
+      noEffect: NO_SOUNDCLOUD,
+    }),
+    flagKey("lavalink.server.soundcloudFilterOutPreviewTracks", {
+      meaning: "Leave out tracks of which only a preview can be had.",
+      defaultValue: false,
+      noEffect: NO_SOUNDCLOUD,
+    }),
+    textKey("lavalink.server.youtubeConfig.email", { meaning: "Account.", defaultValue: "", noEffect: NO_YOUTUBE }),
+    secretKey("lavalink.server.youtubeConfig.password", {
+      meaning: "Its password.",
+      defaultNote: "none",
+      example: "secret",
+      noEffect: NO_YOUTUBE,
+    }),
+  ];
+}
+
+function bufferKeys(): Key<unknown>[] {
+  return [
+    flagKey("lavalink.server.nonAllocatingFrameBuffer", {
+      meaning: "Reuse memory for decoded frames.",
+      defaultValue: false,
+      noEffect: "memory is always reused",
+    }),
+    integerKey("lavalink.server.bufferDurationMs", {
+      meaning: "Size of the native send buffer.",
+      unit: "milliseconds",
+      defaultValue: 400,
+      min: -1_000_000,
+      max: 1_000_000,
+      noEffect: COMPRESSED_BUFFER,
+    }),
+    integerKey("lavalink.server.frameBufferDurationMs", {
+      meaning: "Sound decoded in advance.",
+      unit: "milliseconds",
+      defaultValue: 5000,
+      min: 200,
+      max: 1_000_000,
+      outsideValue: 5000,
+      noEffect: COMPRESSED_BUFFER,
+    }),
+    choiceKey("lavalink.server.resamplingQuality", {
+      meaning: "Quality of the resampler.",
+      names: ["LOW", "MEDIUM", "HIGH"],
+      defaultValue: "LOW",
+      noEffect: "there is one resampler, and it is better than HIGH",
+    }),
+    flagKey("lavalink.server.useSeekGhosting", {
+      meaning: "Go on playing the old position while a seek is under way.",
+      defaultValue: true,
+      noEffect: "seeks are fast enough without",
+    }),
+  ];
+}
+
+function pluginKeys(): Key<unknown>[] {
+  return [
+    treeKey("lavalink.plugins", {
+      meaning: "Java plugins to download and load.",
+      defaultNote: "none",
+      example: '[{ dependency: "group:name:1.0.0" }]',
+      noEffect: NO_JAVA,
+      isMissed: true,
+    }),
+    textKey("lavalink.pluginsDir", { meaning: "Folder of the plugins.", defaultValue: "./plugins", noEffect: NO_JAVA }),
+    textKey("lavalink.defaultPluginRepository", {
+      meaning: "Where plugins are downloaded from.",
+      defaultValue: "https://maven.lavalink.dev/releases",
+      noEffect: NO_JAVA,
+    }),
+    textKey("lavalink.defaultPluginSnapshotRepository", {
+      meaning: "Where snapshots of plugins are downloaded from.",
+      defaultValue: "https://maven.lavalink.dev/snapshots",
+      noEffect: NO_JAVA,
+    }),
+    treeKey("plugins", {
+      meaning: "Settings of Java plugins.",
+      defaultNote: "none",
+      example: "{ name: { key: value } }",
+      noEffect: NO_JAVA,
+      isMissed: true,
+    }),
+    treeKey("spring", {
+      meaning: "Settings of the Java framework.",
+      defaultNote: "none",
+      example: "{ main: { banner-mode: log } }",
+      noEffect: "there is no Spring in Tonearm",
+    }),
+  ];
+}
+
+function reportingKeys(): Key<unknown>[] {
+  const logFile = (path: string, meaning: string): Key<string> =>
+    textKey(path, { meaning, defaultValue: "", noEffect: NO_LOG_FILES });
+  return [
+    secretKey("sentry.dsn", {
+      meaning: "Where errors are sent.",
+      defaultNote: "none",
+      example: "https://key@host/1",
+      noEffect: NO_SENTRY,
+      isMissed: true,
+    }),
+    textKey("sentry.environment", { meaning: "Name of this installation.", defaultValue: "", noEffect: NO_SENTRY }),
+    mapKey("sentry.tags", {
+      meaning: "Names and texts to send along.",
+      defaultNote: "none",
+      example: "{ region: europe }",
+      defaultValue: {},
+      type: textType,
+      memberNames: [],
+      noEffect: NO_SENTRY,
+    }),
+    logFile("logging.file.path", "Folder for log files."),
+    logFile("logging.file.name", "Name of the log file."),
+    logFile("logging.logback.rollingpolicy.max-file-size", "Size at which a new log file is begun."),
+    logFile("logging.logback.rollingpolicy.max-history", "How many log files are kept."),
+  ];
+}
