@@ -2,8 +2,9 @@
 // take, and how late packets are before and meanwhile.
 
 import { Agent, request } from "node:http";
+import { sleep } from "../sleep.ts";
 import type { Bot } from "../stage/bot.ts";
-import { type BenchOptions, joinAndPlay, quantile, sleep, withNode } from "./measure.ts";
+import { type BenchOptions, joinAndPlay, quantile, withNode } from "./measure.ts";
 import type { WorldStats } from "./world.ts";
 
 export interface ApiLoadResult {

@@ -15,6 +15,7 @@ import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
 import { Bulkhead } from "../../src/media/tick/bulkhead.ts";
 import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import { sleep } from "../sleep.ts";
 
 const CODECS = ["none", "mp3", "aac", "flac", "vorbis", "alac"];
 const ROUNDS = 10;
@@ -54,14 +55,14 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
       charge: () => undefined,
     });
   }
-  await pause(QUIET_MS / 2);
+  await sleep(QUIET_MS / 2);
   worstMs = 0;
-  await pause(QUIET_MS);
+  await sleep(QUIET_MS);
   const quietMs = worstMs;
   worstMs = 0;
   const startedMs = performance.now();
   let startMs = 0;
-  if (codec === "none") await pause(QUIET_MS);
+  if (codec === "none") await sleep(QUIET_MS);
   else {
     const modules =
       codecPort === undefined ? ownCodecModules : new CodecModules(new RemoteCodecs(codecPort, systemClock));
@@ -73,7 +74,7 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
       await decoder.decode(packets[index % packets.length]!);
       encoder.encode(left, right);
       startMs ||= performance.now() - startedMs;
-      await pause(FRAME_MS / 2);
+      await sleep(FRAME_MS / 2);
     }
     decoder.close();
   }
@@ -88,10 +89,6 @@ function readFixture(codec: string): { readonly stream: AudioStream; readonly pa
     stream: { ...file, description: file.description ? bytes(file.description) : undefined },
     packets: file.packets.map(bytes),
   };
-}
-
-function pause(lengthMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, lengthMs));
 }
 
 async function run(codec: string, isRemote: boolean): Promise<Lateness> {

@@ -1,5 +1,6 @@
 // The measurements: what a node costs at rest, how fast it starts a track, and what many players cost it.
 
+import { sleep } from "../sleep.ts";
 import { Bot } from "../stage/bot.ts";
 import { type NodeCommand, NodeProcess } from "./node-process.ts";
 import { World, type WorldStats } from "./world.ts";
@@ -46,8 +47,6 @@ const FRAMES_PER_SECOND = 50;
 const USER_ID = "100000000000000001";
 /** Players set up at the same time: a client would not send hundreds of PATCHes at once either. */
 const JOIN_WIDTH = 16;
-
-export const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
 
 export async function measureIdle(node: NodeCommand, runs: number): Promise<IdleResult> {
   const starts: number[] = [];

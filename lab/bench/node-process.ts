@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { sleep } from "../sleep.ts";
 
 /** What is measured: a command that starts a v4 node, which finds its settings in Lavalink's environment variables. */
 export interface NodeCommand {
@@ -103,7 +104,7 @@ async function untilAnswering(url: string, child: ChildProcess): Promise<void> {
       await answer.text();
       return;
     }
-    await new Promise((next) => setTimeout(next, 5));
+    await sleep(5);
   }
   child.kill("SIGKILL");
   throw new Error(`the node did not answer within ${START_TIMEOUT_MS} ms`);

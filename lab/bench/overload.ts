@@ -3,8 +3,8 @@
 // that recovers when most have gone. Needs Linux and, like the rest of the bench, ffmpeg or `--media FOLDER`.
 
 import { parseArgs } from "node:util";
+import { sleep } from "../sleep.ts";
 import { Bot } from "../stage/bot.ts";
-import { sleep } from "./measure.ts";
 import { makeBenchMedia } from "./media.ts";
 import { NodeProcess, TONEARM } from "./node-process.ts";
 import { World } from "./world.ts";

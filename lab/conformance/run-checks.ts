@@ -7,9 +7,9 @@ import { MediaServer } from "../media-server/media-server.ts";
 import type { Check, Need } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { Mismatch } from "./expectation.ts";
-import { HttpClient } from "./http-client.ts";
+import { NodeClient } from "./node-client.ts";
 import { conformanceMedia } from "./sound.ts";
-import { Workbench, type World } from "./workbench.ts";
+import { type Surroundings, Workbench } from "./workbench.ts";
 
 export interface ConformanceOptions {
   /** `http://host:port` of the node. */
@@ -39,11 +39,11 @@ const CHECK_TIMEOUT_MS = 30_000;
 export async function runChecks(options: ConformanceOptions): Promise<readonly CheckResult[]> {
   const media = await MediaServer.start({ files: conformanceMedia(), script: ({ path }) => linkList(path, media) });
   const discord = await FakeDiscord.start();
-  const world: World = { http: new HttpClient(options.url, options.password), media, discord };
+  const surroundings: Surroundings = { http: new NodeClient(options.url, options.password), media, discord };
   try {
     const wanted = CHECKS.filter(options.isWanted ?? (() => true));
-    const missing = await findMissing(world, new Set(wanted.flatMap(({ needs }) => needs)));
-    return await inParallel(wanted, options.atOnce ?? 8, (check) => runOne(check, world, missing));
+    const missing = await findMissing(surroundings, new Set(wanted.flatMap(({ needs }) => needs)));
+    return await inParallel(wanted, options.atOnce ?? 8, (check) => runOne(check, surroundings, missing));
   } finally {
     await discord.close();
     await media.close();
@@ -58,8 +58,8 @@ function linkList(path: string, media: MediaServer) {
 }
 
 /** Finds out which of the needs are not met, and why. */
-async function findMissing(world: World, needs: ReadonlySet<Need>): Promise<ReadonlyMap<Need, string>> {
-  const bench = new Workbench(world);
+async function findMissing(surroundings: Surroundings, needs: ReadonlySet<Need>): Promise<ReadonlyMap<Need, string>> {
+  const bench = new Workbench(surroundings);
   const missing = new Map<Need, string>();
   try {
     if (needs.has("media") && (await bench.load(bench.url("tone.wav"))).json?.loadType !== "track") {
@@ -68,7 +68,8 @@ async function findMissing(world: World, needs: ReadonlySet<Need>): Promise<Read
     if (needs.has("voice") && !(await canJoinVoice(bench))) {
       missing.set("voice", "the node does not join the kit's voice server");
     }
-    if (needs.has("v3") && (await world.http.get("/v3/info")).status === 404) missing.set("v3", "the node has no /v3");
+    if (needs.has("v3") && (await surroundings.http.get("/v3/info")).status === 404)
+      missing.set("v3", "the node has no /v3");
   } finally {
     bench.close();
   }
@@ -87,11 +88,15 @@ async function canJoinVoice(bench: Workbench): Promise<boolean> {
   }
 }
 
-async function runOne(check: Check, world: World, missing: ReadonlyMap<Need, string>): Promise<CheckResult> {
+async function runOne(
+  check: Check,
+  surroundings: Surroundings,
+  missing: ReadonlyMap<Need, string>,
+): Promise<CheckResult> {
   const { group, name, rule } = check;
   const lacking = check.needs.find((need) => missing.has(need));
   if (lacking !== undefined) return { group, name, rule, outcome: "skip", reason: missing.get(lacking) ?? lacking };
-  const bench = new Workbench(world);
+  const bench = new Workbench(surroundings);
   try {
     await withTimeout(check.run(bench));
     return { group, name, rule, outcome: "pass" };

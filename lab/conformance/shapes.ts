@@ -12,7 +12,7 @@ import {
   oneOf,
   someText,
 } from "./expectation.ts";
-import type { Reply } from "./http-client.ts";
+import type { Reply } from "./node-client.ts";
 
 const TRACK_INFO = exactly({
   identifier: aString,

@@ -6,10 +6,10 @@ import type { FakeDiscord } from "../discord/fake-discord.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import type { MediaServer } from "../media-server/media-server.ts";
 import { Bot, type BotOptions } from "../stage/bot.ts";
-import { type HttpClient, type Json, type Reply, type RequestOptions, readReply } from "./http-client.ts";
+import { type Json, type NodeClient, type Reply, type RequestOptions, readReply } from "./node-client.ts";
 
-export interface World {
-  readonly http: HttpClient;
+export interface Surroundings {
+  readonly http: NodeClient;
   readonly media: MediaServer;
   readonly discord: FakeDiscord;
 }
@@ -18,13 +18,13 @@ export interface World {
 let lastGuild = 0;
 
 export class Workbench {
-  readonly http: HttpClient;
+  readonly http: NodeClient;
   readonly media: MediaServer;
   readonly discord: FakeDiscord;
   readonly #sessions: Bot[] = [];
   readonly #sockets: WebSocket[] = [];
 
-  constructor({ http, media, discord }: World) {
+  constructor({ http, media, discord }: Surroundings) {
     this.http = http;
     this.media = media;
     this.discord = discord;

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { createLogger } from "../../src/log.ts";
 import { decodeHeard } from "../listen/heard.ts";
 import { writeWav } from "../listen/wav.ts";
+import { sleep } from "../sleep.ts";
 import type { Bot } from "../stage/bot.ts";
 import { Stage } from "../stage/stage.ts";
 import { PRESETS } from "./presets.ts";
@@ -155,7 +156,7 @@ async function showProgress(bot: Bot, options: DemoOptions, lengthMs: number): P
   const isOver = () => bot.events("TrackEndEvent").length > 0;
   const deadlineMs = performance.now() + options.seconds * 1000;
   while (!isOver() && performance.now() < deadlineMs) {
-    await new Promise((next) => setTimeout(next, Math.min(PROGRESS_INTERVAL_MS, deadlineMs - performance.now())));
+    await sleep(Math.min(PROGRESS_INTERVAL_MS, deadlineMs - performance.now()));
     const { state } = await bot.player(GUILD_ID);
     const whole = lengthMs > SECONDS_MAX * 1000 ? "" : ` / ${clock(lengthMs)}`;
     if (isTty) process.stdout.write(`\r  ${clock(state.position)}${whole}   voice ping ${state.ping} ms  `);

@@ -3,7 +3,7 @@
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { encodeTrack, httpTrack } from "../conformance/encoded-track.ts";
-import { HttpClient } from "../conformance/http-client.ts";
+import { NodeClient } from "../conformance/node-client.ts";
 import { type Answer, plainPlan } from "../media-server/answer-plan.ts";
 import { type LoggedRequest, MediaServer } from "../media-server/media-server.ts";
 import { Bot, type NodeMessage } from "../stage/bot.ts";
@@ -61,10 +61,8 @@ const HOSTILE_USER = "666000000000000000";
 const JOIN_WIDTH = 16;
 let guildCount = 0;
 
-export const sleep = (ms: number) => new Promise<void>((next) => setTimeout(next, ms));
-
 export class Attack {
-  readonly http: HttpClient;
+  readonly http: NodeClient;
   readonly random: () => number;
   readonly seconds: number;
   /** What the case itself has found wrong; the neighbours' sound aside. */
@@ -83,7 +81,7 @@ export class Attack {
     this.#options = options;
     this.#media = media;
     this.#scripts = scripts;
-    this.http = new HttpClient(options.url, options.password);
+    this.http = new NodeClient(options.url, options.password);
     this.random = options.random;
     this.seconds = options.seconds;
   }

@@ -2,7 +2,7 @@
 // runs already. Tells how much memory it uses, whether it still runs and how many audio workers it has lost.
 
 import { type NodeCommand, NodeProcess, TONEARM } from "../bench/node-process.ts";
-import { HttpClient } from "../conformance/http-client.ts";
+import { NodeClient } from "../conformance/node-client.ts";
 
 export interface NodeUnderTest {
   readonly url: string;
@@ -46,7 +46,7 @@ export async function startOwnNode(
 
 /** A node that somebody else has started. Its memory is what it says of itself. */
 export function runningNode(url: string, password: string): NodeUnderTest {
-  const http = new HttpClient(url, password);
+  const http = new NodeClient(url, password);
   return {
     url: http.url,
     password,

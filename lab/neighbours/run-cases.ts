@@ -2,8 +2,9 @@
 // case that fails by what a busy machine can do as well is run once more with a control as long as the attack, and only
 // then counts; both runs are reported.
 
+import { sleep } from "../sleep.ts";
 import { Arena } from "./arena.ts";
-import { Attack, sleep, within } from "./attack.ts";
+import { Attack, within } from "./attack.ts";
 import type { HostileCase, Strike } from "./hostile-case.ts";
 import type { NodeUnderTest } from "./node-under-test.ts";
 import { seededRandom } from "./seeded-random.ts";

@@ -40,7 +40,7 @@ export interface PlayerView {
   };
 }
 
-export interface Answer<T> {
+export interface RestAnswer<T> {
   readonly status: number;
   readonly body: T;
 }
@@ -155,7 +155,7 @@ export class Bot {
   }
 
   /** Any request; the body is parsed when there is one. */
-  async request<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  async request<T>(method: string, path: string, body?: unknown): Promise<RestAnswer<T>> {
     const response = await fetch(`${this.#options.url}${path}`, {
       method,
       headers: { Authorization: this.#options.password, "Content-Type": "application/json" },
@@ -165,7 +165,7 @@ export class Bot {
     return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as T }; // the caller knows
   }
 
-  load(identifier: string): Promise<Answer<LoadView>> {
+  load(identifier: string): Promise<RestAnswer<LoadView>> {
     return this.request("GET", `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
   }
 

@@ -2,7 +2,7 @@
 // voice servers that refuse. A case matches or stands in the table of differences.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpClient } from "../../lab/conformance/http-client.ts";
+import { NodeClient } from "../../lab/conformance/node-client.ts";
 import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
 import { comparable, type GoldenCase, type GoldenStep, type Parsed, readRestCases } from "../support/golden.ts";
 import { GoldenSite } from "../support/golden-site.ts";
@@ -11,7 +11,7 @@ import { LOADED_DIFFERENCES, NEEDS_WHOLE_NODE } from "../unit/control/api/golden
 
 let site: GoldenSite;
 let stage: Stage;
-let http: HttpClient;
+let http: NodeClient;
 let cases: ReadonlyMap<string, GoldenCase>;
 
 const isWalked = (golden: GoldenCase): boolean => NEEDS_WHOLE_NODE.some(({ applies }) => applies(golden));
@@ -24,7 +24,7 @@ beforeAll(async () => {
   stage = await startStage({
     config: { LAVALINK_SERVER_SOURCES_LOCAL: "true", TONEARM_LOCAL_ROOTS: site.folder },
   });
-  http = new HttpClient(stage.url, STAGE_PASSWORD);
+  http = new NodeClient(stage.url, STAGE_PASSWORD);
   cases = new Map(readRestCases(site.folder).map((golden) => [golden.name, golden]));
 });
 afterAll(async () => {

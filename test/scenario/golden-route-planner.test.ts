@@ -2,7 +2,7 @@
 // was, and where the blocks have the family of the site, from one of their addresses.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpClient } from "../../lab/conformance/http-client.ts";
+import { NodeClient } from "../../lab/conformance/node-client.ts";
 import { silentLogger } from "../../src/log.ts";
 import { createNode, type Node } from "../../src/node.ts";
 import { comparable, type GoldenStep, type Parsed } from "../support/golden.ts";
@@ -52,8 +52,8 @@ describe.runIf(process.platform === "linux")("every recorded load with a route p
   it("has all that were recorded", () => expect(cases).toHaveLength(7));
 });
 
-function clientOf({ address }: Node): HttpClient {
-  return new HttpClient(`http://${address.host}:${address.port}`, PASSWORD);
+function clientOf({ address }: Node): NodeClient {
+  return new NodeClient(`http://${address.host}:${address.port}`, PASSWORD);
 }
 
 async function compareLoad(node: Node, { request, response }: GoldenStep): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { type Check, checksOf } from "../check.ts";
 import { expectMatch, matching, oneOf, someText } from "../expectation.ts";
-import type { RequestOptions } from "../http-client.ts";
+import type { RequestOptions } from "../node-client.ts";
 import { expectError, expectErrorAmong, expectStatus } from "../shapes.ts";
 
 const VOICE = { token: "t", endpoint: "localhost:1", sessionId: "s", channelId: "1" };

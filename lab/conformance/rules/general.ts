@@ -13,7 +13,7 @@ import {
   someText,
   where,
 } from "../expectation.ts";
-import type { RequestOptions } from "../http-client.ts";
+import type { RequestOptions } from "../node-client.ts";
 import { expectErrorAmong, STATS } from "../shapes.ts";
 
 const FILTER_NAMES = [

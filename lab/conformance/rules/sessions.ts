@@ -1,9 +1,10 @@
 // Sessions: their settings, how long they live, and how a client that lost its connection comes back.
 
+import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../stage/bot.ts";
 import { type Check, checksOf } from "../check.ts";
 import { exactly, expectMatch, where } from "../expectation.ts";
-import type { Json, Reply } from "../http-client.ts";
+import type { Json, Reply } from "../node-client.ts";
 import { expectError, expectStatus, PLAYER_STATE } from "../shapes.ts";
 import type { Workbench } from "../workbench.ts";
 
@@ -32,7 +33,7 @@ async function parked(bench: Workbench): Promise<Bot> {
 async function untilGone(bench: Workbench, { sessionId }: Bot): Promise<void> {
   for (let attempt = 0; attempt < POLL_COUNT; attempt++) {
     if ((await bench.http.get(`/v4/sessions/${sessionId}/players`)).status === 404) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
   throw new Error("the node does not notice that a client is gone");
 }
@@ -242,7 +243,7 @@ const resuming = checksOf("resuming", [
       await configure(bench, session, { resuming: true, timeout: 1 });
       session.terminate();
       await untilGone(bench, session);
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      await sleep(2000);
       const next = await bench.session({ sessionId: session.sessionId });
       expectMatch(next.messages[0], { op: "ready", resumed: false }, "ready");
     },

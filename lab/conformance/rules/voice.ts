@@ -1,5 +1,6 @@
 // Voice: joining, being heard, moving, being thrown out, and what the client is told of it.
 
+import { sleep } from "../../sleep.ts";
 import { type Check, checksOf } from "../check.ts";
 import { atLeast, exactly, expectMatch, oneOf, where } from "../expectation.ts";
 import { expectError, expectStatus } from "../shapes.ts";
@@ -159,7 +160,7 @@ const calls = checksOf("voice", [
       const session = bench.discord.session(player.guildId);
       await bench.discord.until(() => session.speaking === 0, "the end of speaking");
       const { position } = (await player.get()).json.state;
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sleep(200);
       expectMatch((await player.get()).json?.state?.position, position, "position");
       await player.update({ paused: false });
       await hearMore(bench, player, 10);

@@ -1,8 +1,9 @@
 // Clients that have the password and send too much, too large or too deep: over REST, as sessions, as players.
 
 import { encodeTrack, httpTrack } from "../../conformance/encoded-track.ts";
+import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../stage/bot.ts";
-import { type Attack, sleep, summary } from "../attack.ts";
+import { type Attack, summary } from "../attack.ts";
 import { wav } from "../containers.ts";
 import type { HostileCase, HostileLayer } from "../hostile-case.ts";
 

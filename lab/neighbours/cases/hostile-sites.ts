@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { createGzip, gzipSync } from "node:zlib";
 import { type AnswerPlan, DROP, HANG, plainPlan, statusPlan } from "../../media-server/answer-plan.ts";
-import { sleep } from "../attack.ts";
+import { sleep } from "../../sleep.ts";
 import { repeat } from "../bytes.ts";
 import { AAC_SILENCE, adtsFrame, mp3Frame } from "../containers.ts";
 import { type HostileCase, type HostileLayer, playsSite } from "../hostile-case.ts";

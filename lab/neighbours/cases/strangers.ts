@@ -2,7 +2,8 @@
 // not read.
 
 import { WebSocket } from "ws";
-import { type Attack, sleep, summary } from "../attack.ts";
+import { sleep } from "../../sleep.ts";
+import { type Attack, summary } from "../attack.ts";
 import type { HostileCase, HostileLayer } from "../hostile-case.ts";
 
 /** So many connections that each write this, and then wait without closing. */

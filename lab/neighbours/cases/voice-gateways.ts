@@ -2,7 +2,8 @@
 // do, a case each. A client hands them to the node as it would hand on Discord's.
 
 import { HOSTILE_BEHAVIOURS, type HostileBehaviour, startHostileGateway } from "../../discord/hostile-gateway.ts";
-import { sleep, summary } from "../attack.ts";
+import { sleep } from "../../sleep.ts";
+import { summary } from "../attack.ts";
 import type { HostileCase, HostileLayer } from "../hostile-case.ts";
 
 const PLAYERS = 3;

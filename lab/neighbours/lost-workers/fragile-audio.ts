@@ -3,11 +3,11 @@
 
 import { BroadcastChannel, parentPort } from "node:worker_threads";
 import { type Activity, WorkMark } from "../../../src/bridge/work-mark.ts";
-import { STRIKES, STRUCK_CHANNEL, type Strike } from "./strikes.ts";
+import { STRIKES, STRUCK_CHANNEL, type WorkerStrike } from "./strikes.ts";
 import "../../../src/media/main.ts";
 
 /** By the number of the player. */
-const armed = new Map<number, Strike>();
+const armed = new Map<number, WorkerStrike>();
 const struck = new BroadcastChannel(STRUCK_CHANNEL);
 struck.unref();
 
@@ -26,7 +26,7 @@ WorkMark.prototype.enter = function (owner: number, activity: Activity): void {
   strikeWith(strike);
 };
 
-function strikeWith({ name }: Strike): void {
+function strikeWith({ name }: WorkerStrike): void {
   if (name === "ends") process.exit(1);
   const kept: unknown[] = [];
   for (;;) if (name === "fills its memory") kept.push(Array.from({ length: 100_000 }, () => ({})));

@@ -4,12 +4,12 @@
 import { fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { sleep } from "../../sleep.ts";
 import { Bot } from "../../stage/bot.ts";
-import { sleep } from "../attack.ts";
 import { ListeningPost, type WindowResult } from "../listening-post.ts";
 import { GAP_ALLOWANCE_MS, longestGapMs } from "../verdict.ts";
 import type { FragileNodeMessage } from "./fragile-node.ts";
-import { STRIKES, type Strike } from "./strikes.ts";
+import { STRIKES, type WorkerStrike } from "./strikes.ts";
 
 const PASSWORD = "lost workers";
 const USER_ID = "100000000000000001";
@@ -21,7 +21,7 @@ const SETTLED_GAP_MS = 500;
 const ENTRY = new URL("./fragile-node.js", import.meta.url);
 
 interface LossResult {
-  readonly strike: Strike["name"];
+  readonly strike: WorkerStrike["name"];
   readonly players: number;
   readonly controlGapMsMax: number;
   /** How many heard a gap longer than in the control, and their longest gaps. */
@@ -53,7 +53,7 @@ export async function runLostWorkers(args: string[]): Promise<number> {
 }
 
 /** With a node of its own, since a worker that was lost before is started later. */
-async function measureLoss(strike: Strike, playerCount: number): Promise<LossResult> {
+async function measureLoss(strike: WorkerStrike, playerCount: number): Promise<LossResult> {
   const post = await ListeningPost.start();
   const node = fork(ENTRY, [PASSWORD]);
   const messages: FragileNodeMessage[] = [];
@@ -110,7 +110,7 @@ function toldTo(bot: Bot): string[] {
 }
 
 function resultOf(measured: {
-  readonly strike: Strike;
+  readonly strike: WorkerStrike;
   readonly control: WindowResult;
   readonly after: WindowResult;
   readonly messages: readonly FragileNodeMessage[];

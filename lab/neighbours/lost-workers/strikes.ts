@@ -1,12 +1,12 @@
 // The ways in which fragile-audio.ts can be lost, and the end time that brings each about.
 
-export interface Strike {
+export interface WorkerStrike {
   readonly name: "ends" | "hangs" | "fills its memory";
   /** Far behind the end of any song: without meaning but for fragile-audio.ts. */
   readonly endMs: number;
 }
 
-export const STRIKES: readonly Strike[] = [
+export const STRIKES: readonly WorkerStrike[] = [
   { name: "ends", endMs: 86_400_001 },
   { name: "hangs", endMs: 86_400_002 },
   { name: "fills its memory", endMs: 86_400_003 },

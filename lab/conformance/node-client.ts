@@ -24,7 +24,7 @@ export interface RequestOptions {
 
 const REPLY_TIMEOUT_MS = 15_000;
 
-export class HttpClient {
+export class NodeClient {
   readonly url: string;
   readonly password: string;
 
