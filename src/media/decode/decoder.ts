@@ -5,14 +5,17 @@ export interface PcmBlock {
   readonly channels: readonly Float32Array[];
   /** Valid samples in each channel; the arrays may be longer. */
   readonly lengthSamples: number;
+  /** May be another than the stream's, and change: HE-AAC has twice what its container says. */
   readonly sampleRateHz: number;
 }
 
 /**
- * A decoder for one stream. Synchronous decoders return the block itself, others a promise; one call at a time.
- * A damaged packet yields a block of length 0 (counted), never a throw; a codec that cannot go on at all throws NodeError.
+ * A decoder for one stream. Synchronous decoders return the block itself, others a promise; one call at a time. A
+ * damaged packet yields a block of length 0 (counted), never a throw; a codec that cannot go on at all throws
+ * NodeError.
  */
 export interface Decoder {
+  /** The next packet of the stream, whole (PCM: any number of whole sample frames). */
   decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock>;
   /** The sound still inside the decoder at the end of the stream; length 0 when there is none. */
   flush(): PcmBlock | Promise<PcmBlock>;

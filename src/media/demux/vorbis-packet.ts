@@ -94,7 +94,10 @@ function readBits(bytes: Uint8Array, position: number, count: number): number {
   return value;
 }
 
-/** The three headers of a Vorbis stream (identification, comments, set-up) from its description; undefined for anything else. */
+/**
+ * The three headers of a Vorbis stream (identification, comments, set-up) from its description; undefined for anything
+ * else.
+ */
 export function splitVorbisHeaders(description: Uint8Array): readonly [Uint8Array, Uint8Array, Uint8Array] | undefined {
   const [identification, comments, setup, ...more] = splitXiphLaced(description) ?? [];
   if (identification === undefined || comments === undefined || setup === undefined || more.length > 0)

@@ -46,7 +46,7 @@ export class OpusFrameEncoder {
 
   /**
    * Encodes the first 960 samples of both channels. The packet is a view of an internal buffer: it stays valid through
-   * the next call of `encode` and is overwritten by the one after that.
+   * the next call of `encode` and is overwritten by the one after that. Throws when libopus fails.
    */
   encode(left: Float32Array, right: Float32Array): Uint8Array {
     if (this.#generation !== this.#opus.generation) this.#make();
@@ -63,8 +63,8 @@ export class OpusFrameEncoder {
   }
 
   /**
-   * The next packet will not lean on those before it, for listeners who did not get them: their loudness per band is coded
-   * as the change since the packet before, and would be wrong for 100 ms.
+   * The next packet will not lean on those before it, for listeners who did not get them: their loudness per band is
+   * coded as the change since the packet before, and would be wrong for 100 ms.
    */
   makeNextIndependent(): void {
     this.#isNextIndependent = true;
@@ -88,7 +88,9 @@ export class OpusFrameEncoder {
     return buffer.subarray(0, size);
   }
 
-  /** Forgets all sound before: the next packet starts a new stream. About 30 µs (libopus is not let to reset itself). */
+  /**
+   * Forgets all sound before: the next packet starts a new stream. About 30 µs (libopus is not let to reset itself).
+   */
   reset(): void {
     if (this.#isFresh || this.#encoder === 0) return;
     this.close();

@@ -1,5 +1,5 @@
-// The filters of the protocol, in the order in which sound passes them (protocol-v4.md section 3.3), with Tonearm's own in
-// front of them and behind. Audio thread.
+// The filters of the protocol, in the order in which sound passes them (protocol-v4.md section 3.3), with Tonearm's own
+// in front of them and behind. Audio thread.
 
 import { channelMix } from "./channel-mix.ts";
 import { chorus } from "./chorus.ts";
@@ -19,6 +19,7 @@ import { tremolo } from "./tremolo.ts";
 import { vibrato } from "./vibrato.ts";
 import { volume } from "./volume.ts";
 
+/** Work on track samples: what they do is made slower or faster with them. */
 export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
   highPass,
   lowPass,
@@ -29,6 +30,7 @@ export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
   tremolo,
 ];
 
+/** Work on samples as they are heard. */
 export const FILTERS_AFTER_TIMESCALE: readonly FilterDefinition[] = [
   karaoke,
   equalizer,

@@ -1,6 +1,6 @@
-// A row of filters that can be exchanged while sound runs through it: for 20 ms the old row and the new one work side by
-// side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio thread;
-// allocates only when filters are set.
+// A row of filters that can be exchanged while sound runs through it: for 20 ms the old row and the new one work side
+// by side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio
+// thread; allocates only when filters are set.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import type { AudioFilter } from "./audio-filter.ts";
@@ -26,6 +26,10 @@ interface Change {
   readonly right: Float32Array;
 }
 
+/**
+ * One for each side of timescale in each track's SoundChain. Neutral until `set` switches a filter on. Throws what a
+ * filter throws.
+ */
 export class FilterStage {
   readonly #definitions: readonly FilterDefinition[];
   #row: Row = [];
@@ -72,8 +76,9 @@ export class FilterStage {
   }
 
   /**
-   * What comes next does not follow on what was heard: a seek. The seam is faded over elsewhere; but filters that remember
-   * would repeat it. For them sound goes from its last value to the new place without a step. What rings rings on.
+   * What comes next does not follow on what was heard: a seek. The seam is faded over elsewhere; but filters that
+   * remember would repeat it. For them sound goes from its last value to the new place without a step. What rings rings
+   * on.
    */
   jump(): void {
     if (this.isNeutral) return;

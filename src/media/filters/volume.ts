@@ -1,5 +1,6 @@
-// The player's volume (0 to 1000), the last stage before the Opus encoder, and the filter of that name (0 to 5). Upstream's
-// curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no allocation.
+// The player's volume (0 to 1000), the last stage before the Opus encoder, and the filter of that name (0 to 5).
+// Upstream's curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio
+// thread; no allocation.
 
 import type { AudioFilter } from "./audio-filter.ts";
 import { clamp } from "./clamp.ts";
@@ -9,7 +10,8 @@ import type { FilterDefinition } from "./filter-definition.ts";
 const RAMP_SAMPLES = 480;
 
 /**
- * What samples are multiplied by: 1 at 100, a tangent curve up to 150, a line above. Cut to four digits like upstream's.
+ * What samples are multiplied by: 1 at 100, a tangent curve up to 150, a line above. Cut to four digits like
+ * upstream's.
  */
 export function volumeGain(volume: number): number {
   if (volume === 100) return 1;
@@ -23,6 +25,7 @@ function filterVolumeGain(volume: number): number {
   return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
 }
 
+/** The gain of a player, and of the filter of that name. A change is a ramp of 10 ms. */
 export class VolumeFilter implements AudioFilter {
   readonly #gainOf: (volume: number) => number;
   #gain: number;

@@ -1,5 +1,5 @@
-// The one format that sound has inside the node and on its way to Discord: 48 kHz, stereo, frames of 20 ms. Every length in
-// samples is reckoned from here. Audio thread.
+// The one format that sound has inside the node and on its way to Discord: 48 kHz, stereo, frames of 20 ms. Every
+// length in samples is reckoned from here. Audio thread.
 
 /** Samples of one channel in a second: what Opus works at (RFC 6716 section 2) and what Discord expects. */
 export const SAMPLE_RATE_HZ = 48_000;

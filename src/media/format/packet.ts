@@ -18,8 +18,8 @@ export interface AudioStream {
   readonly sampleRateHz: number;
   readonly channelCount: number;
   /**
-   * Set-up data in each codec's usual form: Opus: the OpusHead packet; Vorbis: the three header packets, Xiph-laced as in
-   * Matroska CodecPrivate; AAC: AudioSpecificConfig (undefined: packets carry ADTS headers); FLAC: "fLaC" + metadata
+   * Set-up data in each codec's usual form: Opus: the OpusHead packet; Vorbis: the three header packets, Xiph-laced as
+   * in Matroska CodecPrivate; AAC: AudioSpecificConfig (undefined: packets carry ADTS headers); FLAC: "fLaC" + metadata
    * blocks; ALAC: the magic cookie; MP3 and PCM: undefined.
    */
   readonly description: Uint8Array | undefined;
@@ -35,7 +35,8 @@ export interface Packet {
   readonly data: Uint8Array;
   /**
    * Time of the packet's first decoded sample in milliseconds, with fractions. 0 is the first sample meant to be heard:
-   * encoder delay and pre-skip have negative times, and the pipeline drops what lies before 0 (or before a seek target).
+   * encoder delay and pre-skip have negative times, and the pipeline drops what lies before 0 (or before a seek
+   * target).
    */
   readonly timestampMs: number;
   /** Length of the sound it decodes to, in milliseconds, as far as the container tells. */

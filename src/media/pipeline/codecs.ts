@@ -1,5 +1,5 @@
-// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded before a
-// track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
+// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded
+// before a track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
 
 import { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
@@ -21,6 +21,7 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
 /** Native decoders in place of failed ones, of all tracks together. Damage in a stream is a handful of packets. */
 const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
+/** One per audio worker; what its pipelines get their codecs from (`CodecSupply`). */
 export class Codecs {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
@@ -40,8 +41,8 @@ export class Codecs {
   }
 
   /**
-   * Loads what a track will probably need, while its input is still being opened: by the container that it was found to have.
-   * What is wrong with a codec is told when the track asks for it.
+   * Loads what a track will probably need, while its input is still being opened: by the container that it was found to
+   * have. What is wrong with a codec is told when the track asks for it.
    */
   warmUp(container: string | undefined): void {
     const [name = ""] = container?.split("|") ?? [];
@@ -55,6 +56,7 @@ export class Codecs {
     this.#settings.complexity = complexity;
   }
 
+  /** One that has encoded nothing, from stock where there is one. Rejects where libopus cannot be loaded. */
   async acquireEncoder(): Promise<OpusFrameEncoder> {
     this.#pool ??= this.#modules.libopus("encode").then((opus) => new OpusEncoderPool(opus, this.#settings));
     // A failure to load is not kept: the next track tries again.
@@ -64,6 +66,7 @@ export class Codecs {
     return (await this.#pool).acquire();
   }
 
+  /** Takes back what `acquireEncoder` gave, once. Its packets must not be used any more. */
   releaseEncoder(encoder: OpusFrameEncoder): void {
     this.#pool?.then((pool) => pool.release(encoder)).catch(() => encoder.close());
   }

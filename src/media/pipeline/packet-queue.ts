@@ -1,5 +1,5 @@
-// Compressed packets of one track that are read but not yet decoded or sent, in order. Bounded by sound, by bytes and by
-// count; the larger read-ahead lies beneath, in the byte source. Audio thread.
+// Compressed packets of one track that are read but not yet decoded or sent, in order. Bounded by sound, by bytes and
+// by count; the larger read-ahead lies beneath, in the byte source. Audio thread.
 
 import type { AudioStream, Packet } from "../format/packet.ts";
 
@@ -17,11 +17,14 @@ const QUEUE_MS_LOW = 600;
 const QUEUE_BYTES_MAX = 512 * 1024;
 /** The shortest packets of real files last 2.5 ms. */
 const QUEUE_COUNT_MAX = 512;
-/** Packets are views of what was read: each may hold a whole buffer of the source, with the pictures between its sounds. */
+/**
+ * Packets are views of what was read: each may hold a whole buffer of the source, with the pictures between its sounds.
+ */
 const QUEUE_BUFFER_BYTES_MAX = 4 * 1024 * 1024;
 /** A packet that is a small part of a larger buffer is copied out of it. */
 const BUFFER_BYTES_MAX = 256 * 1024;
 
+/** Written by the PacketReader, emptied by the Pipeline. */
 export class PacketQueue {
   #entries: QueuedPacket[] = [];
   #head = 0;

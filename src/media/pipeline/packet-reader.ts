@@ -1,5 +1,6 @@
-// Reads one track's packets ahead of the sound: opens the input, fills the packet queue in bursts, seeks. Everything that
-// waits for the network happens here, outside the tick; the pipeline only takes what lies in the queue. Audio thread.
+// Reads one track's packets ahead of the sound: opens the input, fills the packet queue in bursts, seeks. Everything
+// that waits for the network happens here, outside the tick; the pipeline only takes what lies in the queue. Audio
+// thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
@@ -85,7 +86,9 @@ export class PacketReader {
     return this.#seekTargetMs;
   }
 
-  /** Where the track ends: what its container says, and once all has been read what there was; undefined without an end. */
+  /**
+   * Where the track ends: what its container says, and once all has been read what there was; undefined without an end.
+   */
   get lengthMs(): number | undefined {
     const toldMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
     return toldMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? toldMs) : toldMs;
@@ -103,7 +106,9 @@ export class PacketReader {
     void this.#read(this.#demuxer, this.#generation);
   }
 
-  /** Goes elsewhere. The queue keeps the old packets until the new ones are there. A stream that cannot seek ignores it. */
+  /**
+   * Goes elsewhere. The queue keeps the old packets until the new ones are there. A stream that cannot seek ignores it.
+   */
   seek(positionMs: number): void {
     if (this.#demuxer?.isSeekable === false || this.#hasFailed) return;
     const targetMs = Math.max(0, positionMs);

@@ -1,6 +1,7 @@
 // The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
 // otherwise transcoded. Switches between the two mid-track, follows seeks, knows track time and the end. `produce` runs
-// inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio thread.
+// inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. Audio
+// thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -19,32 +20,46 @@ import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcode
 
 /** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
 const HISTORY_PACKETS = 4;
-/** Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming. */
+/**
+ * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming.
+ */
 const DECODED_PACKETS_KEPT = 12;
 /** Track times of a packet and of the end of the last frame agree when closer than this. */
 const SAME_MOMENT_MS = 0.5;
 /** A skip takes a cross-fade of this length. */
 const SKIP_MS_MIN = 5;
 
-/** Makes and takes back what a transcoding pipeline needs; see codecs.ts. */
+/**
+ * Where a pipeline gets decoder and encoder when it has to transcode, and only then: the worker's Codecs (codecs.ts).
+ */
 export interface CodecSupply {
-  /** What the decoder keeps is taken from the budget's memory until it is closed. */
+  /**
+   * A decoder for the stream, the caller's to close; what it keeps is taken from the budget's memory until then.
+   * Rejects with a NodeError when there is none for it, or its set-up data are damaged.
+   */
   createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
+  /** An encoder that has encoded nothing, the caller's until given back. Rejects when libopus cannot be loaded. */
   acquireEncoder(): Promise<OpusFrameEncoder>;
+  /** Once for each; packets of it that were not sent yet are void. */
   releaseEncoder(encoder: OpusFrameEncoder): void;
 }
 
+/** What one playing of a track needs. Times are track time in milliseconds. */
 export interface PipelineOptions {
   readonly input: PlayableInput;
+  /** The first sound to be heard; 0 or more. */
   readonly startMs: number;
+  /** Nothing is heard from here on; undefined, or not behind the start: the track's own end. */
   readonly endMs: number | undefined;
   /** As the client was told; undefined for streams. What the container says comes first. */
   readonly lengthMs: number | undefined;
+  /** Called once at the start, and again when a seek does not get through to a stalled input. */
   readonly open: OpenDemuxer;
   readonly codecs: CodecSupply;
   /** What its sound begins with; see `setVolume` and `setFilters`. */
   readonly volume: number;
   readonly filters: FilterSettings;
+  /** What the track may take outside the tick; released as a whole by `close`. */
   readonly budget: TrackBudget;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
@@ -55,6 +70,11 @@ export interface PipelineOptions {
 /** Why `produce` gave nothing. */
 export type DryCause = "input" | "decoder";
 
+/**
+ * Made for one playing of one track; opening begins at once. All of it is called in the tick or upon `onProgress`, but
+ * for commands (`seek`, settings, `close`). Nothing of it throws: what goes wrong is told to `onFailure`, and `isEnded`
+ * becomes true when there is no more to be had.
+ */
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
@@ -130,6 +150,10 @@ export class Pipeline {
     return isDecoding ? "decoder" : "input";
   }
 
+  /**
+   * Goes elsewhere; sounds on from where it is until the new place is there. Streams that cannot seek stay where they
+   * are.
+   */
   seek(positionMs: number): void {
     this.#reader.seek(positionMs);
   }
@@ -180,7 +204,9 @@ export class Pipeline {
     this.#chain.fades.rise(fade);
   }
 
-  /** It goes, from as loud as it is, beginning `delaySamples` from now. A fall under way that is over sooner goes on. */
+  /**
+   * It goes, from as loud as it is, beginning `delaySamples` from now. A fall under way that is over sooner goes on.
+   */
   fall(fade: Fade, delaySamples?: number): void {
     this.#chain.fades.fall(fade, delaySamples);
   }
@@ -202,7 +228,10 @@ export class Pipeline {
     });
   }
 
-  /** The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next call. */
+  /**
+   * The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next
+   * call.
+   */
   render(): SoundFrame | undefined {
     return this.#contain(() => {
       if (!this.canRender() || this.#transcoder === undefined) return undefined;
@@ -252,6 +281,7 @@ export class Pipeline {
     this.#transcoder?.encoder.makeNextIndependent();
   }
 
+  /** Gives everything back. May be called at any time, more than once; nothing is produced any more. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

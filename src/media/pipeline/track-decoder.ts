@@ -1,6 +1,6 @@
-// Packets of one track to a queue of stereo sound at 48 kHz, in small steps: a packet or a piece of its sound at a time, as
-// much as is wanted soon and no longer than a tick may take. What a decoder throws goes to whoever asked for sound; what it
-// says later goes to `onFailure`. The first half of transcoder.ts. Audio thread.
+// Packets of one track to a queue of stereo sound at 48 kHz, in small steps: a packet or a piece of its sound at a
+// time, as much as is wanted soon and no longer than a tick may take. What a decoder throws goes to whoever asked for
+// sound; what it says later goes to `onFailure`. The first half of transcoder.ts. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { StereoFifo } from "../../lib/stereo-fifo.ts";
@@ -25,7 +25,10 @@ const PIECES_PER_SECOND = 25;
 /** What one call of `fill` may do: so many steps, and beyond the first none that begins later than this. */
 const STEPS_MAX = 64;
 const FILL_MS_MAX = 2;
-/** Packets in a row that hold no sound: half a minute of the shortest there are, and more than any decoder needs to begin. */
+/**
+ * Packets in a row that hold no sound: half a minute of the shortest there are, and more than any decoder needs to
+ * begin.
+ */
 const SILENT_PACKETS_MAX = 2000;
 
 /** Where packets come from and whether more will come. */

@@ -1,7 +1,7 @@
-// Decoding, shaping and encoding of one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a few
-// frames at most. Keeps the encoder's delay out of the sound: the encoder is always fed 312 samples (6.5 ms) ahead, so a
-// frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not heard.
-// Audio thread.
+// Decoding, shaping and encoding of one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a
+// few frames at most. Keeps the encoder's delay out of the sound: the encoder is always fed 312 samples (6.5 ms) ahead,
+// so a frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not
+// heard. Audio thread.
 
 import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
@@ -20,7 +20,10 @@ export interface SoundFrame {
   readonly right: Float32Array;
 }
 
-/** Each method throws what a decoder, a filter or the encoder throws: the track is over then (see pipeline.ts). */
+/**
+ * What one transcoder works with. Each of its methods throws what a decoder, a filter or the encoder throws: the track
+ * is over then (see pipeline.ts).
+ */
 export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
   readonly chain: SoundChain;
   readonly encoder: OpusFrameEncoder;
@@ -127,8 +130,9 @@ export class Transcoder {
   }
 
   /**
-   * The next frame as sound, to be encoded by another's encoder: it may be written to, and holds until the next call. The
-   * first one of a track begins with silence, as an encoder that is under way gives sound later by as much as it is behind.
+   * The next frame as sound, to be encoded by another's encoder: it may be written to, and holds until the next call.
+   * The first one of a track begins with silence, as an encoder that is under way gives sound later by as much as it is
+   * behind.
    */
   render(supply: PacketSupply): SoundFrame | undefined {
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
@@ -163,7 +167,9 @@ export class Transcoder {
     this.#decoder.close();
   }
 
-  /** Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding. */
+  /**
+   * Sees that the chain can render `lengthSamples`; returns how many it can now, fewer at the end or while decoding.
+   */
   #gather(supply: PacketSupply, lengthSamples: number): number {
     const { chain } = this.#options;
     for (;;) {

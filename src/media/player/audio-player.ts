@@ -1,6 +1,7 @@
-// One player as the audio thread knows it: takes its commands, sends its frame at each deadline and knows who hears it. What was
-// asked for lives on the main thread (control/players/); this is what is happening. What is to be heard: player-tracks.ts;
-// the way out: voice-output.ts; position, health and hand-over have files of their own beside this one. Audio thread.
+// One player as the audio thread knows it: takes its commands, sends its frame at each deadline and knows who hears it.
+// What was asked for lives on the main thread (control/players/); this is what is happening. What is to be heard:
+// player-tracks.ts; the way out: voice-output.ts; position, health and hand-over have files of their own beside this
+// one. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type {
@@ -35,10 +36,17 @@ const SILENCE_FRAMES = 5;
 /** What all players of a worker share. */
 export interface PlayerSurroundings extends TrackSurroundings {
   readonly loop: TickLoop;
+  /** A track without sound for so long is told to be stuck. */
   readonly trackStuckThresholdMs: number;
+  /** To the main thread, in this order. */
   readonly send: (event: PlainEvent) => void;
 }
 
+/**
+ * One for each guild, from `createPlayer` (or, as a guest, `hostSound`) to `destroyPlayer`. Commands and the voice
+ * connection call it as they come; the tick loop calls `send` and `prepare` while it has anything to send; the worker
+ * `checkHealth` twice a second. What it throws is a fault, which the bulkhead brings back to `onFault`.
+ */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
   readonly counters: FrameCounters;
@@ -187,7 +195,10 @@ export class AudioPlayer implements LoopMember {
     }
   }
 
-  /** True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was under way. */
+  /**
+   * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
+   * under way.
+   */
   passOn(command: SoundCommand): boolean {
     return this.#place.passOn(command);
   }

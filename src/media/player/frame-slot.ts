@@ -14,7 +14,10 @@ export class FrameSlot {
     return this.#opus;
   }
 
-  /** The track that plays, when there is sound of it in the frame; undefined without a frame, or when it is of tracks before. */
+  /**
+   * The track that plays, when there is sound of it in the frame; undefined without a frame, or when it is of tracks
+   * before.
+   */
   get track(): PlayingTrack | undefined {
     return this.#track;
   }

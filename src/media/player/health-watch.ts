@@ -1,5 +1,6 @@
-// Looks twice a second whether one player's track does what it should: tells the main thread of one that is stuck or takes
-// more of the thread than music can need, and says when nobody has listened for so long that it is to be given up. Audio thread.
+// Looks twice a second whether one player's track does what it should: tells the main thread of one that is stuck or
+// takes more of the thread than music can need, and says when nobody has listened for so long that it is to be given
+// up. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";

@@ -1,6 +1,6 @@
-// The track before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises. Both are
-// decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no seam. At most two
-// tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
+// The track before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises.
+// Both are decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no
+// seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { clamp } from "../filters/clamp.ts";
@@ -59,7 +59,9 @@ export class LeavingTrack {
     return this.#partner !== undefined && !this.#isPartnerUnwanted;
   }
 
-  /** The next 20 ms as one Opus packet: of this track, of both, or of the next one alone. Undefined when all are dry. */
+  /**
+   * The next 20 ms as one Opus packet: of this track, of both, or of the next one alone. Undefined when all are dry.
+   */
   produce(next: Pipeline | undefined): Uint8Array | undefined {
     this.#isNextHeard = false;
     const partner = this.#partner;
@@ -81,8 +83,8 @@ export class LeavingTrack {
   }
 
   /**
-   * The track it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes on
-   * falling until a third track is there. False when this one is to make room, or none.
+   * The track it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes
+   * on falling until a third track is there. False when this one is to make room, or none.
    */
   dropNext(): boolean {
     const partner = this.#partner;

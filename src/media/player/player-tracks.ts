@@ -1,6 +1,6 @@
-// The tracks of one player: the one that plays, and what sounds on of those before it. Begins, replaces and ends them, makes
-// one row of frames of them, and tells the main thread what becomes of each. Whether a frame is due and anybody hears it is
-// audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
+// The tracks of one player: the one that plays, and what sounds on of those before it. Begins, replaces and ends them,
+// makes one row of frames of them, and tells the main thread what becomes of each. Whether a frame is due and anybody
+// hears it is audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { FilterSettings, PlayCommand, PlayerId, SeekId } from "../../bridge/commands.ts";
@@ -110,7 +110,10 @@ export class PlayerTracks {
     this.#end(track, track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
   }
 
-  /** With crossfade a track is over for the client while its last part is heard, so that the next one can come in over it. */
+  /**
+   * With crossfade a track is over for the client while its last part is heard, so that the next one can come in over
+   * it.
+   */
   finishEarly(track: PlayingTrack): void {
     this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
     this.#leaving.fall();
@@ -179,7 +182,9 @@ export class PlayerTracks {
     if (this.#current !== undefined) keepHere(this.#current, this.#options.surroundings.clock.now());
   }
 
-  /** Another worker makes its sound from now on: it is none of this player's, and not over. To be closed by the caller. */
+  /**
+   * Another worker makes its sound from now on: it is none of this player's, and not over. To be closed by the caller.
+   */
   release(): PlayingTrack | undefined {
     const track = this.#current;
     this.#current = undefined;

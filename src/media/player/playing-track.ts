@@ -1,5 +1,5 @@
-// One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held by
-// player-tracks.ts. Audio thread.
+// One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held
+// by player-tracks.ts. Audio thread.
 
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";

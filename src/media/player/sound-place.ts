@@ -1,5 +1,5 @@
-// Where one player's sound is made: on this worker, or on another one, whose frames then go out through the voice connection
-// here. The player's side of relay/hand-over.ts; why players move: docs/internals/moving.md. Audio thread.
+// Where one player's sound is made: on this worker, or on another one, whose frames then go out through the voice
+// connection here. The player's side of relay/hand-over.ts; why players move: docs/internals/moving.md. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
@@ -60,7 +60,10 @@ export class SoundPlace {
     this.#handOver?.onSent(untilMs, rate);
   }
 
-  /** True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was under way. */
+  /**
+   * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
+   * under way.
+   */
   passOn(command: SoundCommand): boolean {
     if (this.#handOver?.isTaken) this.#handOver.passOn(command);
     else this.keep();

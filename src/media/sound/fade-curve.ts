@@ -21,8 +21,8 @@ export function fadeOf(settings: TonearmSettings<"fadeIn"> | undefined): Fade | 
 }
 
 /**
- * What a rising sound is multiplied by at `share` (0 to 1) of its way; a falling one at `1 - share`. "sine": a falling and a
- * rising track together are as loud as one alone.
+ * What a rising sound is multiplied by at `share` (0 to 1) of its way; a falling one at `1 - share`. "sine": a falling
+ * and a rising track together are as loud as one alone.
  */
 export function fadeGain(curve: FadeCurve, share: number): number {
   if (share <= 0) return 0;

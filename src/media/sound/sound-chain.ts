@@ -1,7 +1,7 @@
-// What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is the
-// protocol's in its order (protocol-v4.md section 3.3). Takes track samples from a queue and gives samples to be heard, as
-// many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last one left in delay
-// lines and phases is none of the next one's. Audio thread.
+// What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is
+// the protocol's in its order (protocol-v4.md section 3.3). Takes track samples from a queue and gives samples to be
+// heard, as many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last
+// one left in delay lines and phases is none of the next one's. Audio thread.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../filters/builtin.ts";
@@ -21,6 +21,12 @@ export interface TrackSpan {
   readonly endMs: number;
 }
 
+/**
+ * How it is used, in the tick: `begin` or `continueWith` when the track starts to be decoded, then for each frame
+ * `prepare` until it says there is enough, `place`, `render`; `jump` at a seek; `finish` when no more comes, and
+ * `prepare` and `render` for the rest. It throws what a filter throws. Nothing is allocated for a frame; changed
+ * settings are taken up within these calls.
+ */
 export class SoundChain {
   /** Placed by `place`, and heard in `render`. */
   readonly fades = new TrackFades();
@@ -40,8 +46,9 @@ export class SoundChain {
   }
 
   /**
-   * Replaces all filters; the change is heard within 20 ms of sound, without a click. They are made when there is sound for them, in
-   * the tick: hundreds of players that are given some at once hold up nobody, and of many changes only the last one counts.
+   * Replaces all filters; the change is heard within 20 ms of sound, without a click. They are made when there is sound
+   * for them, in the tick: hundreds of players that are given some at once hold up nobody, and of many changes only the
+   * last one counts.
    */
   setFilters(filters: FilterSettings): void {
     this.fades.set(filters);
@@ -98,7 +105,9 @@ export class SoundChain {
     return rate.availableSamples;
   }
 
-  /** Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the track silence follows. */
+  /**
+   * Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the track silence follows.
+   */
   render(track: SampleQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
     this.#applyFilters();
     const queue = this.#loudness.over(track);

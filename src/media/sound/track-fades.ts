@@ -1,6 +1,7 @@
-// How loud one track is at each moment for the sake of its beginning, its end, and the tracks before and behind it: fadeIn,
-// fadeOut and crossfade of `pluginFilters.tonearm`. Works on sound as it is heard, behind the filters and before the
-// player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound runs.
+// How loud one track is at each moment for the sake of its beginning, its end, and the tracks before and behind it:
+// fadeIn, fadeOut and crossfade of `pluginFilters.tonearm`. Works on sound as it is heard, behind the filters and
+// before the player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound
+// runs.
 
 import type { FilterSettings } from "../../bridge/commands.ts";
 import { tonearmSettingsIn } from "../filters/setting.ts";
@@ -38,7 +39,9 @@ export class TrackFades {
   /** Until the end of the track, and from its start to there; Infinity when nobody knows. */
   #remainingSamples = Number.POSITIVE_INFINITY;
   #wholeSamples = Number.POSITIVE_INFINITY;
-  /** What comes next has to follow on this (until something is decoded: packets as they came). Undefined: on nothing. */
+  /**
+   * What comes next has to follow on this (until something is decoded: packets as they came). Undefined: on nothing.
+   */
   #lastGain: number | undefined = 1;
   #glide = 0;
   #glideSamples = 0;
@@ -80,7 +83,9 @@ export class TrackFades {
     return this.#gainAt(0);
   }
 
-  /** Tells where the next samples are, in samples as they are heard: until the end, and from the track's start to there. */
+  /**
+   * Tells where the next samples are, in samples as they are heard: until the end, and from the track's start to there.
+   */
   place(remainingSamples: number, wholeSamples: number): void {
     this.#hasBegun = true;
     this.#remainingSamples = remainingSamples;

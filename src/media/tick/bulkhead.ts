@@ -1,6 +1,7 @@
-// Keeps what goes wrong in one player's code from everybody else: every way into a player (the tick, a timer, a command, a
-// socket, a promise nobody waited for) leads through here. What it throws ends that player's track or voice connection, and
-// the worker goes on. Also says in shared memory whose work the thread is doing, for when it is lost. Audio thread.
+// Keeps what goes wrong in one player's code from everybody else: every way into a player (the tick, a timer, a
+// command, a socket, a promise nobody waited for) leads through here. What it throws ends that player's track or voice
+// connection, and the worker goes on. Also says in shared memory whose work the thread is doing, for when it is lost.
+// Audio thread.
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { Activity, WorkMark } from "../../bridge/work-mark.ts";
@@ -21,6 +22,7 @@ export interface BulkheadOptions {
   readonly onFault: (playerId: PlayerId, error: unknown) => void;
 }
 
+/** One per worker. It throws nothing itself, and lets nothing through. */
 export class Bulkhead {
   readonly #options: BulkheadOptions;
 
@@ -72,8 +74,8 @@ export class Bulkhead {
   }
 
   /**
-   * What nobody has caught, from a callback or a promise: it belongs to whoever the thread was working for. False: that is
-   * not known.
+   * What nobody has caught, from a callback or a promise: it belongs to whoever the thread was working for. False: that
+   * is not known.
    */
   attribute(error: unknown): boolean {
     const { mark, onFault } = this.#options;

@@ -1,8 +1,8 @@
-// The heartbeat of an audio worker: one timer serves all its players, every 20 ms each, and is the only place that knows
-// the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run. Many players
-// are spread over up to five phases of 4 ms, so that packets leave evenly; few share one, as each waking of the thread
-// costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never after "now".
-// Audio thread; nothing here awaits or allocates per tick.
+// The heartbeat of an audio worker: one timer serves all its players, every 20 ms each, and is the only place that
+// knows the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run.
+// Many players are spread over up to five phases of 4 ms, so that packets leave evenly; few share one, as each waking
+// of the thread costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never
+// after "now". Audio thread; nothing here awaits or allocates per tick.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
@@ -48,6 +48,10 @@ export interface TickReport {
   readonly latenessMsMax: number;
 }
 
+/**
+ * One per worker. A player is added when it has sound to send, and removes itself when it has none; between the two it
+ * is sent for and prepared once each 20 ms.
+ */
 export class TickLoop {
   readonly #clock: Clock;
   readonly #bulkhead: Bulkhead;
@@ -89,6 +93,7 @@ export class TickLoop {
     phase.members.pop();
   }
 
+  /** No more ticks; the players stay as they are. */
   close(): void {
     this.#timer?.cancel();
     this.#phaseOf.clear();
@@ -155,8 +160,8 @@ export class TickLoop {
       if (this.#phaseOf.has(player)) this.#unprepared.push(player);
     }
     phase.deadlineMs += FRAME_MS;
-    // A second deadline that is due by now (sending took its time, too) would find its frames unprepared: make them now,
-    // late is better than lost.
+    // A second deadline that is due by now (sending took its time, too) would find its frames unprepared: make them
+    // now, late is better than lost.
     if (phase.deadlineMs - this.#clock.now() < EARLY_MS) this.#prepareAll();
   }
 

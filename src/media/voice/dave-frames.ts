@@ -1,5 +1,5 @@
-// What the frames of one voice session go out as: plain, or encrypted for a DAVE group. Written by dave-session.ts as its
-// groups and transitions come and go, read in the tick: a frame costs one call of the cipher. Audio thread.
+// What the frames of one voice session go out as: plain, or encrypted for a DAVE group. Written by dave-session.ts as
+// its groups and transitions come and go, read in the tick: a frame costs one call of the cipher. Audio thread.
 
 import type { FrameCipher } from "./mls-group.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
@@ -54,8 +54,8 @@ export class DaveFrames {
   }
 
   /**
-   * What to put into the packet for `opus`: a DAVE frame; the same bytes when plain, or without a group (whether they may go
-   * out then is the gate's to say); undefined when encrypting failed.
+   * What to put into the packet for `opus`: a DAVE frame; the same bytes when plain, or without a group (whether they
+   * may go out then is the gate's to say); undefined when encrypting failed.
    */
   encrypt(opus: Uint8Array): Uint8Array | undefined {
     if (this.#version === 0 || this.#cipher === undefined) return opus;

@@ -1,6 +1,6 @@
-// Proposals to change a DAVE group (op 27): which of them are of our group and epoch and few enough to be heeded, which wait for
-// the gateway to tell of whom they add, and the commit that answers them (discord-voice.md sections 3.4 and 3.5). Part of the
-// DAVE session, on the audio thread.
+// Proposals to change a DAVE group (op 27): which of them are of our group and epoch and few enough to be heeded, which
+// wait for the gateway to tell of whom they add, and the commit that answers them (discord-voice.md sections 3.4 and
+// 3.5). Part of the DAVE session, on the audio thread.
 
 import type { Timer } from "../../lib/clock.ts";
 import type { LogFields } from "../../log.ts";

@@ -1,8 +1,8 @@
-// End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says whether
-// frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice session and the
-// MLS library, on the audio thread. All MLS work happens in message handlers. Proposals are dave-proposals.ts's, frames
-// dave-frames.ts's; commits, transitions and recovery stand here, as they work on the same few pieces of state: the group,
-// what is pending in it and the timers that bound the waiting.
+// End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says
+// whether frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice
+// session and the MLS library, on the audio thread. All MLS work happens in message handlers. Proposals are
+// dave-proposals.ts's, frames dave-frames.ts's; commits, transitions and recovery stand here, as they work on the same
+// few pieces of state: the group, what is pending in it and the timers that bound the waiting.
 
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -391,8 +391,8 @@ export class DaveSession {
   }
 
   /**
-   * Asks to be taken out of the group and back in. The keys we had go on sending meanwhile: listeners keep them for 10 s,
-   * so nothing is lost unless recovery takes longer.
+   * Asks to be taken out of the group and back in. The keys we had go on sending meanwhile: listeners keep them for 10
+   * s, so nothing is lost unless recovery takes longer.
    */
   #recover(transitionId: number, reason: string, error?: unknown): void {
     if (this.#isRecovering && error === undefined) return;

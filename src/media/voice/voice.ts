@@ -4,18 +4,28 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {
+  /**
+   * Resolves when the gateway's WebSocket is open; rejects with a NodeError. Called again, it moves to other
+   * credentials.
+   */
   connect(credentials: VoiceCredentials): Promise<void>;
+  /** Asked before each frame. */
   readonly gate: VoiceGate;
+  /** One Opus packet of 20 ms, at its deadline; its bytes are read before this returns. False: it could not be sent. */
   sendFrame(opus: Uint8Array): boolean;
+  /** One silence frame, at its deadline; five end sound. False: none could be sent, or none was needed. */
   sendSilence(): boolean;
+  /** After the last silence frame: Discord shows that nobody speaks. */
   stopSpeaking(): void;
+  /** So many deadlines have passed without a frame: RTP time goes on. */
   skipFrames(count: number): void;
+  /** For good. May be called more than once. */
   close(): void;
 }
 
 /**
- * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up to
- * 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
+ * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up
+ * to 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
  */
 export type VoiceGate = "send" | "hold" | "discard" | "down";
 

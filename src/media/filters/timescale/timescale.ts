@@ -31,6 +31,7 @@ interface Ratios {
 
 const IDENTITY: Ratios = { rate: 1, pitch: 1 };
 
+/** The only filter that changes how long sound lasts: it stands between the two rows of the others. */
 export const timescale: RateFilterDefinition = {
   name: "timescale",
   isEnabled: (settings) => {
@@ -169,8 +170,8 @@ class TimescaleFilter implements RateFilter {
   }
 
   /**
-   * The first sample is where sound without timescale would go on. The filter also looks at those before it: they are in
-   * the window after an exit, else they are made up so that sound goes on in a straight line.
+   * The first sample is where sound without timescale would go on. The filter also looks at those before it: they are
+   * in the window after an exit, else they are made up so that sound goes on in a straight line.
    */
   #start(): boolean {
     const { left, right, start, end } = this.#window;
@@ -192,7 +193,10 @@ class TimescaleFilter implements RateFilter {
     return true;
   }
 
-  /** Fades into the track as it is; until there is enough of that nothing is made. At the end of the track it stays away. */
+  /**
+   * Fades into the track as it is; until there is enough of that nothing is made. At the end of the track it stays
+   * away.
+   */
   #leave(): void {
     if (!this.#isStarted) {
       this.#state = "plain";
