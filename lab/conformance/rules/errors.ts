@@ -98,6 +98,14 @@ const REFUSED_REQUESTS: readonly (readonly [
     "a body without content type",
     "POST",
     "/v4/decodetracks",
+    { body: "[]" },
+    415,
+    "Content-Type 'application/octet-stream' is not supported.",
+  ],
+  [
+    "a body of plain text",
+    "POST",
+    "/v4/decodetracks",
     { body: "[]", headers: { "Content-Type": "text/plain" } },
     415,
     matching(/^Content-Type 'text\/plain.*' is not supported\.$/),
@@ -177,6 +185,11 @@ export const errorChecks: readonly Check[] = [
     ]),
   ),
   ...checksOf("errors", [
+    [
+      "a query with a % that escapes nothing is 400",
+      "Lavalink 4.2.2, as it answers",
+      async ({ http }) => expectStatus(await http.get("/v4/loadtracks?identifier=%zz"), 400),
+    ],
     [
       "the error object has its members in order and no others",
       "sheet 1.3",

@@ -56,13 +56,19 @@ function describeFailure(error: unknown): { status: number; message: string } {
     return { status: published?.status ?? statusOf(error), message: published?.message ?? error.message };
   }
   const status = frameworkStatus(error);
-  if (status !== undefined) return { status, message: STATUS_CODES[status] ?? "Bad Request" };
+  if (status !== undefined) return { status, message: frameworkMessage(status) };
   return { status: 500, message: "an unexpected error inside the node; its log says more" };
 }
 
 function statusOf(error: NodeError): number {
   if (error.fault === "caller") return 400;
   return error.fault === "environment" ? 503 : 500;
+}
+
+function frameworkMessage(status: number): string {
+  // It reads the header before we do, and takes all that can be read.
+  if (status === 415) return "Could not parse Content-Type.";
+  return STATUS_CODES[status] ?? "Bad Request";
 }
 
 /** The framework's own refusals carry a status below 500. */

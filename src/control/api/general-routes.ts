@@ -96,7 +96,8 @@ export async function loadTracks(context: ApiContext, request: RestRequest): Pro
 export function decodeOne({ query }: RestRequest): TrackJson {
   const encoded = query.get("encodedTrack") ?? query.get("track");
   if (encoded === undefined) throw new ApiError(400, "No track to decode provided");
-  return trackToJson(decodeTrack(encoded));
+  // A `+` that was sent as it is arrives as a space, which no encoded track holds.
+  return trackToJson(decodeTrack(encoded.replaceAll(" ", "+")));
 }
 
 /** Each is decoded twice, to know that all can be before the answer begins, and for the answer: a long one is never whole. */

@@ -78,20 +78,21 @@ export class LoadedTrack {
 
   /** Stands still at the position of `epochMs` until the worker reports again. */
   hold(epochMs: number): void {
-    this.#clock.holdAt(this.#clock.at(epochMs));
+    this.#clock.holdAt(epochMs);
   }
 
   /** Moves to `positionMs`; false for streams, which ignore seeks. */
   seek(positionMs: number): boolean {
     if (this.#track.info.isStream) return false;
     this.#seekId++;
-    this.#clock.holdAt(positionMs);
+    this.#clock.jumpTo(positionMs);
     return true;
   }
 
   /** An end time that is not ahead of `positionMs` is ignored: the track then plays to its own end. */
   setEnd(endMs: number | undefined, positionMs: number): void {
     this.#endMs = endMs !== undefined && endMs > positionMs ? endMs : undefined;
+    this.#clock.setEnd(this.#endMs);
   }
 
   /** The command that starts it on a worker, from where it is. */

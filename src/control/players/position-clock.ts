@@ -1,15 +1,21 @@
-// Where a track is now, between two reports of its worker. Main thread; one per playing of a track.
+// Where a track is now, between two reports of its worker. Main thread; one per playing of a track. It does not go back by a
+// moment: where the end came sooner than reckoned, or frames were late, it stands still.
 
 /**
  * Reports come every 500 ms. A position is carried on for twice that and no longer: a worker that is silent may also be
  * sending nothing.
  */
 const CARRY_ON_MS_MAX = 1000;
+/** A report this far behind what was told is waited for: three frames. One that is further behind is told as it is. */
+const STAND_STILL_MS_MAX = 60;
 
 export class PositionClock {
-  /** Where the track ends, Infinity for streams: no position lies beyond. */
+  /** Where the track ends, Infinity for streams. */
   readonly #lengthMs: number;
+  /** Where it will be ended, Infinity for its own end. */
+  #endMs = Number.POSITIVE_INFINITY;
   #positionMs: number;
+  #toldMs = 0;
   #epochMs = 0;
   #rate = 0;
 
@@ -26,16 +32,31 @@ export class PositionClock {
     this.#rate = report.rate;
   }
 
-  /** Stands still at `positionMs` until the next report. */
-  holdAt(positionMs: number): void {
+  /** Time is not reckoned to go on behind it; undefined: the track's own length is the bound. */
+  setEnd(endMs: number | undefined): void {
+    this.#endMs = endMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Stands still at `positionMs`, wherever it was before, until the next report. */
+  jumpTo(positionMs: number): void {
     this.#positionMs = positionMs;
+    this.#rate = 0;
+    this.#toldMs = 0;
+  }
+
+  /** Stands still where it is at `epochMs` until the next report. */
+  holdAt(epochMs: number): void {
+    this.#positionMs = this.at(epochMs);
     this.#rate = 0;
   }
 
-  /** Whole milliseconds of track time at `epochMs`. */
+  /** Whole milliseconds of track time at `epochMs`; what is told here is not taken back by a moment. */
   at(epochMs: number): number {
     const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), CARRY_ON_MS_MAX);
-    const positionMs = this.#rate === 0 ? this.#positionMs : this.#positionMs + elapsedMs * this.#rate;
-    return Math.floor(Math.max(0, Math.min(positionMs, this.#lengthMs)));
+    const carriedOnMs = this.#rate === 0 ? 0 : Math.min(this.#positionMs + elapsedMs * this.#rate, this.#endMs);
+    const positionMs = Math.floor(Math.min(Math.max(this.#positionMs, carriedOnMs), this.#lengthMs));
+    const backMs = this.#toldMs - positionMs;
+    if (backMs < 0 || backMs > STAND_STILL_MS_MAX) this.#toldMs = positionMs;
+    return this.#toldMs;
   }
 }

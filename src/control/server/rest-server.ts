@@ -8,7 +8,7 @@ import { stringifyJson } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
-import { ApiError, errorObject } from "../api/api-error.ts";
+import { ApiError, badRequest, errorObject } from "../api/api-error.ts";
 import { listBody } from "../api/list-answer.ts";
 import { readBody } from "../api/request-bodies.ts";
 import type { Asker, RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
@@ -72,6 +72,8 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   const lines = new ConnectionLines(options.context.clock);
   app.addHook("onRequest", async (request, reply) => {
     reply.header(API_VERSION_HEADER, API_VERSION);
+    // An empty one says as much as none, and the framework would refuse it.
+    if (request.headers["content-type"] === "") delete request.headers["content-type"];
     reply.raw.once("close", () => bodies.letGo(request.raw));
     const turn = lines.enter(request.raw, reply.raw);
     if (turn !== undefined) await turn;
@@ -149,7 +151,7 @@ const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 function restRequest(request: FastifyRequest, reply: FastifyReply): RestRequest {
   return {
     segments: segmentsOf(request),
-    query: queryOf(request),
+    query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
     client: `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX),
@@ -265,6 +267,14 @@ function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
     query.set(name, before === undefined ? value : `${before},${value}`);
   }
   return query;
+}
+
+/** Throws a 400 for a `%` that escapes nothing: whoever sent it meant something else. */
+function checkedQueryOf(request: FastifyRequest): ReadonlyMap<string, string> {
+  const url = request.originalUrl;
+  const isStray = /%(?![0-9A-Fa-f]{2})/.test(url.slice(pathOf(url).length));
+  if (isStray) throw badRequest("a % in the query is not followed by two hexadecimal digits");
+  return queryOf(request);
 }
 
 function pathOf(url: string): string {

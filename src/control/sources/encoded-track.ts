@@ -156,8 +156,7 @@ function decodeBase64(encoded: string): Uint8Array {
   const [illegal] = /[^A-Za-z0-9+/=]/u.exec(encoded) ?? [];
   if (illegal !== undefined) {
     const code = (illegal.codePointAt(0) ?? 0).toString(16);
-    const hint = illegal === " " ? " (a + in a query must be sent as %2B)" : "";
-    throw undecodable(`it holds the illegal base64 character 0x${code}${hint}`);
+    throw undecodable(`it holds the illegal base64 character 0x${code}`);
   }
   const paddingAt = encoded.indexOf("=");
   const digits = paddingAt < 0 ? encoded : encoded.slice(0, paddingAt);

@@ -42,6 +42,10 @@ export class BudgetedSource implements ByteSource {
     this.#source.aimReadAhead?.(sizeBytes);
   }
 
+  expectEnd(): void {
+    this.#source.expectEnd?.();
+  }
+
   close(): void {
     this.#onClose();
     this.#source.close();

@@ -27,6 +27,11 @@ export interface ByteSource {
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined;
   /** Says how far to read ahead from now on; the source's own upper bound stays. Only where reading ahead is done. */
   aimReadAhead?(sizeBytes: number): void;
+  /**
+   * Says that the content is a file, which ends where its first body did or will, even if the server calls itself a station:
+   * what stations send is else taken up again wherever it ends. Only where that is done.
+   */
+  expectEnd?(): void;
   /** Frees connections and buffers; pending reads reject. May be called at any time, more than once. */
   close(): void;
 }

@@ -76,6 +76,8 @@ export class HttpByteSource implements ByteSource {
   #readerBytes = 0;
   #readAheadBytes: number;
   #lastReadAtMs: number;
+  /** Where the first body of a station ended: the end of the data, should it turn out to be a file. */
+  #firstBodyEndBytes: number | undefined;
   /** Wakes the receiver that waits for the reader to move on. */
   #wakeReceiver: () => void = () => undefined;
 
@@ -192,6 +194,17 @@ export class HttpByteSource implements ByteSource {
     this.#readAheadBytes = Math.min(sizeBytes, this.#options.readAheadBytesMax);
   }
 
+  expectEnd(): void {
+    if (!this.#resource.isLive) return;
+    this.#resource.expectEnd();
+    if (this.#firstBodyEndBytes === undefined) return;
+    // The beginning may have been received once more already: nobody reads that.
+    this.#resource.setEnd(this.#firstBodyEndBytes);
+    if (this.#state.kind === "receiving") this.#state.abort.abort(closedError());
+    if (this.#state.kind !== "closed") this.#state = { kind: "ended" };
+    this.#serve();
+  }
+
   /** Answers waiting reads in their order as far as possible and steers towards the first that is left. */
   #serve(): void {
     for (let read = this.#waiting[0]; read !== undefined; read = this.#waiting[0]) {
@@ -297,6 +310,7 @@ export class HttpByteSource implements ByteSource {
     const { sizeBytes, isLive, acceptsRanges } = this.#resource;
     // Parts of unknown whole: only the answer to the next part tells.
     if (sizeBytes === undefined && acceptsRanges) return false;
+    if (isLive) this.#firstBodyEndBytes ??= this.#window.endBytes;
     if (isLive || (sizeBytes !== undefined && this.#window.endBytes < sizeBytes)) return false;
     if (sizeBytes === undefined) this.#resource.setEnd(this.#window.endBytes);
     this.#state = { kind: "ended" };

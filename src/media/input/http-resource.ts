@@ -43,8 +43,6 @@ export interface ResourceAccess {
 /** Facts are fixed by the first answer; only the address, the use of ranges and the end may be learnt later. */
 export class HttpResource {
   readonly mimeType: string | undefined;
-  /** True for a station: no end, no positions; a lost connection is simply opened again. */
-  readonly isLive: boolean;
   readonly #access: ResourceAccess;
   readonly #originalUrl: URL;
   readonly #validator: Validator;
@@ -53,6 +51,7 @@ export class HttpResource {
   #station: IcyStation | undefined;
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
+  #isLive: boolean;
 
   /** @throws NodeError when it cannot be reached, is not there or answers nonsense */
   static async open(access: ResourceAccess, url: URL, signal: AbortSignal): Promise<OpenedResource> {
@@ -84,10 +83,10 @@ export class HttpResource {
     this.#validator = validatorOf(headers);
     this.#station = stationOf(headers);
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
-    this.isLive = this.#station !== undefined && lengthBytes === undefined;
+    this.#isLive = this.#station !== undefined && lengthBytes === undefined;
     // With titles in between, neither the length nor any position is that of the sound.
     this.#sizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
-    this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.isLive && offersRanges(status, headers);
+    this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.#isLive && offersRanges(status, headers);
   }
 
   /** Where the body comes from after redirects, with user name and password if they still apply. */
@@ -103,6 +102,11 @@ export class HttpResource {
     return this.#station;
   }
 
+  /** True for a station: no end, no positions; a lost connection is simply opened again. */
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
   /** True when a body can begin in the middle; otherwise getting there means receiving all that lies before. */
   get acceptsRanges(): boolean {
     return this.#acceptsRanges;
@@ -115,6 +119,11 @@ export class HttpResource {
   /** True when a closed connection can be taken up again at the same byte. */
   get isReopenable(): boolean {
     return this.isLive || this.#acceptsRanges || this.#sizeBytes !== undefined;
+  }
+
+  /** Notes that what looks like a station is a file. */
+  expectEnd(): void {
+    this.#isLive = false;
   }
 
   /** Notes that the body regularly ended here. */

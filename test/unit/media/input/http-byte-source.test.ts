@@ -572,6 +572,18 @@ describe("stations", () => {
     expect(server.requests.length).toBeGreaterThanOrEqual(10);
   });
 
+  it("what looks like a station and is a file ends where its first body did, also when that was told late", async () => {
+    for (const readBytes of [1_000, FILE.length + 1_000]) {
+      const { open, clock } = await start();
+      const { source } = await open("/icy/song.mp3");
+      await hurry(clock, source.read(0, readBytes));
+      source.expectEnd?.();
+      const all = await hurry(clock, source.read(FILE.length - 70_000, 100_000));
+      expect(Buffer.compare(all, FILE.subarray(FILE.length - 70_000)), `told after ${readBytes} bytes`).toBe(0);
+      expect(source.sizeBytes).toBe(FILE.length);
+    }
+  });
+
   it("leaves nothing behind on the signal of a connection that is taken up again and again", async () => {
     const { deps, clock, server } = await start();
     const abort = new AbortController();
