@@ -5,15 +5,11 @@ import { NodeError, rootCause } from "../errors.ts";
 import { closestName } from "../lib/closest-name.ts";
 import { redactText } from "../lib/redact-text.ts";
 import { VERSION } from "../version.ts";
+import type { StartContext } from "./start.ts";
 
-/** What a command sees of the process. */
-export interface CommandContext {
-  readonly cwd: string;
-  /** Standard output. */
-  write(text: string): void;
+/** What the commands see of the process. */
+export interface CommandContext extends StartContext {
   writeError(text: string): void;
-  /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
-  readonly tellDropped?: (tell: (droppedCount: number) => void) => void;
 }
 
 const COMMANDS = ["start", "demo", "doctor", "help"] as const;

@@ -7,14 +7,22 @@ import type { Logger } from "../log.ts";
 import { createNodeLogger } from "../log-pino.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
-import type { CommandContext } from "./run-command.ts";
 
 /** More than the node's own bound for saying goodbye to clients, workers and Discord. */
 const CLOSE_TIMEOUT_MS = 12_000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
+/** What the command sees of the process. */
+export interface StartContext {
+  readonly cwd: string;
+  /** Standard output: log lines, and a password that was made up. */
+  write(text: string): void;
+  /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
+  readonly tellDropped?: (tell: (droppedCount: number) => void) => void;
+}
+
 /** Runs until a signal arrives. Resolves with the exit status. */
-export async function startCommand(args: readonly string[], context: CommandContext): Promise<number> {
+export async function startCommand(args: readonly string[], context: StartContext): Promise<number> {
   const loaded = loadConfig({ args, cwd: context.cwd });
   const { config } = loaded;
   const { level, format } = config.logging;
@@ -35,7 +43,7 @@ export async function startCommand(args: readonly string[], context: CommandCont
 function announce(
   node: Node,
   { config }: LoadedConfig,
-  { logger, context }: { readonly logger: Logger; readonly context: CommandContext },
+  { logger, context }: { readonly logger: Logger; readonly context: StartContext },
 ): void {
   const { host, port } = node.address;
   const place = host.includes(":") ? `[${host}]` : host;

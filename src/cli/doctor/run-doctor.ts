@@ -6,13 +6,19 @@ import type { NodeConfig } from "../../config/node-config.ts";
 import { NodeError } from "../../errors.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
-import type { CommandContext } from "../run-command.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck, vorbisCheck } from "./sound-checks.ts";
 
+/** What the doctor sees of the process. */
+export interface DoctorContext {
+  readonly cwd: string;
+  /** Standard output: one line a check. */
+  write(text: string): void;
+}
+
 /** Runs every check. Resolves with 0 when none failed, else 1. */
-export async function runDoctor(args: readonly string[], context: CommandContext): Promise<number> {
+export async function runDoctor(args: readonly string[], context: DoctorContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
   const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config)), ...machineChecks()];
@@ -41,7 +47,7 @@ async function runCheck(check: Check): Promise<CheckResult> {
 
 function checkConfig(
   args: readonly string[],
-  context: CommandContext,
+  context: DoctorContext,
 ): { results: readonly CheckResult[]; config: NodeConfig | undefined } {
   try {
     const { config, fileName, warnings } = loadConfig({ args, cwd: context.cwd });
@@ -76,7 +82,7 @@ function machineChecks(): Check[] {
     vorbisCheck,
     encryptionCheck,
     daveCheck,
-    clockCheck,
+    clockCheck(),
   ];
 }
 

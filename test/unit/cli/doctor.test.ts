@@ -9,6 +9,7 @@ import {
   udpRouteCheck,
 } from "../../../src/cli/doctor/network-checks.ts";
 import { runDoctor } from "../../../src/cli/doctor/run-doctor.ts";
+import { clockCheck } from "../../../src/cli/doctor/sound-checks.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 
 const servers: ReturnType<typeof createServer>[] = [];
@@ -55,7 +56,7 @@ describe("doctor", () => {
     const write = (text: string) => {
       output += text;
     };
-    expect(await runDoctor(args, { cwd: "/nowhere", write, writeError: write })).toBe(1);
+    expect(await runDoctor(args, { cwd: "/nowhere", write })).toBe(1);
     expect(output).toMatch(/^fail {2}addresses {7}::2 cannot be sent from: binding ::2 failed \(E\w+\): ./m);
   });
 
@@ -72,12 +73,24 @@ describe("doctor", () => {
     expect(await udpCheck.run()).toMatchObject({ status: "ok" });
   });
 
+  test("the clock's line tells the 99th percentile from the latest tick", async () => {
+    const ticks = (...late: number[]) => [...Array<number>(100 - late.length).fill(0.25), ...late];
+    expect(await clockCheck(async () => ticks(80)).run()).toEqual({
+      status: "ok",
+      found: "99 of 100 ticks of 20 ms are at most 0.3 ms late, the latest 80.0 ms",
+    });
+    expect(await clockCheck(async () => ticks(30, 80)).run()).toMatchObject({
+      status: "warn",
+      found: expect.stringMatching(/at most 30\.\d ms late, the latest 80\.0 ms$/),
+    });
+  });
+
   test("prints one line per check and fails for a wrong configuration", async () => {
     let output = "";
     const write = (text: string) => {
       output += text;
     };
-    const status = await runDoctor(["--tonearm.workers.count=many"], { cwd: "/nowhere", write, writeError: write });
+    const status = await runDoctor(["--tonearm.workers.count=many"], { cwd: "/nowhere", write });
     expect(status).toBe(1);
     expect(output).toMatch(/^fail {2}configuration .*mistake/m);
     for (const name of [
