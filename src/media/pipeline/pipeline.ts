@@ -12,9 +12,9 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Fade } from "../sound/fade-curve.ts";
 import { SoundChain, type TrackSpan } from "../sound/sound-chain.ts";
-import type { QueuedPacket } from "./packet-queue.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
+import { RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
 import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 
@@ -24,10 +24,6 @@ const HISTORY_PACKETS = 4;
  * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming.
  */
 const DECODED_PACKETS_KEPT = 12;
-/** Track times of a packet and of the end of the last frame agree when closer than this. */
-const SAME_MOMENT_MS = 0.5;
-/** A skip takes a cross-fade of this length. */
-const SKIP_MS_MIN = 5;
 
 /**
  * Where a pipeline gets decoder and encoder when it has to transcode, and only then: the worker's Codecs (codecs.ts).
@@ -83,14 +79,13 @@ export class Pipeline {
   readonly #span: TrackSpan;
   #transcoder: Transcoder | undefined;
   #isStartingTranscoder = false;
-  /** Oldest first; while passing through: what was sent, while transcoding: what was decoded. */
-  readonly #recent: QueuedPacket[] = [];
   #runNumber = 0;
   #endMs: number | undefined;
   #positionMs: number;
   /** A new run of packets has begun: drop what lies before its start. */
   #isRunFresh = true;
   readonly #passable = new PassablePackets();
+  readonly #recent = new RecentPackets(this.#passable);
   #hasFailed = false;
   /** The failure is one of decoding: what is queued cannot be played either. */
   #isBroken = false;
@@ -292,7 +287,7 @@ export class Pipeline {
   /** A seek has landed: from here on packets belong to another place. */
   #beginRun(): void {
     this.#runNumber = this.#reader.runNumber;
-    this.#recent.length = 0;
+    this.#recent.clear();
     this.#isRunFresh = true;
     this.#positionMs = this.#reader.landedMs;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return;
@@ -323,7 +318,7 @@ export class Pipeline {
     }
     queue.shift();
     this.#isRunFresh = false;
-    this.#remember(head, HISTORY_PACKETS);
+    this.#recent.add(head, HISTORY_PACKETS);
     this.#positionMs = Math.max(0, head.packet.timestampMs + FRAME_MS);
     return head.packet.data;
   }
@@ -335,7 +330,7 @@ export class Pipeline {
     for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
       if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
       queue.shift();
-      this.#remember(head, HISTORY_PACKETS);
+      this.#recent.add(head, HISTORY_PACKETS);
     }
   }
 
@@ -354,25 +349,16 @@ export class Pipeline {
   /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
   #resumePassingThrough(transcoder: Transcoder): boolean {
     const nextMs = transcoder.encodedUntilMs;
-    const index = this.#recent.findIndex((entry) => Math.abs(entry.packet.timestampMs - nextMs) < SAME_MOMENT_MS);
-    const entry = this.#recent[index];
-    if (entry === undefined) this.#alignWithPackets(transcoder);
-    if (entry === undefined || !this.#passable.has(entry)) return false;
-    this.#reader.queue.unshift(this.#recent.splice(index));
+    const packets = this.#recent.takeFrom(nextMs);
+    if (packets === undefined) {
+      // Timescale may have left off within a packet: skip to the start of a later one.
+      const startMs = this.#recent.startBehind(nextMs);
+      if (startMs !== undefined) transcoder.skipTo(startMs);
+      return false;
+    }
+    this.#reader.queue.unshift(packets);
     this.#stopTranscoder();
     return true;
-  }
-
-  /** Timescale has left off within a packet: skip to the start of a later one, at most 25 ms ahead. */
-  #alignWithPackets(transcoder: Transcoder): void {
-    const nextMs = transcoder.encodedUntilMs;
-    const isWithin = ({ packet }: QueuedPacket) =>
-      packet.timestampMs < nextMs && packet.timestampMs + FRAME_MS > nextMs;
-    const index = this.#recent.findIndex(isWithin);
-    const around = this.#recent.slice(index, index + 3);
-    if (index < 0 || around.some((entry) => !this.#passable.has(entry))) return;
-    const target = around.find(({ packet }) => packet.timestampMs - nextMs >= SKIP_MS_MIN);
-    if (target !== undefined) transcoder.skipTo(target.packet.timestampMs);
   }
 
   /** Gets decoder and encoder; the first call starts that, a later one finds the transcoder in place. */
@@ -393,8 +379,8 @@ export class Pipeline {
           return;
         }
         this.#transcoder = this.#createTranscoder({ stream, decoder, encoder });
-        if (this.#recent.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
-        else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent);
+        if (this.#recent.all.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
+        else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent.all);
         else this.#startTranscoderAtHead(this.#transcoder);
         this.#options.onProgress();
       })
@@ -423,13 +409,13 @@ export class Pipeline {
 
   /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
   #startTranscoderFresh(transcoder: Transcoder): void {
-    this.#reader.queue.unshift(this.#recent.splice(0));
+    this.#reader.queue.unshift(this.#recent.takeAll());
     transcoder.startAt(this.#alignedStartMs());
   }
 
   /** A chained file goes on in another codec: what was passed through is heard and of no use to its decoder. */
   #startTranscoderAtHead(transcoder: Transcoder): void {
-    this.#recent.length = 0;
+    this.#recent.clear();
     transcoder.startAt(this.#reader.queue.peek()?.packet.timestampMs ?? this.#positionMs);
   }
 
@@ -443,13 +429,13 @@ export class Pipeline {
 
   #createSupply(): PacketSupply {
     const reader = this.#reader;
-    const remember = (entry: QueuedPacket) => this.#remember(entry, DECODED_PACKETS_KEPT);
+    const recent = this.#recent;
     const isStale = () => reader.runNumber !== this.#runNumber;
     return {
       take() {
         if (isStale()) return undefined;
         const entry = reader.queue.shift();
-        if (entry !== undefined) remember(entry);
+        if (entry !== undefined) recent.add(entry, DECODED_PACKETS_KEPT);
         return entry;
       },
       get isFinished() {
@@ -469,11 +455,6 @@ export class Pipeline {
         return endMs();
       },
     };
-  }
-
-  #remember(entry: QueuedPacket, limit: number): void {
-    this.#recent.push(entry);
-    while (this.#recent.length > limit) this.#recent.shift();
   }
 
   /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */
