@@ -65,7 +65,9 @@ export const ERROR_FAULTS = {
 /** One of them. It crosses the bridge as it is (bridge/wire-error.ts). */
 export type ErrorCode = keyof typeof ERROR_FAULTS;
 
-/** An error the node expects and can explain: `message` says what was attempted, starts lower-case, holds no secrets. */
+/**
+ * An error the node expects and can explain: `message` says what was attempted, starts lower-case, holds no secrets.
+ */
 export class NodeError extends Error {
   override readonly name = "NodeError";
   readonly code: ErrorCode;

@@ -1,5 +1,6 @@
-// Standard output and standard error, which others read, or do not: a pipe that is closed or never emptied, a full disk.
-// None of that stops the node or makes it wait; what is not taken is dropped, counted and told later. Main thread.
+// Standard output and standard error, which others read, or do not: a pipe that is closed or never emptied, a full
+// disk. None of that stops the node or makes it wait; what is not taken is dropped, counted and told later. Main
+// thread.
 
 import type { Writable } from "node:stream";
 

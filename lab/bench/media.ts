@@ -1,5 +1,5 @@
-// The songs of the benchmark, made with ffmpeg so that they are the same everywhere: three minutes of moving chords with
-// some noise, stereo, as WebM-Opus at 128 kbit/s and as MP3 at 192 kbit/s and 44.1 kHz.
+// The songs of the benchmark, made with ffmpeg so that they are the same everywhere: three minutes of moving chords
+// with some noise, stereo, as WebM-Opus at 128 kbit/s and as MP3 at 192 kbit/s and 44.1 kHz.
 
 import { execFile } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// The world around the node under test, in a process of its own so that its CPU time is not the node's: fake Discord and
-// web site. Started by world.ts, which talks to it over IPC.
+// The world around the node under test, in a process of its own so that its CPU time is not the node's: fake Discord
+// and web site. Started by world.ts, which talks to it over IPC.
 
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { MediaServer } from "../media-server/media-server.ts";

@@ -1,5 +1,5 @@
-// What one conformance check is: a rule of the protocol under a name, with where it is written, and how to see whether a
-// node keeps it.
+// What one conformance check is: a rule of the protocol under a name, with where it is written, and how to see whether
+// a node keeps it.
 
 import type { Workbench } from "./workbench.ts";
 

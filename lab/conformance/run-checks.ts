@@ -1,5 +1,5 @@
-// Runs the checks against a node: brings up media and voice, finds out what the node can reach, runs many checks side by
-// side, and gives one result for each.
+// Runs the checks against a node: brings up media and voice, finds out what the node can reach, runs many checks side
+// by side, and gives one result for each.
 
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { plainPlan } from "../media-server/answer-plan.ts";

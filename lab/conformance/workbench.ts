@@ -1,5 +1,5 @@
-// What a check works with: the node under test over raw REST and over sessions, media and a voice server of the kit's own,
-// players that are its alone. One bench per check, cleared when the check is over.
+// What a check works with: the node under test over raw REST and over sessions, media and a voice server of the kit's
+// own, players that are its alone. One bench per check, cleared when the check is over.
 
 import { WebSocket } from "ws";
 import type { FakeDiscord } from "../discord/fake-discord.ts";

@@ -1,5 +1,5 @@
-// `tonearm demo SONG`: plays a file or URL through the whole path (node, encrypted voice, fake Discord) and writes what a
-// listener heard to a WAV. The first thing a newcomer runs; needs no bot and no Discord.
+// `tonearm demo SONG`: plays a file or URL through the whole path (node, encrypted voice, fake Discord) and writes what
+// a listener heard to a WAV. The first thing a newcomer runs; needs no bot and no Discord.
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";

@@ -1,4 +1,5 @@
-// The filters that bots offer by name, as the filters object a client sends: to be heard with `demo SONG --filter NAME`.
+// The filters that bots offer by name, as the filters object a client sends: to be heard with `demo SONG --filter
+// NAME`.
 
 const tonearm = (filters: object) => ({ pluginFilters: { tonearm: filters } });
 const bands = (gains: readonly number[]) => gains.map((gain, band) => ({ band, gain }));

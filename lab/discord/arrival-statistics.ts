@@ -33,7 +33,9 @@ export class ArrivalStatistics {
   /** Where this packet would be due if the earliest packet of the run so far was on time. */
   #dueMs = 0;
 
-  /** A packet of the current stretch. The schedule is anchored at its earliest packet, so lateness is never negative. */
+  /**
+   * A packet of the current stretch. The schedule is anchored at its earliest packet, so lateness is never negative.
+   */
   add(timestamp: number, arrivalMs: number): void {
     this.#packets++;
     if (!this.#hasRun) {

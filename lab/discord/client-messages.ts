@@ -1,5 +1,5 @@
-// What clients may send over the voice WebSocket, checked field by field as Discord would (discord-voice.md sections 1.3
-// to 1.6). Each parser returns the message or, as a string, what is wrong with it.
+// What clients may send over the voice WebSocket, checked field by field as Discord would (discord-voice.md sections
+// 1.3 to 1.6). Each parser returns the message or, as a string, what is wrong with it.
 
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 

@@ -15,7 +15,9 @@ export function isDaveFrame(frame: Buffer): boolean {
   return hasNonce(frame.subarray(length - sizeBytes + TAG_BYTES, length - TRAILER_BYTES));
 }
 
-/** True when the bytes start with a complete ULEB128 number of at most 5 bytes. Opus frames have no ranges behind it. */
+/**
+ * True when the bytes start with a complete ULEB128 number of at most 5 bytes. Opus frames have no ranges behind it.
+ */
 function hasNonce(bytes: Buffer): boolean {
   const end = bytes.findIndex((byte) => (byte & 0x80) === 0);
   return end >= 0 && end < 5;

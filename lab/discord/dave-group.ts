@@ -103,7 +103,9 @@ export class DaveGroup {
     return this.#slots.get(userId);
   }
 
-  /** True while the member's leaf is in the group and usable; `recovered`: and op 31 has come for all that was broken. */
+  /**
+   * True while the member's leaf is in the group and usable; `recovered`: and op 31 has come for all that was broken.
+   */
   isInGroup(userId: string, state: "any" | "recovered" = "any"): boolean {
     const leaf = this.#members.find((candidate) => candidate.slot.userId === userId);
     return leaf !== undefined && (state === "any" || leaf.slot.brokenIds.size === 0);

@@ -1,5 +1,5 @@
-// Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this process
-// (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
+// Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this
+// process (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
 
 import type { Timer } from "../../src/lib/clock.ts";
 import type { DavePolicy } from "./dave-policy.ts";

@@ -1,5 +1,5 @@
-// Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22. Several may be
-// under way at once. Id 0 is executed by announcing it.
+// Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22. Several may
+// be under way at once. Id 0 is executed by announcing it.
 
 import type { Clock } from "../../src/lib/clock.ts";
 import type { MemberSlot } from "./dave-member.ts";

@@ -1,5 +1,5 @@
-// Who sits on which leaf of the MLS group, as far as the gateway has to know it: to name leaves in Removes, to check who
-// commits, and to follow each commit (discord-voice.md section 4.4, "Leaf indices").
+// Who sits on which leaf of the MLS group, as far as the gateway has to know it: to name leaves in Removes, to check
+// who commits, and to follow each commit (discord-voice.md section 4.4, "Leaf indices").
 
 import type { MemberSlot } from "./dave-member.ts";
 import type { Commit, KeyPackage } from "./mls-codec.ts";

@@ -20,7 +20,8 @@ export class ExternalSender {
   readonly #groupId: Buffer;
 
   constructor(groupId: Buffer) {
-    // generateKeyPairSync can wait for itself for ever, when memory is collected while it writes the keys (seen on Node.js 20).
+    // generateKeyPairSync can wait for itself for ever, when memory is collected while it writes the keys (seen on
+    // Node.js 20).
     const keys = createECDH("prime256v1");
     const point = keys.generateKeys();
     const [x, y, d] = [point.subarray(1, 33), point.subarray(33), keys.getPrivateKey()];

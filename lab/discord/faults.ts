@@ -5,8 +5,8 @@ import type { Clock } from "../../src/lib/clock.ts";
 
 /**
  * Where a fault can strike. Steps the server performs: the message of that name, about to be sent. Steps of the client
- * (`identify`, `resume`, `select`, `speaking`, `keyPackage`, `commit`, `transitionReady`, `invalidCommit`): that message,
- * just arrived and well formed. Before Identify only the server's script is known: `upgrade`, `hello`.
+ * (`identify`, `resume`, `select`, `speaking`, `keyPackage`, `commit`, `transitionReady`, `invalidCommit`): that
+ * message, just arrived and well formed. Before Identify only the server's script is known: `upgrade`, `hello`.
  */
 export type FaultStep =
   | "upgrade"
@@ -73,7 +73,9 @@ interface ScriptedFault {
 export class FaultScript {
   #faults: ScriptedFault[] = [];
 
-  /** Adds a fault that strikes the next `times` (default 1, may be Infinity) times the step is reached, in script order. */
+  /**
+   * Adds a fault that strikes the next `times` (default 1, may be Infinity) times the step is reached, in script order.
+   */
   add(step: FaultStep, action: FaultAction, times = 1): this {
     this.#faults.push({ step, action, timesLeft: times });
     return this;

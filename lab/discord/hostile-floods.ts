@@ -1,5 +1,6 @@
-// What a hostile voice gateway sends, as bytes on the wire: each flood is a block of WebSocket frames that is written again
-// and again. Kept apart from the server that sends them (hostile-gateway.ts), so that a new one is an entry in this table.
+// What a hostile voice gateway sends, as bytes on the wire: each flood is a block of WebSocket frames that is written
+// again and again. Kept apart from the server that sends them (hostile-gateway.ts), so that a new one is an entry in
+// this table.
 
 import { randomBytes } from "node:crypto";
 import { DAVESession } from "@snazzah/davey";
@@ -10,7 +11,10 @@ export type FloodStage = "upgrade" | "opened" | "live";
 
 export interface Flood {
   readonly stage: FloodStage;
-  /** What is written once and what is written for ever after it. Not called before the flood begins, once per connection. */
+  /**
+   * What is written once and what is written for ever after it. Not called before the flood begins, once per
+   * connection.
+   */
   create(call: HostileCall): FloodBytes;
 }
 

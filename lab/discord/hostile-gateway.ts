@@ -1,6 +1,6 @@
-// A voice gateway of an attacker's choosing: says what it likes, as fast as it can, and does not read. Any node can be told
-// to connect to it (the `endpoint` of PATCH player), so what it does must not be heard by anybody else. On 127.0.0.1, in
-// the thread of whoever starts it; a flood is best started in a thread or process of its own.
+// A voice gateway of an attacker's choosing: says what it likes, as fast as it can, and does not read. Any node can be
+// told to connect to it (the `endpoint` of PATCH player), so what it does must not be heard by anybody else. On
+// 127.0.0.1, in the thread of whoever starts it; a flood is best started in a thread or process of its own.
 //
 //   const gateway = await startHostileGateway({ behaviour: "heartbeat-requests" });
 //   … PATCH player with { endpoint: gateway.endpoint, token: "t", sessionId: "s", channelId: "1" } …

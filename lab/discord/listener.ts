@@ -49,7 +49,9 @@ export class Listener {
     return this.#daveCount;
   }
 
-  /** Frames that could not be opened, for whatever reason: not yet in the group, or a mistake (then also a violation). */
+  /**
+   * Frames that could not be opened, for whatever reason: not yet in the group, or a mistake (then also a violation).
+   */
   get unheardCount(): number {
     return this.#lostCount;
   }

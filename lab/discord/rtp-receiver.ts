@@ -1,5 +1,5 @@
-// Receives the RTP stream of one SSRC as Discord would: header, order, clock, nonce, decryption; keeps arrival statistics
-// and hands each frame on. One exists per Identify (new SSRC, new key); a Resume keeps it.
+// Receives the RTP stream of one SSRC as Discord would: header, order, clock, nonce, decryption; keeps arrival
+// statistics and hands each frame on. One exists per Identify (new SSRC, new key); a Resume keeps it.
 
 import { ArrivalStatistics } from "./arrival-statistics.ts";
 import { StopRules } from "./stop-rules.ts";

@@ -6,7 +6,9 @@ import type { ViolationKind } from "./violations.ts";
 
 /** How far op 5 and the packets around it may overtake each other. */
 const OVERTAKE_MS = 100;
-/** The same for op 5 behind the first sound: a starved reader takes many packets in before it looks at its WebSockets. */
+/**
+ * The same for op 5 behind the first sound: a starved reader takes many packets in before it looks at its WebSockets.
+ */
 const UNSPOKEN_MS_MAX = 500;
 /** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
 const STOPPED_AFTER_MS = 1000;

@@ -1,5 +1,5 @@
-// Opens the transport encryption of RTP packets ("rtpsize" modes): clear header as associated data, 16-byte tag, then the
-// 4 bytes of the nonce (discord-voice.md section 2.3). XChaCha20-Poly1305 is HChaCha20 here plus node:crypto's
+// Opens the transport encryption of RTP packets ("rtpsize" modes): clear header as associated data, 16-byte tag, then
+// the 4 bytes of the nonce (discord-voice.md section 2.3). XChaCha20-Poly1305 is HChaCha20 here plus node:crypto's
 // ChaCha20-Poly1305, so that it shares no code with a node that uses libsodium.
 
 import { createDecipheriv } from "node:crypto";

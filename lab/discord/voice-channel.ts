@@ -1,5 +1,5 @@
-// One voice channel of the fake Discord: who listens there, and the call that runs in it. This is what a test holds in its
-// hands; the methods that change something resolve when the change has been carried through.
+// One voice channel of the fake Discord: who listens there, and the call that runs in it. This is what a test holds in
+// its hands; the methods that change something resolve when the change has been carried through.
 
 import type { DavePolicy } from "./dave-policy.ts";
 import { Listener } from "./listener.ts";
@@ -129,8 +129,8 @@ export class VoiceChannel {
   }
 
   /**
-   * Another listener joins and the bot is sent that commit with a wrong byte. Resolves with the listener when the bot has
-   * sent op 31 and a new key package and is back in the group.
+   * Another listener joins and the bot is sent that commit with a wrong byte. Resolves with the listener when the bot
+   * has sent op 31 and a new key package and is back in the group.
    */
   async sendBrokenCommit(): Promise<Listener> {
     this.#call.group.breakNext("commit");

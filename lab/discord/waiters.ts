@@ -1,5 +1,5 @@
-// "Wait until this holds": conditions over the state of the fake Discord, looked at again after every message, frame and
-// transition. Spares the tests sleeps and polling.
+// "Wait until this holds": conditions over the state of the fake Discord, looked at again after every message, frame
+// and transition. Spares the tests sleeps and polling.
 
 import type { Clock } from "../../src/lib/clock.ts";
 

@@ -1,5 +1,5 @@
-// How near a recording is to its original: finds the delay between them (to a fraction of a sample), fits the level, and
-// says what is left over.
+// How near a recording is to its original: finds the delay between them (to a fraction of a sample), fits the level,
+// and says what is left over.
 
 import { fourierTransform } from "./fourier.ts";
 
@@ -46,14 +46,16 @@ export interface Fit {
 }
 
 /**
- * Signal-to-noise of `heard` against `reference` in dB after alignment and level fit, over the part both cover. -Infinity
- * when they have nothing in common; about 140 is the most this can measure.
+ * Signal-to-noise of `heard` against `reference` in dB after alignment and level fit, over the part both cover.
+ * -Infinity when they have nothing in common; about 140 is the most this can measure.
  */
 export function signalToNoiseDb(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): number {
   return bestFit(reference, heard, options)?.signalToNoiseDb ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The delay (as in `Alignment`, but to a thousandth of a sample) at which least is left over, and how little that is. */
+/**
+ * The delay (as in `Alignment`, but to a thousandth of a sample) at which least is left over, and how little that is.
+ */
 export function bestFit(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): Fit | undefined {
   const alignment = align(reference, heard, options);
   if (alignment === undefined) return undefined;

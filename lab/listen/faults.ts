@@ -8,8 +8,8 @@ export interface ClickOptions {
 }
 
 /**
- * Positions of clicks: where the curve bends (second difference) far more than it does in the 10 ms before and after. Clicks
- * within 5 ms count as one. Meant for tones and music without castanets.
+ * Positions of clicks: where the curve bends (second difference) far more than it does in the 10 ms before and after.
+ * Clicks within 5 ms count as one. Meant for tones and music without castanets.
  */
 export function findClicks(samples: Float32Array, options: ClickOptions = {}): number[] {
   const { factor = 10, bendMin = 0.02 } = options;

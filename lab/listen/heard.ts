@@ -11,7 +11,9 @@ export interface StereoSound {
   readonly right: Float32Array;
 }
 
-/** Decodes packets in order as a listener's client would; undefined (a lost packet) and damage become 20 ms of silence. */
+/**
+ * Decodes packets in order as a listener's client would; undefined (a lost packet) and damage become 20 ms of silence.
+ */
 export async function decodeHeard(frames: readonly (Uint8Array | undefined)[]): Promise<StereoSound> {
   const opus = await loadLibopus();
   const { module, packetPointer, pcmPointer } = opus;

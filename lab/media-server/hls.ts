@@ -32,7 +32,9 @@ export function finishedHls(
   return files;
 }
 
-/** A live stream at `/live/index.m3u8` that shows a window over segments repeated for ever. Plug `answer` in as script. */
+/**
+ * A live stream at `/live/index.m3u8` that shows a window over segments repeated for ever. Plug `answer` in as script.
+ */
 export class LiveHls {
   readonly #segments: readonly HlsSegmentFile[];
   readonly #windowLength: number;
@@ -77,7 +79,8 @@ export class LiveHls {
   }
 
   #segment(sequence: number): HlsSegmentFile {
-    return this.#segments[sequence % this.#segments.length]!; // A remainder is an index, and there is a segment at least.
+    // A remainder is an index, and there is a segment at least.
+    return this.#segments[sequence % this.#segments.length]!;
   }
 }
 

@@ -1,5 +1,5 @@
-// Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case has
-// broken, so that the next one finds everybody playing.
+// Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case
+// has broken, so that the next one finds everybody playing.
 
 import { sleep } from "../sleep.ts";
 import { HonestPlayers } from "./honest-players.ts";
@@ -54,8 +54,8 @@ export class Arena {
   }
 
   /**
-   * Everybody plays, and has for a moment. Throws when that cannot be brought about. After an attack that has done harm a node
-   * of our own is started anew: what is left of one case is no fair start for the next.
+   * Everybody plays, and has for a moment. Throws when that cannot be brought about. After an attack that has done harm
+   * a node of our own is started anew: what is left of one case is no fair start for the next.
    */
   async restore({ wasHarmed }: { readonly wasHarmed: boolean }): Promise<void> {
     if (this.#node.hasEnded || (wasHarmed && this.#node.isOurs)) {

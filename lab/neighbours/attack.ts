@@ -1,5 +1,5 @@
-// What a hostile case works with: sites to lead the node to, sessions and players of a stranger, bare HTTP and TCP. One per
-// run of a case; whatever it has opened is closed with it.
+// What a hostile case works with: sites to lead the node to, sessions and players of a stranger, bare HTTP and TCP. One
+// per run of a case; whatever it has opened is closed with it.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { encodeTrack, httpTrack } from "../conformance/encoded-track.ts";

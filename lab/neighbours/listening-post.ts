@@ -1,5 +1,5 @@
-// The runner's end of listening-post-process.ts, which listens to the honest players and asks the node for its version in
-// a process of its own: building and sending hostile files must not make it look as if packets were late.
+// The runner's end of listening-post-process.ts, which listens to the honest players and asks the node for its version
+// in a process of its own: building and sending hostile files must not make it look as if packets were late.
 
 import { type ChildProcess, fork } from "node:child_process";
 import type { IssuedVoice } from "../discord/voice-session.ts";

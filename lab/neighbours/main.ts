@@ -1,5 +1,6 @@
-// `npm run neighbours`: lets hostile files, sites, voice servers and clients loose on a node while honest players play, and
-// says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot be tried.
+// `npm run neighbours`: lets hostile files, sites, voice servers and clients loose on a node while honest players play,
+// and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot be
+// tried.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

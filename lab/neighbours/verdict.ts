@@ -80,7 +80,9 @@ export function gapLimitOf(control: WindowResult, attack: WindowResult): number 
   return longestGapMs(control) + GAP_ALLOWANCE_MS + starvedMs(control, attack);
 }
 
-/** How much longer than in the control the listening process had no time: that is the machine's doing, not the node's. */
+/**
+ * How much longer than in the control the listening process had no time: that is the machine's doing, not the node's.
+ */
 function starvedMs(control: WindowResult, attack: WindowResult): number {
   return Math.max(0, attack.ownDelayMsMax - control.ownDelayMsMax);
 }

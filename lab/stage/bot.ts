@@ -1,5 +1,5 @@
-// A bot as small as it can be: speaks the v4 protocol to any node over REST and WebSocket, keeps every message, and waits
-// for the ones it needs. For demo, benchmarks, conformance checks and tests that want to see the protocol itself.
+// A bot as small as it can be: speaks the v4 protocol to any node over REST and WebSocket, keeps every message, and
+// waits for the ones it needs. For demo, benchmarks, conformance checks and tests that want to see the protocol itself.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { WebSocket } from "ws";

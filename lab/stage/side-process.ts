@@ -1,5 +1,6 @@
-// Questions and answers between a runner and a process beside it, over IPC: what is heard and counted there must not be slowed
-// down by the runner's own work, nor cost the node under test anything. Both ends are compiled with the same types.
+// Questions and answers between a runner and a process beside it, over IPC: what is heard and counted there must not be
+// slowed down by the runner's own work, nor cost the node under test anything. Both ends are compiled with the same
+// types.
 
 import type { ChildProcess } from "node:child_process";
 

@@ -14,7 +14,10 @@ export interface StageOptions {
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
-  /** The modules of the audio workers, of the look-up thread and of the one that loads codecs, when the caller does not run from `dist`. */
+  /**
+   * The modules of the audio workers, of the look-up thread and of the one that loads codecs, when the caller does not
+   * run from `dist`.
+   */
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
   readonly codecEntry?: URL;

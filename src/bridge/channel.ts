@@ -1,6 +1,7 @@
 // The pipe between the control side and one audio worker: commands down, events up, and requests that wait for a reply.
-// CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need only an
-// Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a network later.
+// CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need
+// only an Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a
+// network later.
 
 import type { MessagePort } from "node:worker_threads";
 import { NodeError } from "../errors.ts";
@@ -126,8 +127,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
 
   /**
    * Asks for an address to send one request from; `families` are those of the target's addresses. Undefined: from no
-   * address in particular. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after 5 s, or `worker-busy` with
-   * 4096 wishes already waiting.
+   * address in particular. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after 5 s, or `worker-busy`
+   * with 4096 wishes already waiting.
    */
   wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
     if (this.#wantedRoutes.count >= WANTED_ROUTES_MAX) {

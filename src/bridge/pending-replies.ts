@@ -30,8 +30,8 @@ export class PendingReplies<Value> {
   }
 
   /**
-   * Has `send` ask under a new number. Rejects with `worker-timeout`, or what `reject` is given. Never refused: whoever asks
-   * bounds how many wait.
+   * Has `send` ask under a new number. Rejects with `worker-timeout`, or what `reject` is given. Never refused: whoever
+   * asks bounds how many wait.
    */
   ask(options: AskOptions, send: (id: number) => void): Promise<Value> {
     const id = ++this.#askedCount;

@@ -1,5 +1,5 @@
-// Many position reports in one flat list of numbers: twice a second a worker reports all its playing players, and objects
-// would cost more to copy between threads than to make.
+// Many position reports in one flat list of numbers: twice a second a worker reports all its playing players, and
+// objects would cost more to copy between threads than to make.
 
 import type { PositionReport } from "./position-report.ts";
 

@@ -3,8 +3,9 @@
 import type { PlayerId, SeekId, TrackId } from "./commands.ts";
 
 /**
- * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at every
- * change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far off.
+ * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at
+ * every change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far
+ * off.
  */
 export interface PositionReport {
   readonly playerId: PlayerId;

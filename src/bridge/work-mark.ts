@@ -1,5 +1,6 @@
-// What an audio thread writes into shared memory about itself, for the moment after which it cannot say anything any more:
-// that it lives, and whose work it is doing. The main thread reads it when the thread is lost or silent. Both threads.
+// What an audio thread writes into shared memory about itself, for the moment after which it cannot say anything any
+// more: that it lives, and whose work it is doing. The main thread reads it when the thread is lost or silent. Both
+// threads.
 
 /** What is being done for an owner. */
 const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "lookup"] as const;

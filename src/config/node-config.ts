@@ -1,5 +1,5 @@
-// The configuration as the rest of the node sees it: the values of the keys (keys/), with what takes more than one of them
-// or the machine to tell, deeply frozen. Nobody downstream checks it again. Main thread, at start.
+// The configuration as the rest of the node sees it: the values of the keys (keys/), with what takes more than one of
+// them or the machine to tell, deeply frozen. Nobody downstream checks it again. Main thread, at start.
 
 import { isAbsolute, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";

@@ -24,8 +24,8 @@ interface NamedBlock extends IpBlock {
 }
 
 /**
- * The same with blocks that fit each other and the strategy: all of one IP version, none within another; excluded addresses
- * are all in one of them. What is left out is warned of.
+ * The same with blocks that fit each other and the strategy: all of one IP version, none within another; excluded
+ * addresses are all in one of them. What is left out is warned of.
  */
 export function checkedRoutePlanner(values: RoutePlannerValues, report: RuleReport): RoutePlannerValues {
   const { excludedIps, strategy } = values;

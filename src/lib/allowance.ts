@@ -1,5 +1,5 @@
-// So much at once and so much per second: what an outsider may make the node do, when it may be much for a moment but not
-// for long. Used on all threads; a leaf without domain knowledge.
+// So much at once and so much per second: what an outsider may make the node do, when it may be much for a moment but
+// not for long. Used on all threads; a leaf without domain knowledge.
 
 import type { Clock } from "./clock.ts";
 

@@ -1,5 +1,5 @@
-// Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without domain
-// knowledge.
+// Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without
+// domain knowledge.
 
 /**
  * The bytes are not copied. Never throws: a parser reads on, and asks `isPastEnd` once before it believes what it has.

@@ -1,6 +1,6 @@
-// Memory that is counted and bounded: what outsiders make the node keep (tables, read-ahead, decoders, stored JSON) is taken
-// from a budget before it is allocated, outside of V8's heap too. Budgets nest: what a track takes, its worker's budget has
-// taken as well. Used on all threads; a leaf without domain knowledge.
+// Memory that is counted and bounded: what outsiders make the node keep (tables, read-ahead, decoders, stored JSON) is
+// taken from a budget before it is allocated, outside of V8's heap too. Budgets nest: what a track takes, its worker's
+// budget has taken as well. Used on all threads; a leaf without domain knowledge.
 
 import { NodeError } from "../errors.ts";
 

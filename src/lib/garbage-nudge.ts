@@ -1,6 +1,6 @@
-// Has V8 collect what has been let go of. Tables, decoders and request bodies lie outside of its heap: a thread that goes on
-// with little work would keep hundreds of megabytes of what it did a while ago, as nothing makes it look. A leaf, for all
-// threads.
+// Has V8 collect what has been let go of. Tables, decoders and request bodies lie outside of its heap: a thread that
+// goes on with little work would keep hundreds of megabytes of what it did a while ago, as nothing makes it look. A
+// leaf, for all threads.
 
 /** So much let go of is worth a look. */
 export const WORTH_BYTES = 32 * 1024 * 1024;

@@ -1,4 +1,5 @@
-// The range of a signed 64-bit integer: Java's `long`, and so every id and time of the protocol. A leaf, on all threads.
+// The range of a signed 64-bit integer: Java's `long`, and so every id and time of the protocol. A leaf, on all
+// threads.
 
 /** Java's `Long.MIN_VALUE`, inclusive. */
 export const INT64_MIN = -(2n ** 63n);

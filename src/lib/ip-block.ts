@@ -1,5 +1,5 @@
-// Addresses and address blocks as numbers: a block is its first address and how many there are, so one of 2^96 addresses
-// takes no more memory than one of a single address. Used on both threads; a leaf without domain knowledge.
+// Addresses and address blocks as numbers: a block is its first address and how many there are, so one of 2^96
+// addresses takes no more memory than one of a single address. Used on both threads; a leaf without domain knowledge.
 
 import { isIP } from "node:net";
 

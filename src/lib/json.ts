@@ -26,7 +26,9 @@ export type JsonTree =
 const DEPTH_MAX = 200;
 /** Whatever was read can be written, with an answer around it. */
 const WRITTEN_DEPTH_MAX = DEPTH_MAX + 50;
-/** Values and keys that one text may hold: what it becomes in memory, and how long that takes, follow from their number. */
+/**
+ * Values and keys that one text may hold: what it becomes in memory, and how long that takes, follow from their number.
+ */
 const VALUE_COUNT_MAX = 16_384;
 /** Characters of one number. Turning digits into an integer takes time by their square. */
 const NUMBER_LENGTH_MAX = 400;
@@ -50,8 +52,8 @@ export class JsonDecimal {
 
 /**
  * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
- * (default 16,384), 200 levels, or 400 characters of one number. Takes time in proportion to the text. The last of equal
- * keys wins.
+ * (default 16,384), 200 levels, or 400 characters of one number. Takes time in proportion to the text. The last of
+ * equal keys wins.
  */
 export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
   return new Reader(text, valueCountMax).document();
@@ -190,8 +192,8 @@ class Reader {
   #string(): string {
     if (this.#text[this.#at] !== '"') this.#fail();
     const end = this.#endOfString();
-    // The engine's parser undoes the escapes, and refuses wrong ones and control characters. What it gives is a copy: a part
-    // of the text itself would keep all of it in memory.
+    // The engine's parser undoes the escapes, and refuses wrong ones and control characters. What it gives is a copy: a
+    // part of the text itself would keep all of it in memory.
     const value = JSON.parse(this.#text.slice(this.#at, end + 1)) as string; // quotes around it: a string or an error
     this.#at = end + 1;
     return value;

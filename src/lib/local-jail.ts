@@ -1,5 +1,5 @@
-// Opens local files for reading, but only regular ones that truly lie below the allowed folders, links followed. The file
-// that was judged is the one that is open: swapping a folder or link in between is noticed. Used on both threads.
+// Opens local files for reading, but only regular ones that truly lie below the allowed folders, links followed. The
+// file that was judged is the one that is open: swapping a folder or link in between is noticed. Used on both threads.
 
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
@@ -69,7 +69,9 @@ async function verifyOpened(handle: FileHandle, realPath: string, roots: readonl
   if (!isSame || pathNow !== realPath || !isBelow(pathNow, roots)) throw refusal();
 }
 
-/** Judges by the names alone, links not followed: enough to stay silent about what lies elsewhere, not to read there. */
+/**
+ * Judges by the names alone, links not followed: enough to stay silent about what lies elsewhere, not to read there.
+ */
 export function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => {
     const rest = relative(root, path);

@@ -1,5 +1,5 @@
-// The text encoding of Java's DataOutput, which encoded tracks use (protocol-v4.md section 5.3): U+0000 takes two bytes,
-// characters above U+FFFF are written as two surrogates of three bytes each. A leaf without domain knowledge.
+// The text encoding of Java's DataOutput, which encoded tracks use (protocol-v4.md section 5.3): U+0000 takes two
+// bytes, characters above U+FFFF are written as two surrogates of three bytes each. A leaf without domain knowledge.
 
 import { isUtf8 } from "node:buffer";
 

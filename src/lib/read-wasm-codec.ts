@@ -1,6 +1,6 @@
 // Reads a codec out of its package and compiles it: 30 to 100 ms of work, meant for a thread that plays nothing
-// (media/codec-main.ts). The packages carry their WebAssembly inside of JavaScript text, next to the list of names that the
-// compiler has shortened; both are taken from the text, which is never run. Versions are pinned in package.json.
+// (media/codec-main.ts). The packages carry their WebAssembly inside of JavaScript text, next to the list of names that
+// the compiler has shortened; both are taken from the text, which is never run. Versions are pinned in package.json.
 
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -64,7 +64,10 @@ function readPlainBinary(text: string): Uint8Array {
   return bytes.subarray(0, size);
 }
 
-/** `dynEncode01` offset(2) checksum(8) and bytes in yEnc: the offset added to each, "=" before one that is 64 more; deflated. */
+/**
+ * `dynEncode01` offset(2) checksum(8) and bytes in yEnc: the offset added to each, "=" before one that is 64 more;
+ * deflated.
+ */
 async function readPackedBinary(text: string): Promise<Uint8Array> {
   const mark = "dynEncode01";
   const start = text.indexOf(mark) + mark.length;

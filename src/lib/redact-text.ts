@@ -1,6 +1,7 @@
-// Takes secrets out of a text that was not made by us or that somebody forgot to look at: passwords in addresses, tokens and
-// signatures in queries, members of JSON, headers, and all of these escaped, percent-encoded or within base64. What looks
-// like a secret goes; a little more may go with it. Linear in the text. Both threads: log lines, and errors for clients.
+// Takes secrets out of a text that was not made by us or that somebody forgot to look at: passwords in addresses,
+// tokens and signatures in queries, members of JSON, headers, and all of these escaped, percent-encoded or within
+// base64. What looks like a secret goes; a little more may go with it. Linear in the text. Both threads: log lines, and
+// errors for clients.
 
 import { isSecretName, unescapeAscii } from "./secret-names.ts";
 
@@ -17,8 +18,8 @@ const ESCAPE_LEVELS_MAX = 4;
 const USER_INFO_LENGTH_MAX = 1024;
 
 /**
- * The text without secrets, the same text when none was found. Of what is longer than `lengthMax` characters the end is cut
- * off, and a little more: half of a secret would not be known as one.
+ * The text without secrets, the same text when none was found. Of what is longer than `lengthMax` characters the end is
+ * cut off, and a little more: half of a secret would not be known as one.
  */
 export function redactText(text: string, lengthMax = LENGTH_MAX): string {
   if (text.length <= lengthMax) return withoutSecrets(text, 0);
@@ -115,7 +116,9 @@ function endOfBrackets(text: string, start: number): number {
   return text.length;
 }
 
-/** Where an authority may begin: behind slashes of either kind, escaped or not, and behind the schemes that need none. */
+/**
+ * Where an authority may begin: behind slashes of either kind, escaped or not, and behind the schemes that need none.
+ */
 const AUTHORITY = /(?:https?|wss?|ftp|socks[45]?[ah]?):[\\/\t\r\n]*|[\\/]{2,}/gi;
 /** `user:password@host` without anything before; proxies are written so. */
 const BARE_USER_INFO = /(?<![^\s"'`=,([<{])[\w.%+~-]{1,64}:[^\s/\\"'`]{1,256}@(?=[\w[])/g;
@@ -135,7 +138,8 @@ function userInfoLength(text: string): number {
   // A port, and not the first digits of a password with a slash in it.
   const port = isNamed ? /^:\d{0,5}(?![^\\/?#\s"'`<>,;)\]}])/ : /^:(?![^\\/?#\s"'`<>,;)\]}])/;
   const isPassword = text[name.length] === ":" && !port.test(text.slice(name.length));
-  // A password may hold what would end an address: to be seen as a whole it ends at the last @ of its line, or of its quotes.
+  // A password may hold what would end an address: to be seen as a whole it ends at the last @ of its line, or of its
+  // quotes.
   const ends = isPassword ? /[\r\n]|["'`](?=\s*(?:[,}\])]|$))|[a-z]:[\\/]{2}/i : /[\\/?#\s"'`<>]/;
   const end = text.search(ends);
   return Math.max(0, (end < 0 ? text : text.slice(0, end)).lastIndexOf("@"));

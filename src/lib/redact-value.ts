@@ -1,5 +1,6 @@
-// Anything at all to plain values without secrets: what a log line may hold, whatever a caller has handed in. Looks at names
-// first and at texts (redact-text.ts) then; calls no foreign code that it does not survive, and ends. A leaf, both threads.
+// Anything at all to plain values without secrets: what a log line may hold, whatever a caller has handed in. Looks at
+// names first and at texts (redact-text.ts) then; calls no foreign code that it does not survive, and ends. A leaf,
+// both threads.
 
 import { REDACTED, redactText } from "./redact-text.ts";
 import { isSecretName } from "./secret-names.ts";

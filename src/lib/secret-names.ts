@@ -1,4 +1,5 @@
-// Which names stand before a secret: of headers, members, query parameters, path segments. A leaf, used on both threads.
+// Which names stand before a secret: of headers, members, query parameters, path segments. A leaf, used on both
+// threads.
 
 /** Anywhere in a name, once its signs and case are gone. */
 const TELLING_PART =

@@ -1,4 +1,5 @@
-// The ids of Discord: guilds, channels, users (discord.com/developers/docs/reference, "Snowflakes"). A leaf, on all threads.
+// The ids of Discord: guilds, channels, users (discord.com/developers/docs/reference, "Snowflakes"). A leaf, on all
+// threads.
 
 const UINT64_MAX = 2n ** 64n - 1n;
 

@@ -1,5 +1,5 @@
-// Processor time of single threads of this process, from Linux's /proc; other systems do not tell. A thread reads its own
-// number, any other thread can then read what it has used, also when it answers to nothing any more. A leaf.
+// Processor time of single threads of this process, from Linux's /proc; other systems do not tell. A thread reads its
+// own number, any other thread can then read what it has used, also when it answers to nothing any more. A leaf.
 
 import { readFileSync, readlinkSync } from "node:fs";
 

@@ -1,6 +1,7 @@
-// A codec of one of the packages, compiled to WebAssembly and ready to run on any thread. The packages' own JavaScript, which
-// unpacks and starts them, is not run: it holds up its thread for 30 to 100 ms (see read-wasm-codec.ts, which is done on
-// another thread). Starting one takes a millisecond; each has a memory of its own, and its size is bounded here.
+// A codec of one of the packages, compiled to WebAssembly and ready to run on any thread. The packages' own JavaScript,
+// which unpacks and starts them, is not run: it holds up its thread for 30 to 100 ms (see read-wasm-codec.ts, which is
+// done on another thread). Starting one takes a millisecond; each has a memory of its own, and its size is bounded
+// here.
 
 /** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
 interface WasmMemory {
@@ -43,8 +44,8 @@ const PAGE_BYTES = 65_536;
 const NO_FILE = 8;
 
 /**
- * A new instance. It may grow to `sizeBytesMax` (by default not at all; beyond, its own allocations fail). A function of it
- * that runs wild throws WebAssembly.RuntimeError, after which the instance must not be used any more.
+ * A new instance. It may grow to `sizeBytesMax` (by default not at all; beyond, its own allocations fail). A function
+ * of it that runs wild throws WebAssembly.RuntimeError, after which the instance must not be used any more.
  */
 export function startWasmCodec<Functions>(
   codec: WasmCodec,

@@ -1,6 +1,6 @@
-// Lets work that takes long share a thread with all that must not wait: it is done in turns of a few milliseconds, one at a
-// time however much waits for one, and between two turns the thread is free for as long as the last one took. A leaf
-// without domain knowledge; the API uses it for large bodies and long answers on the main thread.
+// Lets work that takes long share a thread with all that must not wait: it is done in turns of a few milliseconds, one
+// at a time however much waits for one, and between two turns the thread is free for as long as the last one took. A
+// leaf without domain knowledge; the API uses it for large bodies and long answers on the main thread.
 
 import type { Clock } from "./clock.ts";
 

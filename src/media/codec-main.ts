@@ -1,5 +1,5 @@
-// Entry of the codec thread: loads codecs for the audio threads, 30 to 170 ms of work each, and plays nothing. It is started
-// when the first of them is wanted and ended soon after.
+// Entry of the codec thread: loads codecs for the audio threads, 30 to 170 ms of work each, and plays nothing. It is
+// started when the first of them is wanted and ended soon after.
 
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
@@ -9,8 +9,9 @@ import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
 import { AAC_PACKAGE } from "./decode/codec-modules.ts";
 
-// What is compiled here is compiled as a whole. Otherwise each function is when it is first called, on the audio thread: 31 ms
-// in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag is the process', but nothing else is as large.
+// What is compiled here is compiled as a whole. Otherwise each function is when it is first called, on the audio
+// thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag is the process', but
+// nothing else is as large.
 setFlagsFromString("--no-wasm-lazy-compilation");
 
 async function load(codec: CodecName): Promise<LoadedCodec> {

@@ -1,5 +1,6 @@
-// Entry of the look-up thread: gives it the real world to stand on, as main.ts does an audio worker. Nothing plays here, so what
-// a stranger's file does to this thread is heard by nobody; the main thread ends it and starts it anew at any time.
+// Entry of the look-up thread: gives it the real world to stand on, as main.ts does an audio worker. Nothing plays
+// here, so what a stranger's file does to this thread is heard by nobody; the main thread ends it and starts it anew at
+// any time.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
@@ -23,8 +24,8 @@ function startThread(port: NonNullable<typeof parentPort>, { settings, markMemor
 }
 
 if (parentPort === null) throw new Error("media/lookup-main.ts runs in a worker thread only");
-// Everybody needs these, and the first reading of a file from a slow disk must not look like a hang: the thread is watched once
-// it is ready. Commands wait in the port meanwhile.
+// Everybody needs these, and the first reading of a file from a slow disk must not look like a hang: the thread is
+// watched once it is ready. Commands wait in the port meanwhile.
 await Promise.all([
   import("./input/http-client.ts"),
   import("./input/playlist.ts"),

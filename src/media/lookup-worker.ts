@@ -1,5 +1,5 @@
-// Carries out look-ups: each with a budget of its own, under its own name in the thread's mark, and ended as soon as nobody
-// waits for it any more. lookup-main.ts connects it to the real world. Look-up thread.
+// Carries out look-ups: each with a budget of its own, under its own name in the thread's mark, and ended as soon as
+// nobody waits for it any more. lookup-main.ts connects it to the real world. Look-up thread.
 
 import type { LookupCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
@@ -44,8 +44,8 @@ export class LookupWorker {
   }
 
   /**
-   * Ends the look-up that keeps the most, if all together keep more than this: the others, which need little, find room long
-   * before there is none. What it kept is given back soon after.
+   * Ends the look-up that keeps the most, if all together keep more than this: the others, which need little, find room
+   * long before there is none. What it kept is given back soon after.
    */
   makeRoom(memoryBytesMax: number): void {
     let usedBytes = 0;

@@ -1,6 +1,6 @@
-// Entry of an audio worker thread; only it, lookup-main.ts and codec-main.ts read parentPort. Gives the worker the real world
-// to stand on: this thread's port and load, the system's clock and sockets. A spare loads at once what others load when it is
-// first needed.
+// Entry of an audio worker thread; only it, lookup-main.ts and codec-main.ts read parentPort. Gives the worker the real
+// world to stand on: this thread's port and load, the system's clock and sockets. A spare loads at once what others
+// load when it is first needed.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
@@ -40,7 +40,9 @@ function loadAhead(): void {
   for (const part of parts) part.catch(() => undefined); // told when a player asks for it
 }
 
-/** The share of a core that the thread has used since the call before; where the system does not tell, that of its time. */
+/**
+ * The share of a core that the thread has used since the call before; where the system does not tell, that of its time.
+ */
 function createLoadMeter(clock: Clock, threadNumber: number): () => number {
   const cpuMs = readThreadCpuMs(threadNumber);
   if (cpuMs === undefined) return createLoopMeter();

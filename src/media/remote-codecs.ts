@@ -1,5 +1,5 @@
-// Codecs for an audio thread, loaded by the codec thread. What that cannot give is loaded here: late is better than silent.
-// Audio thread.
+// Codecs for an audio thread, loaded by the codec thread. What that cannot give is loaded here: late is better than
+// silent. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-wish.ts";

@@ -1,6 +1,6 @@
-// Puts an audio worker together from what its thread stands on: channel, clock, randomness, sockets, codecs. The same in a
-// thread of its own (main.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers, voice) is loaded when
-// it is first needed, so that an idle worker stays small. Audio thread.
+// Puts an audio worker together from what its thread stands on: channel, clock, randomness, sockets, codecs. The same
+// in a thread of its own (main.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers, voice)
+// is loaded when it is first needed, so that an idle worker stays small. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { type Endpoint, EventChannel } from "../bridge/channel.ts";

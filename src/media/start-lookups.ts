@@ -1,5 +1,5 @@
-// Puts a look-up worker together from what its thread stands on, as start-audio.ts does an audio worker. The same in a thread
-// of its own (lookup-main.ts) and in a simulation (lab/simulate). Look-up thread.
+// Puts a look-up worker together from what its thread stands on, as start-audio.ts does an audio worker. The same in a
+// thread of its own (lookup-main.ts) and in a simulation (lab/simulate). Look-up thread.
 
 import { type Endpoint, EventChannel } from "../bridge/channel.ts";
 import type { LookupCommand } from "../bridge/commands.ts";

@@ -1,5 +1,5 @@
-// What an audio and a look-up thread do alike when they start: they say in shared memory who they are and that they live, and
-// outlive what nobody has caught. Called by the entries, main.ts and lookup-main.ts.
+// What an audio and a look-up thread do alike when they start: they say in shared memory who they are and that they
+// live, and outlive what nobody has caught. Called by the entries, main.ts and lookup-main.ts.
 
 import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -36,7 +36,10 @@ export function startBeating(mark: WorkMark, clock: Clock, onBeat = (): void => 
   beat();
 }
 
-/** What a callback or a promise threw that nobody waited for: it belongs to whoever's turn it was, and the thread goes on. */
+/**
+ * What a callback or a promise threw that nobody waited for: it belongs to whoever's turn it was, and the thread goes
+ * on.
+ */
 export function catchStrays({ threadName, clock, logger, attribute }: StraysOptions): void {
   let strayCount = 0;
   let lastMs = Number.NEGATIVE_INFINITY;

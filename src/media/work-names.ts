@@ -1,6 +1,6 @@
-// Keeps the thread's mark true by itself: whatever runs for a look-up, however it got there (promise, timer, socket), runs under
-// its name. It costs a tenth of a microsecond or so per callback, which is why threads that play name their work by hand
-// instead. Look-up thread.
+// Keeps the thread's mark true by itself: whatever runs for a look-up, however it got there (promise, timer, socket),
+// runs under its name. It costs a tenth of a microsecond or so per callback, which is why threads that play name their
+// work by hand instead. Look-up thread.
 
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { WorkMark } from "../bridge/work-mark.ts";

@@ -1,4 +1,5 @@
-// The text format of Prometheus, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats. Main thread.
+// The text format of Prometheus, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats. Main
+// thread.
 
 export interface Sample {
   /** What is added to the name of the family, for the parts of a histogram. */

@@ -25,8 +25,8 @@ export interface GuardedDispatcherOptions {
   /** Longest silence of the server while it answers, headers and body alike. */
   readonly socketTimeoutMs: number;
   /**
-   * Proxy to go through. Its own address is the operator's choice and not judged. It resolves the names of targets itself,
-   * so every address that they have here must be allowed. Secret: may hold credentials.
+   * Proxy to go through. Its own address is the operator's choice and not judged. It resolves the names of targets
+   * itself, so every address that they have here must be allowed. Secret: may hold credentials.
    */
   readonly proxyUrl?: string | undefined;
   /** Of all dispatchers of a thread together. Default: of this one alone. */
@@ -51,8 +51,8 @@ const ADDRESSES_DIALLED_MAX = 3;
 const EARLIER_TIMEOUT_MS = 1_000;
 
 /**
- * What is offered in TLS: all that Node.js does, but for Diffie-Hellman over numbers of the server's choice, of any size (8,192
- * bits hold the thread for 300 ms, before any certificate is looked at), and slow curves.
+ * What is offered in TLS: all that Node.js does, but for Diffie-Hellman over numbers of the server's choice, of any
+ * size (8,192 bits hold the thread for 300 ms, before any certificate is looked at), and slow curves.
  */
 const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: "X25519:P-256:P-384" };
 
@@ -101,8 +101,8 @@ function createPool(origin: URL, options: object, portions: SocketPortions): Dis
 }
 
 /**
- * Node dials the addresses of a name one after the other until one answers, but only the first when the socket is bound.
- * This does it for bound ones, with addresses of the right family.
+ * Node dials the addresses of a name one after the other until one answers, but only the first when the socket is
+ * bound. This does it for bound ones, with addresses of the right family.
  */
 function boundConnector(
   options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & {

@@ -23,7 +23,10 @@ export type ResolveHost = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Beyond this many the addresses of a name are not looked at: judging takes time of the audio thread. Real hosts have few. */
+/**
+ * Beyond this many the addresses of a name are not looked at: judging takes time of the audio thread. Real hosts have
+ * few.
+ */
 const ADDRESSES_MAX = 64;
 const NOT_PUBLIC = "not a public address";
 const OWN = "an address of this machine or its network";
@@ -31,8 +34,8 @@ const OWN = "an address of this machine or its network";
 const AZURE_WIRE_SERVER = "168.63.129.16";
 
 /**
- * Judges addresses: globally routable unicast ones pass unless they are our own (own-network.ts), all others only when the
- * operator's list allows them.
+ * Judges addresses: globally routable unicast ones pass unless they are our own (own-network.ts), all others only when
+ * the operator's list allows them.
  */
 export class OutboundGuard {
   readonly #allowed: readonly AddressBlock[];
@@ -51,8 +54,8 @@ export class OutboundGuard {
 
   /**
    * For the `lookup` option of net, tls, dgram, ws and undici. Answers only addresses that may be dialled; when none is
-   * left it fails with "address-refused". Note that these libraries call it for names only: literal addresses go through
-   * `checkHost` first.
+   * left it fails with "address-refused". Note that these libraries call it for names only: literal addresses go
+   * through `checkHost` first.
    */
   readonly lookup = (
     hostname: string,
@@ -88,8 +91,8 @@ export class OutboundGuard {
   }
 
   /**
-   * For a host that somebody else will dial, a proxy: which address it takes is not known here, so each that the name has
-   * here must be allowed. Where everything is allowed, nothing is resolved.
+   * For a host that somebody else will dial, a proxy: which address it takes is not known here, so each that the name
+   * has here must be allowed. Where everything is allowed, nothing is resolved.
    * @throws NodeError "address-refused", or the resolver's error
    */
   async checkEveryAddress(host: string): Promise<void> {
@@ -180,7 +183,8 @@ function isPublic(address: Address): boolean {
       // Global unicast is 2000::/3 so far (RFC 4291 section 2.4); this also leaves out IPv4-compatible ::a.b.c.d.
       return address.parts[0]! >> 13 === 1 && (!isIsatap(address) || isPublicIpv4(ipv4FromParts(address, 6)));
     case "rfc6052":
-      // NAT64 is how IPv6-only machines reach IPv4: fine when the target is. The local-use prefix 64:ff9b:1::/48 is not.
+      // NAT64 is how IPv6-only machines reach IPv4: fine when the target is. The local-use prefix 64:ff9b:1::/48 is
+      // not.
       return address.parts[2] === 0 && isPublicIpv4(ipv4FromParts(address, 6));
     case "6to4":
       return isPublicIpv4(ipv4FromParts(address, 1));
@@ -210,7 +214,9 @@ function noAddress(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`no address for ${hostname}`), { code: "ENOTFOUND" });
 }
 
-/** Names the host as the client did and not what it resolved to: that would tell clients about the network we are in. */
+/**
+ * Names the host as the client did and not what it resolved to: that would tell clients about the network we are in.
+ */
 function refusal(host: string, reason: string): NodeError {
   return new NodeError(
     "address-refused",

@@ -1,5 +1,5 @@
-// Which public addresses are not strangers': those of this machine, and of its neighbours in IPv6. What a firewall keeps
-// from the world is open to the machine itself, so the outbound guard refuses them too. Used on both threads.
+// Which public addresses are not strangers': those of this machine, and of its neighbours in IPv6. What a firewall
+// keeps from the world is open to the machine itself, so the outbound guard refuses them too. Used on both threads.
 
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";

@@ -1,6 +1,6 @@
-// A TCP or TLS connection that hands out what it has received a little at a time: one small slice whenever it is due, so
-// that whoever parses it (HTTP, WebSocket, TLS) never works through more at a stretch, whatever the peer sends. A leaf
-// without domain knowledge; beneath voice gateways on the audio thread and beneath clients on the main thread.
+// A TCP or TLS connection that hands out what it has received a little at a time: one small slice whenever it is due,
+// so that whoever parses it (HTTP, WebSocket, TLS) never works through more at a stretch, whatever the peer sends. A
+// leaf without domain knowledge; beneath voice gateways on the audio thread and beneath clients on the main thread.
 
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";

@@ -1,8 +1,8 @@
-// Bounds what undici's HTTP parser does in one go, and lets the reader of a body hold it up. The parser takes all that a socket
-// has buffered, as often as more has come; and it must not be paused by undici's own means: whoever ends the connection then
-// throws an assertion out of the socket's events, and what is put back is fetched and copied again for every few bytes. Here
-// sockets hand out portions, all together only so much in one turn of the event loop, and nothing while they are held.
-// Used on all threads; a leaf without domain knowledge.
+// Bounds what undici's HTTP parser does in one go, and lets the reader of a body hold it up. The parser takes all that
+// a socket has buffered, as often as more has come; and it must not be paused by undici's own means: whoever ends the
+// connection then throws an assertion out of the socket's events, and what is put back is fetched and copied again for
+// every few bytes. Here sockets hand out portions, all together only so much in one turn of the event loop, and nothing
+// while they are held. Used on all threads; a leaf without domain knowledge.
 
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";

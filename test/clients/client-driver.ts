@@ -1,5 +1,5 @@
-// What the common story (story.ts) needs from each real client: the few things every bot does with its library. A driver
-// calls the library as its documentation says, and nothing else.
+// What the common story (story.ts) needs from each real client: the few things every bot does with its library. A
+// driver calls the library as its documentation says, and nothing else.
 
 import type { RawPacket, VoiceStateRequest } from "../support/fake-shard.ts";
 

@@ -1,6 +1,6 @@
 // Ten thousand random filters objects on a whole player with real decoders and encoders, at random times, while it also
-// seeks, pauses and changes tracks. What must hold at every tick is in test/support/restless-player.ts; here also memory.
-// To repeat a run: FUZZ_SEED=… npm run test:fuzz
+// seeks, pauses and changes tracks. What must hold at every tick is in test/support/restless-player.ts; here also
+// memory. To repeat a run: FUZZ_SEED=… npm run test:fuzz
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,6 +1,6 @@
-// Files made field by field and then changed where a reader may not expect it, of every container: none of them may make a
-// reader or decoder throw, read without end, or hand on what makes no sense. FUZZ_FILES says how many of each, FUZZ_SEED
-// which; one by itself: npm run neighbours -- generate --container NAME --files 1 --seed SEED.
+// Files made field by field and then changed where a reader may not expect it, of every container: none of them may
+// make a reader or decoder throw, read without end, or hand on what makes no sense. FUZZ_FILES says how many of each,
+// FUZZ_SEED which; one by itself: npm run neighbours -- generate --container NAME --files 1 --seed SEED.
 
 import { expect, test } from "vitest";
 import { CONTAINERS, generateFile } from "../../lab/neighbours/generators/generate-file.ts";
@@ -8,7 +8,9 @@ import { runTrials } from "../../lab/neighbours/trials/run-trials.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
 
 const FILES = Number(process.env.FUZZ_FILES ?? 200);
-/** Containers whose generated files are mostly wrong from the start would test little. Least of 10,000 each: 36 % (WAV). */
+/**
+ * Containers whose generated files are mostly wrong from the start would test little. Least of 10,000 each: 36 % (WAV).
+ */
 const PLAYING_SHARE_MIN = 0.2;
 const firstSeed = fuzzSeed();
 

@@ -1,5 +1,5 @@
-// A real node in a process of its own, with a bystander: a second client whose session and player nobody may touch. What
-// the fuzz tests share.
+// A real node in a process of its own, with a bystander: a second client whose session and player nobody may touch.
+// What the fuzz tests share.
 
 import { Agent, request as httpRequest } from "node:http";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Schemathesis (PyPI) reads our OpenAPI document and tries to make the node break it: whatever it sends, answers have the
-// status, type, headers and body that the document promises. Installed into a Python environment of its own.
+// Schemathesis (PyPI) reads our OpenAPI document and tries to make the node break it: whatever it sends, answers have
+// the status, type, headers and body that the document promises. Installed into a Python environment of its own.
 
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

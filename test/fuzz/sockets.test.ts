@@ -1,5 +1,5 @@
-// Handshakes and conversations on the WebSocket that no sane client holds: headers of any kind, operations of v3 right and
-// wrong, frames that break the rules.
+// Handshakes and conversations on the WebSocket that no sane client holds: headers of any kind, operations of v3 right
+// and wrong, frames that break the rules.
 
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -67,7 +67,10 @@ test("whatever is said on a socket, it is carried out or forgotten, and nobody e
   await node.expectUnharmed(warmMemoryBytes);
 });
 
-/** One handshake over plain TCP with a frame behind it. Resolves with the status, or nothing, once the connection is over. */
+/**
+ * One handshake over plain TCP with a frame behind it. Resolves with the status, or nothing, once the connection is
+ * over.
+ */
 function handshake(): Promise<string> {
   const headers = new Map<string, string>([
     ...([

@@ -1,5 +1,5 @@
-// Every container and codec in the variants people have, made by ffmpeg, through the whole node: what a listener hears is
-// what ffmpeg hears in the file, from its first moment to its last, and loadtracks tells title, author and length.
+// Every container and codec in the variants people have, made by ffmpeg, through the whole node: what a listener hears
+// is what ffmpeg hears in the file, from its first moment to its last, and loadtracks tells title, author and length.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -135,7 +135,8 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
     const { reference, recording } = takeOf(variant.file);
     const { delayMs } = verdictOf(variant.file);
     expect(Math.abs(delayMs)).toBeLessThan(variant.delayMsMax ?? 1);
-    // ffmpeg plays the encoder's padding at the end where the container does not say how much it is, and sometimes though.
+    // ffmpeg plays the encoder's padding at the end where the container does not say how much it is, and sometimes
+    // though.
     const referenceMs = reference.left.length / SAMPLES_PER_MS;
     const heardMs = recording.sound.left.length / SAMPLES_PER_MS;
     expect(heardMs).toBeGreaterThan(Math.min(referenceMs, LENGTH_MS) - 1);

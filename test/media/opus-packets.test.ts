@@ -1,5 +1,5 @@
-// Opus that needs no change goes out as it is: the packets a listener gets are those ffprobe finds in the file, in every
-// container; frames of other lengths and of one channel come out of it as the same frames.
+// Opus that needs no change goes out as it is: the packets a listener gets are those ffprobe finds in the file, in
+// every container; frames of other lengths and of one channel come out of it as the same frames.
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -88,7 +88,8 @@ test("frames of 60 ms, which Discord does not take, are heard as they would be",
   const verdict = judgeSong(await decodeSongFile(folder, "speech.opus"), sound);
   // At 32 kbit/s there is noise in the file, and noise is what a second encoder keeps worst.
   expect(verdict.signalToNoiseDb).toBeGreaterThan(20);
-  // It begins with packets that can be passed through, encoder's delay and all, and what is encoded anew follows on them.
+  // It begins with packets that can be passed through, encoder's delay and all, and what is encoded anew follows on
+  // them.
   expect(Math.abs(verdict.delayMs)).toBeLessThan(PRE_SKIP_MS + 0.5);
   expect(verdict).toMatchObject({ gapCount: 0, clickCount: 0 });
 });

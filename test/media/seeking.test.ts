@@ -1,5 +1,5 @@
-// Start positions and seeks, forward, back and close to the end, in every container: what is heard next is that place of the
-// song, to 20 ms, and sounds as it does when played from the beginning.
+// Start positions and seeks, forward, back and close to the end, in every container: what is heard next is that place
+// of the song, to 20 ms, and sounds as it does when played from the beginning.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

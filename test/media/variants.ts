@@ -27,7 +27,9 @@ export interface SongVariant {
 /** What the tagged ones are told about themselves. */
 export const TAGS = "-metadata title=Song -metadata artist=Singer";
 const HLS = "-f hls -hls_time 1 -hls_list_size 0 -hls_playlist_type vod";
-/** Packets as they are: what the encoder delays by (6.5 ms) is heard, as in every player that passes packets through. */
+/**
+ * Packets as they are: what the encoder delays by (6.5 ms) is heard, as in every player that passes packets through.
+ */
 const PASSED = { sampleRateHz: 48_000, delayMsMax: 7 } as const;
 
 const MP3: readonly SongVariant[] = [

@@ -1,5 +1,5 @@
-// The four planners on a real network: blocks routed to the node, and a site that sees which address each of 1,000 loads
-// comes from and bans addresses, while a listener hears a song that is fetched through the same blocks.
+// The four planners on a real network: blocks routed to the node, and a site that sees which address each of 1,000
+// loads comes from and bans addresses, while a listener hears a song that is fetched through the same blocks.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { isInBlock, parseIpAddress, parseIpBlock } from "../../src/lib/ip-block.ts";

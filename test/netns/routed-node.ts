@@ -1,4 +1,5 @@
-// The real node process in the network namespace that test/netns/run.sh has made for it, with address blocks routed to it.
+// The real node process in the network namespace that test/netns/run.sh has made for it, with address blocks routed to
+// it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the ring `netns` in network namespaces of its own: the tests, the site and the fake Discord in one, the node in the
-# other (`ip netns exec node …`), a veth pair between them, and address blocks routed to the node as a provider does.
-# Names, mounts and processes are in namespaces of their own too, so the kernel takes everything back when the last
-# process ends, however it ends; nothing outside is touched. `--check` only says whether all that can be had here.
+# Runs the ring `netns` in network namespaces of its own: the tests, the site and the fake Discord in one, the node in
+# the other (`ip netns exec node …`), a veth pair between them, and address blocks routed to the node as a provider
+# does. Names, mounts and processes are in namespaces of their own too, so the kernel takes everything back when the
+# last process ends, however it ends; nothing outside is touched. `--check` only says whether all that can be had here.
 
 set -euo pipefail
 

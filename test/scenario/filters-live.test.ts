@@ -1,5 +1,5 @@
-// Each filter is set, changed and taken away again while music plays, passed through or transcoded: a listener hears it at
-// once, without a click or a hole, the position stays true, and Opus goes back to the file's own packets.
+// Each filter is set, changed and taken away again while music plays, passed through or transcoded: a listener hears it
+// at once, without a click or a hole, the position stays true, and Opus goes back to the file's own packets.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../lab/listen/faults.ts";

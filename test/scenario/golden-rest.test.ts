@@ -1,5 +1,5 @@
-// Walks every recorded REST case that needs a whole node: media that are really looked at, tracks that are really loaded,
-// voice servers that refuse. A case matches or stands in the table of differences.
+// Walks every recorded REST case that needs a whole node: media that are really looked at, tracks that are really
+// loaded, voice servers that refuse. A case matches or stands in the table of differences.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeClient } from "../../lab/conformance/node-client.ts";

@@ -1,5 +1,5 @@
-// The outbound guard of a whole node: a target of each technique, through every route and message that can name one. All
-// of them through the parts alone, with names too, are in test/unit/media/opening/hostile-targets.test.ts.
+// The outbound guard of a whole node: a target of each technique, through every route and message that can name one.
+// All of them through the parts alone, with names too, are in test/unit/media/opening/hostile-targets.test.ts.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

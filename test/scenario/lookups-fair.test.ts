@@ -1,4 +1,5 @@
-// Look-ups share what the node can look up at once: one client's slow links, or one site's, keep nobody else's from an answer.
+// Look-ups share what the node can look up at once: one client's slow links, or one site's, keep nobody else's from an
+// answer.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { plainPlan } from "../../lab/media-server/answer-plan.ts";

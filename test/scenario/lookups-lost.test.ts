@@ -1,5 +1,5 @@
-// What a link does to the thread that looks it up is told to whoever gave the link, and to nobody else: other look-ups are
-// answered, and music plays on without a packet missing.
+// What a link does to the thread that looks it up is told to whoever gave the link, and to nobody else: other look-ups
+// are answered, and music plays on without a packet missing.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// A loud and a quiet song, with tags and without: with loudness on, the listener hears all of them alike, with a tag from the
-// start; without it each is as it is in its file, untouched.
+// A loud and a quiet song, with tags and without: with loudness on, the listener hears all of them alike, with a tag
+// from the start; without it each is as it is in its file, untouched.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

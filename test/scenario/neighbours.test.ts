@@ -1,5 +1,6 @@
-// Hostile files, sites, voice servers and clients, the quickest of lab/neighbours, against a node of its own process. The bar
-// is wider than the lab's, so that a busy machine does not decide: against the control just before, tried twice.
+// Hostile files, sites, voice servers and clients, the quickest of lab/neighbours, against a node of its own process.
+// The bar is wider than the lab's, so that a busy machine does not decide: against the control just before, tried
+// twice.
 
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

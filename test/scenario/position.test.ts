@@ -1,5 +1,5 @@
-// `position` is what the listener has heard, to 40 ms: playing, paused, after seeks, through changes of the volume, passed
-// through and encoded anew.
+// `position` is what the listener has heard, to 40 ms: playing, paused, after seeks, through changes of the volume,
+// passed through and encoded anew.
 
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";

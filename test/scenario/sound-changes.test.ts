@@ -1,5 +1,5 @@
-// What a listener hears when a client turns the volume, pauses, seeks, or one track follows another: the song goes on without
-// a click or a hole, and Opus goes back to the very packets of the file.
+// What a listener hears when a client turns the volume, pauses, seeks, or one track follows another: the song goes on
+// without a click or a hole, and Opus goes back to the very packets of the file.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Bots play nightcore, slow songs down and change their mind while the music plays: the listener hears the whole song in the
-// time that the tempo says, and positions, seeks and end times are in song time.
+// Bots play nightcore, slow songs down and change their mind while the music plays: the listener hears the whole song
+// in the time that the tempo says, and positions, seeks and end times are in song time.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
-// What a real node answered for the same kinds of files and servers (fixtures/golden/rest.jsonl), rule by rule: the same
-// names, titles and flags. Lengths are those of other files here, and some answers are meant to be better: see `isBetter`.
+// What a real node answered for the same kinds of files and servers (fixtures/golden/rest.jsonl), rule by rule: the
+// same names, titles and flags. Lengths are those of other files here, and some answers are meant to be better: see
+// `isBetter`.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readRestCases } from "../support/golden.ts";

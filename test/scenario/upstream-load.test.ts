@@ -1,5 +1,5 @@
-// What a bot gets from loadtracks for addresses that are broken, hostile or merely odd: an answer in bounded time that says
-// what is wrong, and a node that is as healthy afterwards as before.
+// What a bot gets from loadtracks for addresses that are broken, hostile or merely odd: an answer in bounded time that
+// says what is wrong, and a node that is as healthy afterwards as before.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Music goes on through everything that changes in a voice channel while it plays: every packet of the song is heard once
-// and in order by those who are there, and nothing reaches Discord that it would refuse.
+// Music goes on through everything that changes in a voice channel while it plays: every packet of the song is heard
+// once and in order by those who are there, and nothing reaches Discord that it would refuse.
 
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { Stage } from "../../lab/stage/stage.ts";

@@ -1,5 +1,5 @@
-// An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client is
-// told of nothing but updates, and players of other workers notice nothing.
+// An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client
+// is told of nothing but updates, and players of other workers notice nothing.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";

@@ -1,5 +1,5 @@
-// A running API with real sessions and real players, on a free port of loopback, with workers that make no sound. What a
-// test needs to talk to it as a client does: raw requests and WebSockets.
+// A running API with real sessions and real players, on a free port of loopback, with workers that make no sound. What
+// a test needs to talk to it as a client does: raw requests and WebSockets.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";

@@ -1,4 +1,5 @@
-// What every client library is taken through: plays, pauses, resumes, seeks and changes the volume, while somebody listens.
+// What every client library is taken through: plays, pauses, resumes, seeks and changes the volume, while somebody
+// listens.
 
 import { expect } from "vitest";
 import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";

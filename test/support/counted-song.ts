@@ -1,5 +1,5 @@
-// A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers, packet
-// for packet. Nothing for ears.
+// A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers,
+// packet for packet. Nothing for ears.
 
 import { oggPage } from "../../lab/neighbours/containers.ts";
 import { opusHeaders, opusPacket, opusPacketNumber } from "./media-builders.ts";

@@ -1,5 +1,5 @@
-// Segments of a made-up container for tests of HLS: a line of JSON with a start time and the packets' texts. What plays is
-// then readable as text.
+// Segments of a made-up container for tests of HLS: a line of JSON with a start time and the packets' texts. What plays
+// is then readable as text.
 
 import type { HlsSegmentFile } from "../../lab/media-server/hls.ts";
 import { NodeError } from "../../src/errors.ts";

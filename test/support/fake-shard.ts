@@ -1,5 +1,5 @@
-// The main gateway's part in joining a voice channel, for client libraries in tests: takes op 4 from the library and gives
-// it the two raw packets that Discord would answer with.
+// The main gateway's part in joining a voice channel, for client libraries in tests: takes op 4 from the library and
+// gives it the two raw packets that Discord would answer with.
 
 import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import type { IssuedVoice } from "../../lab/discord/voice-session.ts";

@@ -1,6 +1,6 @@
-// The media of the recordings, as long and with the same tags but silent and so much smaller: every recorded path is served
-// under its name by two web servers, with ranges and without, and lies in a folder. Recorded addresses are translated to
-// the present ones.
+// The media of the recordings, as long and with the same tags but silent and so much smaller: every recorded path is
+// served under its name by two web servers, with ranges and without, and lies in a folder. Recorded addresses are
+// translated to the present ones.
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

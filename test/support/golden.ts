@@ -1,5 +1,5 @@
-// Reads the recordings of a real node in test/fixtures/golden and makes them comparable: placeholders are filled in, and
-// what depends on time, memory or version is taken out of both sides.
+// Reads the recordings of a real node in test/fixtures/golden and makes them comparable: placeholders are filled in,
+// and what depends on time, memory or version is taken out of both sides.
 
 import { readFileSync } from "node:fs";
 import { createTrack, decodeTrack } from "../../src/control/sources/track.ts";

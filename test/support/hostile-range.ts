@@ -1,5 +1,5 @@
-// What the tests of the outbound guard aim with: each target with a port of its own, a canary behind those that lead to this
-// machine, and the record of everything that was dialled (worker-scripts/record-dials.mjs).
+// What the tests of the outbound guard aim with: each target with a port of its own, a canary behind those that lead to
+// this machine, and the record of everything that was dialled (worker-scripts/record-dials.mjs).
 
 import { rootCause } from "../../src/errors.ts";
 import { Canary, HostileSite, SITE_ADDRESS } from "./hostile-site.ts";

@@ -1,5 +1,5 @@
-// Addresses that a client must not get the node to dial, by the technique that disguises them. What each really leads to
-// stands beside it, so that a test can show both: nothing is dialled, and with everything allowed exactly that is.
+// Addresses that a client must not get the node to dial, by the technique that disguises them. What each really leads
+// to stands beside it, so that a test can show both: nothing is dialled, and with everything allowed exactly that is.
 
 import type { LookupAddress } from "node:dns";
 import type { ResolveHost } from "../../src/network/outbound-guard.ts";

@@ -1,5 +1,5 @@
-// A bot of its own in a voice channel of its own, on a stage: what a scenario plays with and listens to. Many of them run
-// side by side on one stage.
+// A bot of its own in a voice channel of its own, on a stage: what a scenario plays with and listens to. Many of them
+// run side by side on one stage.
 
 import type { FakeDiscord, IssueVoiceOptions } from "../../lab/discord/fake-discord.ts";
 import type { HeardFrame, Listener } from "../../lab/discord/listener.ts";

@@ -1,4 +1,5 @@
-// A song of Opus packets that carry their numbers, for players without a container: what a voice was sent can be read off.
+// A song of Opus packets that carry their numbers, for players without a container: what a voice was sent can be read
+// off.
 
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { Packet } from "../../src/media/format/packet.ts";

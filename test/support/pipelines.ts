@@ -1,5 +1,5 @@
-// A pipeline over a scripted demuxer: whole songs from the start, with room for anything, and no failures unless a test says
-// otherwise.
+// A pipeline over a scripted demuxer: whole songs from the start, with room for anything, and no failures unless a test
+// says otherwise.
 
 import { expect } from "vitest";
 import type { Demuxer } from "../../src/media/demux/demuxer.ts";

@@ -1,6 +1,6 @@
-// An honest, minimal Discord voice client for testing the fake Discord: handshake, heartbeat, Resume, RTP and DAVE, with
-// every part open to a test that wants to make a mistake on purpose. Not how the node does it: no pacing, no recovery of
-// the connection, no limits.
+// An honest, minimal Discord voice client for testing the fake Discord: handshake, heartbeat, Resume, RTP and DAVE,
+// with every part open to a test that wants to make a mistake on purpose. Not how the node does it: no pacing, no
+// recovery of the connection, no limits.
 
 import { createCipheriv } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";

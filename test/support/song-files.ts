@@ -47,7 +47,9 @@ export async function makeSongFile(options: SongFileOptions): Promise<void> {
   await runFfmpeg(folder, ["-f", "lavfi", "-i", source, ...encode, file]);
 }
 
-/** What ffmpeg makes of a file: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips. */
+/**
+ * What ffmpeg makes of a file: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips.
+ */
 export async function decodeSongFile(folder: string, file: string): Promise<StereoSound> {
   const probe = ["-v", "error", "-select_streams", "a:0", "-show_entries", "stream=channels,channel_layout"];
   const answer = JSON.parse((await run("ffprobe", folder, [...probe, "-of", "json", file])).toString());

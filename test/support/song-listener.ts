@@ -1,5 +1,6 @@
-// Plays songs through the whole node and gives what a listener heard of them. Frames that a starved machine made the node
-// leave out are counted apart: the sound itself goes on behind such a hole where it stopped, so it can be judged all the same.
+// Plays songs through the whole node and gives what a listener heard of them. Frames that a starved machine made the
+// node leave out are counted apart: the sound itself goes on behind such a hole where it stopped, so it can be judged
+// all the same.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { HeardFrame } from "../../lab/discord/listener.ts";

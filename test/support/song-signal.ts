@@ -1,5 +1,5 @@
-// The song that sound tests play: on every channel a tone of its own under one that wanders irregularly, so that each moment
-// is like no other and any codec keeps it well. As samples and as an expression for ffmpeg's aevalsrc.
+// The song that sound tests play: on every channel a tone of its own under one that wanders irregularly, so that each
+// moment is like no other and any codec keeps it well. As samples and as an expression for ffmpeg's aevalsrc.
 
 export interface SongOptions {
   readonly sampleRateHz: number;
@@ -10,7 +10,10 @@ export interface SongOptions {
 const FADE_S = 0.005;
 /** Steady tones by channel. */
 const TONES_HZ = [440, 660, 554, 70, 370, 831, 495, 740] as const;
-/** The wandering tone: its middle, and per swing the rate, the width in Hz and the phase. It stays between 300 and 2100 Hz. */
+/**
+ * The wandering tone: its middle, and per swing the rate, the width in Hz and the phase. It stays between 300 and 2100
+ * Hz.
+ */
 const WANDER_HZ = 1200;
 const SWINGS = [
   { rateHz: 0.437, widthHz: 500, phase: 0 },

@@ -65,8 +65,8 @@ export interface Landing {
 }
 
 /**
- * Where in the song the end of `heard` comes from, followed back to the seam at which it begins. The seam must be at least
- * half a second before the end, and the place within `withinMs` behind the target. Throws when it is not there.
+ * Where in the song the end of `heard` comes from, followed back to the seam at which it begins. The seam must be at
+ * least half a second before the end, and the place within `withinMs` behind the target. Throws when it is not there.
  */
 export function findLanding(
   reference: Float32Array,

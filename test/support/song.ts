@@ -1,5 +1,5 @@
-// The fixtures that scenarios play, as the Opus packets in them: what a listener has to hear bit for bit, and where in the
-// song each packet heard is from.
+// The fixtures that scenarios play, as the Opus packets in them: what a listener has to hear bit for bit, and where in
+// the song each packet heard is from.
 
 import { readFileSync } from "node:fs";
 import { openDemuxer } from "../../src/media/opening/open-demuxer.ts";
@@ -25,7 +25,9 @@ export function packetText(opus: Uint8Array): string {
   return Buffer.from(opus).toString("base64");
 }
 
-/** Where in the song each packet is from, -1 for none; of several that are alike the one nearest to where it should be. */
+/**
+ * Where in the song each packet is from, -1 for none; of several that are alike the one nearest to where it should be.
+ */
 export function placesIn(song: readonly string[], packets: readonly string[]): number[] {
   let expected = 0;
   return packets.map((packet) => {

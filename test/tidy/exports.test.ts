@@ -8,7 +8,9 @@ const FILES = typescriptFiles("src/");
 /** Rooms whose exports are all documented, whoever imports them. */
 const WHOLLY_DOCUMENTED = ["src/lib/", "src/network/"];
 
-/** Members that say all together with the docstring of their type: what is passed in, and what the language asks for. */
+/**
+ * Members that say all together with the docstring of their type: what is passed in, and what the language asks for.
+ */
 const SELF_EVIDENT = new Set(["clock", "guard", "family", "module", "toJSON"]);
 
 /** Rooms whose exports that others import are not all documented yet. */
@@ -99,7 +101,8 @@ test("what one room imports from another has a docstring", () => {
 test.each(["src/", "lab/"])("no word is exported twice in %s: neither for two things, nor twice for one", (folder) => {
   const places = new Map<string, string[]>();
   for (const file of typescriptFiles(folder)) {
-    // In one file, a type and what makes a value of it may go by one name: `trackInfo` the schema, `TrackInfo` its type.
+    // In one file, a type and what makes a value of it may go by one name: `trackInfo` the schema, `TrackInfo` its
+    // type.
     const words = new Set(exportsOf(file).map(({ name }) => name.toLowerCase()));
     for (const word of words) places.set(word, [...(places.get(word) ?? []), file.path]);
   }

@@ -20,7 +20,8 @@ const PACKAGES = Object.entries(LOCK.packages).filter(([path, { link }]) => path
 
 /**
  * For other machines than the one the lock file was written on, whose registry serves none of these: npm takes them by
- * name and version alone. `node .ci/complete-lock.mjs` completes them where the registry has them; then they leave here.
+ * name and version alone. `node .ci/complete-lock.mjs` completes them where the registry has them; then they leave
+ * here.
  */
 const WITHOUT_INTEGRITY = [
   ...["android-arm64", "android-x64", "darwin-arm64", "darwin-x64"].map((machine) => `@biomejs/cli-${machine}`),

@@ -6,7 +6,9 @@ import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../support/project
 const FILES = projectFiles("").filter(({ path }) => /\.(ts|wat|md)$/.test(path));
 const NAMES = new Set(FILES.map(({ path }) => posix.basename(path)));
 
-/** Where a path may begin that is not written out: in comments `media/tick/bulkhead.ts`, in a room `tick/bulkhead.ts`. */
+/**
+ * Where a path may begin that is not written out: in comments `media/tick/bulkhead.ts`, in a room `tick/bulkhead.ts`.
+ */
 const STARTS = ["", "src/", "src/media/", "src/control/", "lab/", "test/", "test/unit/", "docs/", "docs/decisions/"];
 
 /** The protocols' specifications that comments cite beside RFCs; they are no part of the project. */

@@ -1,5 +1,5 @@
-// Those who need no password, or have only a connection: unfinished requests, wrong passwords, upgrades, WebSockets that do
-// not read.
+// Those who need no password, or have only a connection: unfinished requests, wrong passwords, upgrades, WebSockets
+// that do not read.
 
 import { WebSocket } from "ws";
 import { sleep } from "../../sleep.ts";

@@ -1,5 +1,6 @@
-// A file as a tree of its fields: numbers of some bits, bytes, text, and groups that write their own length or checksum in
-// front of or behind what is in them. Generators build such trees, mutate.ts changes them, `render` makes bytes of them.
+// A file as a tree of its fields: numbers of some bits, bytes, text, and groups that write their own length or checksum
+// in front of or behind what is in them. Generators build such trees, mutate.ts changes them, `render` makes bytes of
+// them.
 
 import { be, bits, concat, digits, le } from "../bytes.ts";
 

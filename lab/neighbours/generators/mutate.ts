@@ -1,5 +1,5 @@
-// Changes in a tree of fields that a reader may not expect: lengths and counts that lie, numbers at their edges, parts that
-// are missing, empty, repeated, nested in themselves, or in the wrong place.
+// Changes in a tree of fields that a reader may not expect: lengths and counts that lie, numbers at their edges, parts
+// that are missing, empty, repeated, nested in themselves, or in the wrong place.
 
 import { concat, repeat } from "../bytes.ts";
 import type { BytesField, Field, GroupField, NumberField, TextField } from "./field-tree.ts";

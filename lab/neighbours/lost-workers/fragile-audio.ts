@@ -1,5 +1,5 @@
-// The real audio worker, which is lost in the middle of a player's work when that player is given a certain end time: it
-// ends, hangs, or fills its memory. Loaded by fragile-node.ts as the audio worker's entry. Audio thread.
+// The real audio worker, which is lost in the middle of a player's work when that player is given a certain end time:
+// it ends, hangs, or fills its memory. Loaded by fragile-node.ts as the audio worker's entry. Audio thread.
 
 import { BroadcastChannel, parentPort } from "node:worker_threads";
 import { type Activity, WorkMark } from "../../../src/bridge/work-mark.ts";

@@ -1,5 +1,5 @@
-// A node whose audio workers can be struck (fragile-audio.ts), in a process of its own. Started by lost-workers.ts; tells it
-// over IPC where it listens, what it logs of lost workers, and who was struck.
+// A node whose audio workers can be struck (fragile-audio.ts), in a process of its own. Started by lost-workers.ts;
+// tells it over IPC where it listens, what it logs of lost workers, and who was struck.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { loadConfig } from "../../../src/config/load-config.ts";

@@ -1,5 +1,5 @@
-// Tries so many generated files of a container, each from a seed of its own. One that does not come to an end, or ends its
-// thread, is a problem like any other, and the rest is tried all the same.
+// Tries so many generated files of a container, each from a seed of its own. One that does not come to an end, or ends
+// its thread, is a problem like any other, and the rest is tried all the same.
 
 import { Worker } from "node:worker_threads";
 import type { Container } from "../generators/generate-file.ts";

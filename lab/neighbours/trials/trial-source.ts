@@ -1,5 +1,5 @@
-// The bytes of a generated file as a demuxer gets them: random access or forwards only, buffered or arriving late. Keeps to
-// the contract of ByteSource to the letter and counts what is asked of it.
+// The bytes of a generated file as a demuxer gets them: random access or forwards only, buffered or arriving late.
+// Keeps to the contract of ByteSource to the letter and counts what is asked of it.
 
 import { NodeError } from "../../../src/errors.ts";
 import type { ByteSource } from "../../../src/media/input/byte-source.ts";

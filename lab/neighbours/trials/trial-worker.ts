@@ -1,5 +1,5 @@
-// Tries files one after the other on a thread of its own, which can be ended when one does not come to an end. Started by
-// run-trials.ts.
+// Tries files one after the other on a thread of its own, which can be ended when one does not come to an end. Started
+// by run-trials.ts.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { Container } from "../generators/generate-file.ts";

@@ -1,5 +1,5 @@
-// Takes one generated file the way a track goes: recognised, taken apart, decoded, brought to 48 kHz stereo, sought in. Says
-// what a reader must never do: throw anything but a NodeError, read without end, or hand on what makes no sense.
+// Takes one generated file the way a track goes: recognised, taken apart, decoded, brought to 48 kHz stereo, sought in.
+// Says what a reader must never do: throw anything but a NodeError, read without end, or hand on what makes no sense.
 
 import { WorkMark } from "../../../src/bridge/work-mark.ts";
 import { NodeError } from "../../../src/errors.ts";

@@ -1,5 +1,5 @@
-// All keys: reading their values, and the list of them. Nothing else names a key. Main thread, at start; as a type, also
-// what audio workers are told (bridge/worker-settings.ts).
+// All keys: reading their values, and the list of them. Nothing else names a key. Main thread, at start; as a type,
+// also what audio workers are told (bridge/worker-settings.ts).
 
 import type { Key, ReadKey } from "./key.ts";
 import { operatorKeys } from "./operator.ts";

@@ -1,6 +1,6 @@
-// What a configuration key is: its name, meaning, default, and how the settings given for it become its value. The files
-// beside this one are the keys, made with the functions below; everything else (types, reading, environment names, the
-// example file, the reference) is derived from them. Main thread, at start.
+// What a configuration key is: its name, meaning, default, and how the settings given for it become its value. The
+// files beside this one are the keys, made with the functions below; everything else (types, reading, environment
+// names, the example file, the reference) is derived from them. Main thread, at start.
 
 import type { Secret } from "./secret.ts";
 import {
@@ -29,7 +29,9 @@ export interface SettingReport {
   warning(setting: Setting, message: string): void;
 }
 
-/** Gives a key's value. Which keys there are is found by the same way: whoever takes this reads all of its keys, always. */
+/**
+ * Gives a key's value. Which keys there are is found by the same way: whoever takes this reads all of its keys, always.
+ */
 export type ReadKey = <T>(key: Key<T>) => T;
 
 export interface Key<T> {

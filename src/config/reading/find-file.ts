@@ -3,7 +3,9 @@
 import { resolve } from "node:path";
 import { NodeError } from "../../errors.ts";
 
-/** Looked for in the folder the node was started in; ours first, so that an `application.yml` can stay for a way back. */
+/**
+ * Looked for in the folder the node was started in; ours first, so that an `application.yml` can stay for a way back.
+ */
 const FILE_NAMES = ["tonearm.yml", "tonearm.yaml", "application.yml", "application.yaml", "config/application.yml"];
 
 export interface FoundFile {

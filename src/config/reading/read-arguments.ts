@@ -1,5 +1,5 @@
-// The command line's part of the configuration: `--server.port=1` for any key, `--config FILE` for the file, and Spring's
-// name for the latter. Main thread, at start.
+// The command line's part of the configuration: `--server.port=1` for any key, `--config FILE` for the file, and
+// Spring's name for the latter. Main thread, at start.
 
 import { pathNames } from "./read-file.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";

@@ -1,5 +1,5 @@
-// Environment variables to settings: only those whose first word is the first name of a key. Empty ones count as not set,
-// and what Kubernetes puts there for a service of that name is left alone. Main thread, at start.
+// Environment variables to settings: only those whose first word is the first name of a key. Empty ones count as not
+// set, and what Kubernetes puts there for a service of that name is left alone. Main thread, at start.
 
 import { isOurVariable } from "./key-names.ts";
 import type { Variables } from "./placeholders.ts";

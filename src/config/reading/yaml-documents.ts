@@ -1,6 +1,6 @@
-// The text of a YAML file to documents of nodes, and each alias to what it stands for. Bounded before anything is built: a
-// file whose size, pieces or nesting no configuration needs would keep the node from starting for hours, or end it without
-// a word. Main thread, at start.
+// The text of a YAML file to documents of nodes, and each alias to what it stands for. Bounded before anything is
+// built: a file whose size, pieces or nesting no configuration needs would keep the node from starting for hours, or
+// end it without a word. Main thread, at start.
 
 import { type Alias, Composer, type Document, Lexer, type LineCounter, type Node, Parser, visit } from "yaml";
 

@@ -6,7 +6,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 
 const CPU_INTERVAL_MS = 30_000;
-/** Reading it takes a tenth of a millisecond; hundreds of clients that come at once are all told what the first is told. */
+/**
+ * Reading it takes a tenth of a millisecond; hundreds of clients that come at once are all told what the first is told.
+ */
 const MEMORY_INTERVAL_MS = 100;
 
 interface CpuSample {

@@ -7,7 +7,9 @@ import { type ErrorCode, NodeError } from "../../errors.ts";
 import { redactText } from "../../lib/redact-text.ts";
 import type { ErrorJson } from "../protocol/error-json.ts";
 
-/** A request that is answered with an error object. `message` is sent as it stands: published texts begin upper-case. */
+/**
+ * A request that is answered with an error object. `message` is sent as it stands: published texts begin upper-case.
+ */
 export class ApiError extends NodeError {
   readonly status: number;
 

@@ -100,7 +100,10 @@ export function decodeOne({ query }: RestRequest): TrackJson {
   return trackToJson(decodeTrack(encoded.replaceAll(" ", "+")));
 }
 
-/** Each is decoded twice, to know that all can be before the answer begins, and for the answer: a long one is never whole. */
+/**
+ * Each is decoded twice, to know that all can be before the answer begins, and for the answer: a long one is never
+ * whole.
+ */
 export async function decodeMany({ turns }: ApiContext, request: RestRequest): Promise<ListAnswer> {
   const encodedTracks = request.body(decodeTracksBody);
   if (encodedTracks.length === 0) throw new ApiError(400, "No tracks to decode provided");

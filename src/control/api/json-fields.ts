@@ -1,5 +1,5 @@
-// The field types of request bodies, with the leniency of the published parser (protocol-v4.md section 1.5): numbers and
-// booleans may be written as strings, `50.0` is no integer, numbers are no strings. Main thread; they check what
+// The field types of request bodies, with the leniency of the published parser (protocol-v4.md section 1.5): numbers
+// and booleans may be written as strings, `50.0` is no integer, numbers are no strings. Main thread; they check what
 // `parseJson` returns, and describe themselves for OpenAPI by their `meta`.
 
 import { z } from "zod";
@@ -57,8 +57,8 @@ export function longTextField(lengthMax: number) {
 }
 
 /**
- * At most `countMax` items, counted before the first is looked at. With `isItem` nothing behind the first that is none is
- * looked at either: long lists need it, as each wrong item costs more than a right one.
+ * At most `countMax` items, counted before the first is looked at. With `isItem` nothing behind the first that is none
+ * is looked at either: long lists need it, as each wrong item costs more than a right one.
  */
 export function listField<Item extends z.ZodType>(
   item: Item,
@@ -79,7 +79,8 @@ export function listField<Item extends z.ZodType>(
 export const objectField = field(
   "object",
   { type: "object" },
-  (value): JsonObject | undefined => (isObject(value) ? (plainJson(value) as JsonObject) : undefined), // plainJson turns objects into objects
+  // plainJson turns objects into objects
+  (value): JsonObject | undefined => (isObject(value) ? (plainJson(value) as JsonObject) : undefined),
 );
 
 /** A field whose value `read` finds, or undefined when it is of another type. */

@@ -1,6 +1,6 @@
-// Answers that are lists of any length: short ones are sent like every other answer; of long ones each part is made when
-// the client has taken those before, in turns with all other work, so that neither the thread nor memory has to hold the
-// whole. Main thread; sent by control/server.
+// Answers that are lists of any length: short ones are sent like every other answer; of long ones each part is made
+// when the client has taken those before, in turns with all other work, so that neither the thread nor memory has to
+// hold the whole. Main thread; sent by control/server.
 
 import { Readable } from "node:stream";
 import { stringifyJson } from "../../lib/json.ts";

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, made from the descriptions of the routes and the schemas that check requests. Main thread; made
-// when it is first asked for, served at /v4/openapi.json.
+// The OpenAPI 3.1 document, made from the descriptions of the routes and the schemas that check requests. Main thread;
+// made when it is first asked for, served at /v4/openapi.json.
 
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";

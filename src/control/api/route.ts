@@ -1,5 +1,5 @@
-// What a route is: which requests it takes, what it is handed of them and what it answers. Main thread; the routes are in the
-// files ending in -routes.ts, control/server serves them.
+// What a route is: which requests it takes, what it is handed of them and what it answers. Main thread; the routes are
+// in the files ending in -routes.ts, control/server serves them.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";

@@ -1,5 +1,5 @@
-// The tracks that were given up because they cost workers: who asks for one again plays it alone from the start, so that it
-// costs nobody else anything. Main thread.
+// The tracks that were given up because they cost workers: who asks for one again plays it alone from the start, so
+// that it costs nobody else anything. Main thread.
 
 import type { Track } from "../sources/track.ts";
 

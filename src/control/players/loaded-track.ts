@@ -1,5 +1,5 @@
-// One playing of one track as the control side knows it: all that is needed to start it again elsewhere, and where it is.
-// Main thread; the worker holds what is really happening.
+// One playing of one track as the control side knows it: all that is needed to start it again elsewhere, and where it
+// is. Main thread; the worker holds what is really happening.
 
 import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -9,7 +9,10 @@ import type { TrackJson } from "../protocol/track-json.ts";
 import { type Track, trackAtPosition, trackToJson } from "../sources/track.ts";
 import { PositionClock } from "./position-clock.ts";
 
-/** Losses of a worker in a row, each soon after the track started there, after which the track is suspected without a sign. */
+/**
+ * Losses of a worker in a row, each soon after the track started there, after which the track is suspected without a
+ * sign.
+ */
 const WORKER_LOSSES_MAX = 3;
 /** A track that ran this long on a worker is not what made it stop. */
 const HARMLESS_AFTER_MS = 10_000;

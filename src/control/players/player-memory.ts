@@ -1,5 +1,6 @@
-// The memory that a player costs on the main thread, counted against that of its session: what it keeps (track, userData,
-// filters, voice), and updates that wait for their turn with all that they bring. Main thread; one per player.
+// The memory that a player costs on the main thread, counted against that of its session: what it keeps (track,
+// userData, filters, voice), and updates that wait for their turn with all that they bring. Main thread; one per
+// player.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import { jsonSizeBytes } from "../../lib/json.ts";
@@ -69,7 +70,8 @@ function sizesOf({ trackChange, userData, filters, voice }: PlayerUpdate): Sizes
   const sizes = {
     track: 0,
     userData: userData === undefined ? 0 : jsonSizeBytes(userData),
-    filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]), // parsed from JSON
+    // parsed from JSON
+    filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]),
     voice: voice === undefined ? 0 : jsonSizeBytes({ ...voice, channelId: voice.channelId ?? null }),
   };
   if (trackChange?.kind === "play") sizes.track = trackSize(trackChange.track);

@@ -1,4 +1,5 @@
-// Whose a player is: what it needs of the session it belongs to. Main thread; control/sessions/session.ts is the real one.
+// Whose a player is: what it needs of the session it belongs to. Main thread; control/sessions/session.ts is the real
+// one.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";

@@ -1,5 +1,5 @@
-// The voice side of one player: asks its worker to connect, waits for the outcome as long as an update may wait, follows
-// what becomes of the connection, and connects again when the worker had to change. Main thread.
+// The voice side of one player: asks its worker to connect, waits for the outcome as long as an update may wait,
+// follows what becomes of the connection, and connects again when the worker had to change. Main thread.
 
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
@@ -12,7 +12,9 @@ import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } fr
 
 /** The worker itself bounds how long it tries; this is for one that never says. */
 const OPENING_MS_MAX = 120_000;
-/** The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come. */
+/**
+ * The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come.
+ */
 const ANSWER_MS_MAX = 250;
 /** The WebSocket close code for a connection that ended without one. */
 const NORMAL_CLOSURE = 1000;
@@ -47,8 +49,8 @@ export class PlayerVoice {
   }
 
   /**
-   * Connects with `credentials`, unless a connection with the same ones is open. Resolves when it is open or still being
-   * tried after the time an update may wait; rejects with `voice-connect-failed`.
+   * Connects with `credentials`, unless a connection with the same ones is open. Resolves when it is open or still
+   * being tried after the time an update may wait; rejects with `voice-connect-failed`.
    */
   async connect(credentials: VoiceCredentials, handle: WorkerHandle | undefined): Promise<void> {
     const isSame = this.#state.kind !== "none" && areSameCredentials(this.#state.credentials, credentials);

@@ -1,4 +1,5 @@
-// Where a track is now, between two reports of its worker. Main thread; one per playing of a track. It does not go back by a
+// Where a track is now, between two reports of its worker. Main thread; one per playing of a track. It does not go back
+// by a
 // moment: where the end came sooner than reckoned, or frames were late, it stands still.
 
 /**
@@ -25,7 +26,9 @@ export class PositionClock {
     this.#positionMs = startMs;
   }
 
-  /** Takes over a report: at `epochMs` the position was `positionMs`, moving `rate` track milliseconds a millisecond. */
+  /**
+   * Takes over a report: at `epochMs` the position was `positionMs`, moving `rate` track milliseconds a millisecond.
+   */
   report(report: { readonly positionMs: number; readonly epochMs: number; readonly rate: number }): void {
     this.#positionMs = report.positionMs;
     this.#epochMs = report.epochMs;

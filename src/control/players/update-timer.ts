@@ -1,5 +1,5 @@
-// Says when the regular playerUpdate of each player is due: every interval from the start of its track. One timer serves
-// all players; as the interval is the same for all, they are due in the order they were entered. Main thread.
+// Says when the regular playerUpdate of each player is due: every interval from the start of its track. One timer
+// serves all players; as the interval is the same for all, they are due in the order they were entered. Main thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 

@@ -33,7 +33,8 @@ export type VoiceLinkState =
 
 /** The `connected` and `ping` of the protocol's PlayerState. */
 export function connectionOf(state: VoiceLinkState): { readonly connected: boolean; readonly ping: number } {
-  // Documented as -1 whenever there is no connection. The published server shows the last ping after a close by Discord.
+  // Documented as -1 whenever there is no connection. The published server shows the last ping after a close by
+  // Discord.
   return state.kind === "open" && state.isConnected
     ? { connected: true, ping: state.pingMs }
     : { connected: false, ping: -1 };

@@ -1,5 +1,5 @@
-// What looking up an identifier gives, as the protocol writes it (protocol-v4.md sections 3.4 and 3.5). Main thread; made by
-// sources/load-result.ts.
+// What looking up an identifier gives, as the protocol writes it (protocol-v4.md sections 3.4 and 3.5). Main thread;
+// made by sources/load-result.ts.
 
 import type { Severity } from "../../bridge/wire-error.ts";
 import type { JsonObject } from "../../lib/json.ts";

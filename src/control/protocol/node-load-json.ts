@@ -1,5 +1,5 @@
-// How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main thread;
-// made in control/about.
+// How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main
+// thread; made in control/about.
 
 export interface LoadJson {
   /** False: a player that is silent now would be refused with `node-overloaded`. */

@@ -1,5 +1,5 @@
-// Every message the node sends to clients over their WebSocket (protocol-v4.md section 4.3 to 4.6). Main thread; made by
-// sessions and players, written by the session.
+// Every message the node sends to clients over their WebSocket (protocol-v4.md section 4.3 to 4.6). Main thread; made
+// by sessions and players, written by the session.
 
 import type { ExceptionJson } from "./load-result-json.ts";
 import type { PlayerStateJson } from "./player-json.ts";

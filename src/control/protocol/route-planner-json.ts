@@ -1,5 +1,5 @@
-// The route planner's status as the protocol writes it: all numbers but timestamps are texts (protocol-v4.md section 3.8).
-// Main thread; made by control/route-planner.
+// The route planner's status as the protocol writes it: all numbers but timestamps are texts (protocol-v4.md section
+// 3.8). Main thread; made by control/route-planner.
 
 export type PlannerClassName =
   | "RotatingIpRoutePlanner"

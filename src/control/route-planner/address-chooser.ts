@@ -1,5 +1,5 @@
-// The one interface of the four planners of the protocol (protocol-v4.md section 3.8). They see addresses as numbers from
-// 0 to the pool's size - 1. Main thread.
+// The one interface of the four planners of the protocol (protocol-v4.md section 3.8). They see addresses as numbers
+// from 0 to the pool's size - 1. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
@@ -9,7 +9,9 @@ import type { AddressPool } from "./address-pool.ts";
 export interface AddressChooser {
   /** Name of the planner, as the status shows it. */
   readonly className: PlannerClassName;
-  /** The address to send the next request from; undefined when none is free. Bounded, and fast for blocks of any size. */
+  /**
+   * The address to send the next request from; undefined when none is free. Bounded, and fast for blocks of any size.
+   */
   choose(): bigint | undefined;
   /** A request from `index` has failed because of the address; the pool knows already. */
   onFailure(index: bigint): void;

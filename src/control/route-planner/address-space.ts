@@ -1,4 +1,5 @@
-// All configured blocks as one row of addresses, numbered from 0 in the order in which they were configured. Main thread.
+// All configured blocks as one row of addresses, numbered from 0 in the order in which they were configured. Main
+// thread.
 
 import { formatIpAddress, type IpAddress, type IpBlock } from "../../lib/ip-block.ts";
 

@@ -1,4 +1,5 @@
-// BalancingIpRoutePlanner (`LoadBalance`): any free address for each request, each as likely as the others. Main thread.
+// BalancingIpRoutePlanner (`LoadBalance`): any free address for each request, each as likely as the others. Main
+// thread.
 
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import type { AddressPool } from "./address-pool.ts";

@@ -1,5 +1,5 @@
-// Whether this machine can send from the configured blocks: an address has to be its own, or the system told that the whole
-// block is. Asked once at start, and by `tonearm doctor`. Main thread.
+// Whether this machine can send from the configured blocks: an address has to be its own, or the system told that the
+// whole block is. Asked once at start, and by `tonearm doctor`. Main thread.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";

@@ -1,16 +1,19 @@
-// Addresses that cannot be used for a time, by their number, with when they failed. They come back by themselves. Main thread.
+// Addresses that cannot be used for a time, by their number, with when they failed. They come back by themselves. Main
+// thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
 import { failingAddressToJson } from "./failing-address.ts";
 
 /**
- * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed longest ago,
- * which is the likeliest to work again.
+ * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed
+ * longest ago, which is the likeliest to work again.
  */
 const COUNT_MAX = 10_000;
 
-/** One of a chain in the order of their times. A Map alone is slow at finding its oldest entry when many came and went. */
+/**
+ * One of a chain in the order of their times. A Map alone is slow at finding its oldest entry when many came and went.
+ */
 interface Failure {
   readonly index: bigint;
   /** On the monotonic clock: a clock that is set must not free them. */

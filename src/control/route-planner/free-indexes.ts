@@ -1,8 +1,8 @@
-// Which numbers below a size are free, where the size may be 2^128: taking, giving back and picking one at random all cost
-// the same however many there are or are taken. Main thread.
+// Which numbers below a size are free, where the size may be 2^128: taking, giving back and picking one at random all
+// cost the same however many there are or are taken. Main thread.
 //
-// The numbers stand in an imagined row, the free ones in front. Only those that are not at their own place are remembered:
-// free ones whose place is among the taken, and taken ones. So there are at most two for each taken one.
+// The numbers stand in an imagined row, the free ones in front. Only those that are not at their own place are
+// remembered: free ones whose place is among the taken, and taken ones. So there are at most two for each taken one.
 
 import type { Random } from "../../lib/random.ts";
 

@@ -1,5 +1,5 @@
-// NanoIpRoutePlanner (`NanoSwitch`): the address is as far into the blocks as nanoseconds have passed since the start. With
-// at least 2^64 addresses, none is used twice within 584 years. Main thread.
+// NanoIpRoutePlanner (`NanoSwitch`): the address is as far into the blocks as nanoseconds have passed since the start.
+// With at least 2^64 addresses, none is used twice within 584 years. Main thread.
 
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import type { AddressPool } from "./address-pool.ts";

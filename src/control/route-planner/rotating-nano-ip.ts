@@ -1,5 +1,5 @@
-// RotatingNanoIpRoutePlanner (`RotatingNanoSwitch`): as NanoIp, within one /64 of IPv6; when an address of it fails, the
-// next /64 is entered and its nanoseconds count from 0. Sites bar whole /64s. Main thread.
+// RotatingNanoIpRoutePlanner (`RotatingNanoSwitch`): as NanoIp, within one /64 of IPv6; when an address of it fails,
+// the next /64 is entered and its nanoseconds count from 0. Sites bar whole /64s. Main thread.
 
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import type { AddressPool } from "./address-pool.ts";

@@ -1,5 +1,5 @@
-// Decides for each request of a worker which address it is sent from, and remembers the addresses that sites refuse. One
-// per node, and none where no blocks are configured. Main thread; docs/reference/route-planner.md.
+// Decides for each request of a worker which address it is sent from, and remembers the addresses that sites refuse.
+// One per node, and none where no blocks are configured. Main thread; docs/reference/route-planner.md.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";

@@ -1,6 +1,6 @@
-// The password check (protocol-v4.md section 1.2) and what guessing costs. Main thread; used for REST and for the WebSocket
-// handshake. A right password is taken at once whatever its address has sent before: behind a reverse proxy everybody has
-// one address. A wrong one is told so, until its address has sent too many.
+// The password check (protocol-v4.md section 1.2) and what guessing costs. Main thread; used for REST and for the
+// WebSocket handshake. A right password is taken at once whatever its address has sent before: behind a reverse proxy
+// everybody has one address. A wrong one is told so, until its address has sent too many.
 
 import { timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";

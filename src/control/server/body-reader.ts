@@ -1,5 +1,5 @@
-// Reads the bodies of requests, each and all together within a bound: what has arrived of larger ones is counted until their
-// requests are answered. Main thread; for the REST server.
+// Reads the bodies of requests, each and all together within a bound: what has arrived of larger ones is counted until
+// their requests are answered. Main thread; for the REST server.
 
 import type { IncomingMessage } from "node:http";
 import { NodeError } from "../../errors.ts";
@@ -91,7 +91,10 @@ export class BodyReader {
   }
 }
 
-/** What has come of a body: pieces while it is light, and in one place, from which it goes back to the system, when it is not. */
+/**
+ * What has come of a body: pieces while it is light, and in one place, from which it goes back to the system, when it
+ * is not.
+ */
 class Body {
   sizeBytes = 0;
   #pieces: Buffer[] = [];

@@ -1,6 +1,6 @@
-// One request at a time of each connection. A client may send the next ones before it has the answer to the first; all that
-// arrive together would else be handled in one go, and nobody else would be heard meanwhile. Main thread; the first that the
-// REST server asks.
+// One request at a time of each connection. A client may send the next ones before it has the answer to the first; all
+// that arrive together would else be handled in one go, and nobody else would be heard meanwhile. Main thread; the
+// first that the REST server asks.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,6 +1,6 @@
-// Every TCP connection to the node's port, in one state at a time, each with a bound in time; and how many there may be, in
-// all and of those that have not shown the password. So a client that stops half way, or never closes its side, costs
-// nothing that lasts. Main thread; fed by the HTTP server and by the WebSocket end point.
+// Every TCP connection to the node's port, in one state at a time, each with a bound in time; and how many there may
+// be, in all and of those that have not shown the password. So a client that stops half way, or never closes its side,
+// costs nothing that lasts. Main thread; fed by the HTTP server and by the WebSocket end point.
 //
 //   reading --request whole--> answering --answered--> idle --first bytes--> reading
 //      |  `-upgrade--> upgrading --101--> upgraded      |
@@ -86,8 +86,8 @@ export class Connections {
   }
 
   /**
-   * Calls `run` once every request that has come whole is answered, if the connection is still open then: what is written
-   * before that would come before their answers, or into them.
+   * Calls `run` once every request that has come whole is answered, if the connection is still open then: what is
+   * written before that would come before their answers, or into them.
    */
   whenAnswered(socket: Socket, run: () => void): void {
     const connection = this.#connections.get(socket);

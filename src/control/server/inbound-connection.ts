@@ -1,7 +1,7 @@
-// What lies between a client's TCP connection and the HTTP server: bytes are handed to the parser in small slices, those of
-// all connections in turn, for a few milliseconds at a stretch. So nobody is kept waiting by what others send, however much
-// that is and whatever it costs to parse: Node by itself works through 64 KiB of each connection in one go. Main thread;
-// beneath requests and WebSockets alike.
+// What lies between a client's TCP connection and the HTTP server: bytes are handed to the parser in small slices,
+// those of all connections in turn, for a few milliseconds at a stretch. So nobody is kept waiting by what others send,
+// however much that is and whatever it costs to parse: Node by itself works through 64 KiB of each connection in one
+// go. Main thread; beneath requests and WebSockets alike.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -11,7 +11,10 @@ import { PacedSocket } from "../../network/paced-socket.ts";
 
 /** How long slices are handed out before others on the thread, and new connections, have their turn. */
 const ROUND_MS = 2;
-/** Node takes one new connection in a turn of the event loop: while more come, slices wait for them, but no longer than this. */
+/**
+ * Node takes one new connection in a turn of the event loop: while more come, slices wait for them, but no longer than
+ * this.
+ */
 const GREETING_MS = 10;
 /** Nor when so many wait to be heard for the first time. */
 const GREETED_MAX = 192;
@@ -54,8 +57,8 @@ export class InboundConnection extends PacedSocket {
 }
 
 /**
- * Slices that are due. Every other is that of a newcomer, the last one first: whoever asks something short has its answer
- * whatever others have begun. All the rest come in the order in which they are due.
+ * Slices that are due. Every other is that of a newcomer, the last one first: whoever asks something short has its
+ * answer whatever others have begun. All the rest come in the order in which they are due.
  */
 class Rounds {
   readonly #clock: Pick<Clock, "now">;

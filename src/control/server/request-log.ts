@@ -1,5 +1,5 @@
-// A log line for each request, as `logging.request.*` asks for it. Main thread; called by the REST server. Passwords, voice
-// tokens and the like are taken out here where they might be cut in two, and by the log (log-pino.ts) everywhere.
+// A log line for each request, as `logging.request.*` asks for it. Main thread; called by the REST server. Passwords,
+// voice tokens and the like are taken out here where they might be cut in two, and by the log (log-pino.ts) everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";

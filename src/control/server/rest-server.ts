@@ -247,7 +247,10 @@ function sendFailure(
   return reply.code(body.status).header("Content-Type", "application/json").send(jsonBody(body));
 }
 
-/** As bytes, as the texts above: to strings the framework would add a character set, which the published server does not name. */
+/**
+ * As bytes, as the texts above: to strings the framework would add a character set, which the published server does not
+ * name.
+ */
 function jsonBody(value: unknown): Buffer {
   return Buffer.from(stringifyJson(value));
 }

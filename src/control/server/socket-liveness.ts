@@ -1,4 +1,5 @@
-// Finds WebSockets whose other side does not answer any more although its connection stands. Main thread; one per client.
+// Finds WebSockets whose other side does not answer any more although its connection stands. Main thread; one per
+// client.
 
 import type { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";

@@ -39,8 +39,8 @@ function isForWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Node has stopped parsing the connection, so what was parsed is written back in front of what is still to come, without
- * the headers that ask for the switch, and the connection starts anew.
+ * Node has stopped parsing the connection, so what was parsed is written back in front of what is still to come,
+ * without the headers that ask for the switch, and the connection starts anew.
  */
 function replayWithoutUpgrade(server: Server, { request, socket, head }: UpgradeRequest): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];

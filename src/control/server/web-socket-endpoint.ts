@@ -1,5 +1,5 @@
-// The WebSocket end point of every version: from a client's upgrade request to its session (protocol-v4.md sections 4.1 and
-// 4.2). Main thread.
+// The WebSocket end point of every version: from a client's upgrade request to its session (protocol-v4.md sections 4.1
+// and 4.2). Main thread.
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -23,8 +23,8 @@ import { watchLiveness } from "./socket-liveness.ts";
 /** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
 /**
- * A client is listened to again after as many times the time that its last message took: whatever it says, it has a fifth of
- * the thread at most. Short messages do not count.
+ * A client is listened to again after as many times the time that its last message took: whatever it says, it has a
+ * fifth of the thread at most. Short messages do not count.
  */
 const REST_PER_WORK = 4;
 const SHORT_WORK_MS = 1;
@@ -35,9 +35,9 @@ const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 /** How long a client may take to answer the close frame when the node ends. */
 const CLOSE_GRACE_MS = 1000;
 /**
- * Pings follow the first messages: moonlink.js leaves unread, until more comes, what arrives together with the answer to
- * its handshake. Later ones are for a client that was busy. To hold the messages back would not do: lavalink-client asks
- * at once and relies on `ready` before the answer.
+ * Pings follow the first messages: moonlink.js leaves unread, until more comes, what arrives together with the answer
+ * to its handshake. Later ones are for a client that was busy. To hold the messages back would not do: lavalink-client
+ * asks at once and relies on `ready` before the answer.
  */
 const FIRST_PINGS_MS = [50, 500, 5000];
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */

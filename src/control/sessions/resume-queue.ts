@@ -3,8 +3,8 @@
 //
 // At the bound the older half goes, but of each player the newest message of each type stays, and the newest stats. A
 // player has five types of event, so what must be kept is bounded by the number of players. Whoever resumes gets one
-// playerUpdate per player anyway, and so always learns the state that is true then. Only where the session has no memory
-// left for more, the older half goes whatever it is.
+// playerUpdate per player anyway, and so always learns the state that is true then. Only where the session has no
+// memory left for more, the older half goes whatever it is.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";

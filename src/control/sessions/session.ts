@@ -26,12 +26,14 @@ export const SOCKET_BACKLOG_MAX_BYTES = 8 * 1024 * 1024;
 /** Players of one session; with those of all others together the node has a bound too. */
 const PLAYERS_MAX = 10_000;
 /**
- * Players that end together end in batches: each has a connection to close, and thousands at once would be heard by those
- * of other clients. Four thousand have ended after a second.
+ * Players that end together end in batches: each has a connection to close, and thousands at once would be heard by
+ * those of other clients. Four thousand have ended after a second.
  */
 const ENDING_BATCH = 20;
 const ENDING_INTERVAL_MS = 5;
-/** Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these. */
+/**
+ * Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these.
+ */
 const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
 
 /** The client's connection, as the session needs it. */

@@ -123,7 +123,9 @@ function readAlbum(reader: MessageReader): TrackDetails {
   };
 }
 
-/** Tracks from before these fields existed: LavaSrc writes them back with the fields empty, YouTube's stay as they are. */
+/**
+ * Tracks from before these fields existed: LavaSrc writes them back with the fields empty, YouTube's stay as they are.
+ */
 function absentAlbum(layout: "album" | "optionalAlbum"): TrackDetails {
   if (layout === "optionalAlbum") return { kind: "none" };
   const none = { albumName: null, albumUrl: null, artistUrl: null, artistArtworkUrl: null, previewUrl: null };
@@ -150,7 +152,9 @@ function writeDetails(writer: MessageWriter, details: TrackDetails): void {
   }
 }
 
-/** Standard alphabet, padding optional but right where present: as Java's decoder, which clients were tested against. */
+/**
+ * Standard alphabet, padding optional but right where present: as Java's decoder, which clients were tested against.
+ */
 function decodeBase64(encoded: string): Uint8Array {
   if (encoded.length > ENCODED_LENGTH_MAX) throw undecodable(`it is longer than ${ENCODED_LENGTH_MAX} characters`);
   const [illegal] = /[^A-Za-z0-9+/=]/u.exec(encoded) ?? [];

@@ -1,5 +1,5 @@
-// What looking up an identifier gives, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by the
-// track loader, answered by GET /v4/loadtracks.
+// What looking up an identifier gives, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by
+// the track loader, answered by GET /v4/loadtracks.
 
 import type { WireError } from "../../bridge/wire-error.ts";
 import type { JsonObject } from "../../lib/json.ts";

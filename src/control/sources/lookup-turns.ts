@@ -1,7 +1,8 @@
-// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once; but beginning costs,
-// so only some begin at a time, and then it is first the turn of the client that has the fewest running and, within one client,
-// of the site. Where all places are taken, what has taken long gives way to what waits. So neither another client's links nor a hundred
-// servers that drip keep a good link from its answer. Main thread; used by the track loader.
+// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once; but
+// beginning costs, so only some begin at a time, and then it is first the turn of the client that has the fewest
+// running and, within one client, of the site. Where all places are taken, what has taken long gives way to what waits.
+// So neither another client's links nor a hundred servers that drip keep a good link from its answer. Main thread; used
+// by the track loader.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -12,7 +13,10 @@ const RUNNING_MAX = 512;
 /** Of these, one client's and one site's: somebody else always finds room. */
 const CLIENT_MAX = 384;
 const SITE_MAX = 256;
-/** Look-ups that begin within one stretch of time: connecting and reading the first bytes is what takes the thread's time. */
+/**
+ * Look-ups that begin within one stretch of time: connecting and reading the first bytes is what takes the thread's
+ * time.
+ */
 const FRESH_MAX = 32;
 const FRESH_MS = 100;
 /** Those that wait for a place; one more, and the one that waits in the longest line is refused. */
@@ -49,8 +53,8 @@ export class LookupTurns {
   }
 
   /**
-   * Does `work` when it is its turn. Rejects with `load-busy` when it had to make room for others, or with the reason of
-   * `signal`; the signal that `work` is given says so to it.
+   * Does `work` when it is its turn. Rejects with `load-busy` when it had to make room for others, or with the reason
+   * of `signal`; the signal that `work` is given says so to it.
    */
   async run<T>(
     options: TurnOwner & { readonly signal: AbortSignal },
@@ -140,7 +144,9 @@ export class LookupTurns {
     this.#givingWay = undefined;
   }
 
-  /** Of those that wait and have room: the one whose client has the fewest running, then whose site has, then the first. */
+  /**
+   * Of those that wait and have room: the one whose client has the fewest running, then whose site has, then the first.
+   */
   #next(): Turn | undefined {
     if (this.#running.size >= RUNNING_MAX || this.#waiting.size === 0) return undefined;
     const { ofClient, ofSite } = this.#running;

@@ -1,5 +1,5 @@
-// Looks identifiers up: asks the sources in order, follows references, bounds how long each lookup may take; lookup-turns.ts
-// bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
+// Looks identifiers up: asks the sources in order, follows references, bounds how long each lookup may take;
+// lookup-turns.ts bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
@@ -94,8 +94,8 @@ export class TrackLoader {
 }
 
 /**
- * Where an identifier leads, for shares: the last two labels of a name, as whoever has a domain has any number of names below
- * it, with the port. What is no address is all one site.
+ * Where an identifier leads, for shares: the last two labels of a name, as whoever has a domain has any number of names
+ * below it, with the port. What is no address is all one site.
  */
 function siteOf(identifier: string): string {
   const url = parseUrl(identifier);

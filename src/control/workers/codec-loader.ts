@@ -1,5 +1,5 @@
-// Has codecs loaded for the audio threads by a thread that plays nothing, each once: what is compiled is shared by all of them,
-// also by those that start later. Main thread.
+// Has codecs loaded for the audio threads by a thread that plays nothing, each once: what is compiled is shared by all
+// of them, also by those that start later. Main thread.
 
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecWish } from "../../bridge/codec-wish.ts";

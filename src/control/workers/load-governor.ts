@@ -1,6 +1,7 @@
-// What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread that has
-// less to do, encoders work less hard, one step at a time for all players, and when that is not enough, further players are
-// refused. When there is room again, encoders go back up. Main thread; decides, worker-pool.ts carries out.
+// What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread
+// that has less to do, encoders work less hard, one step at a time for all players, and when that is not enough,
+// further players are refused. When there is room again, encoders go back up. Main thread; decides, worker-pool.ts
+// carries out.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,8 +11,8 @@ import type { Logger } from "../../log.ts";
 const STEPS = [10, 7, 5, 4, 1, 0] as const;
 
 /**
- * Loads of the busiest audio thread: the share of its time spent making and sending frames. Reading, garbage collection and new
- * connections need the rest. Above the first, encoders work less hard.
+ * Loads of the busiest audio thread: the share of its time spent making and sending frames. Reading, garbage collection
+ * and new connections need the rest. Above the first, encoders work less hard.
  */
 const LOAD_HIGH = 0.6;
 /** Below this for long, they work harder again. A step up costs at most 1.4 times as much. */

@@ -1,5 +1,6 @@
-// One look-up thread and what is asked of it. The thread starts with the first look-up and ends when there has been none for
-// a while; when it is lost, all that it was asked is handed back. Main thread; lookups.ts decides who goes on in which lane.
+// One look-up thread and what is asked of it. The thread starts with the first look-up and ends when there has been
+// none for a while; when it is lost, all that it was asked is handed back. Main thread; lookups.ts decides who goes on
+// in which lane.
 
 import type { WorkerEvent } from "../../bridge/events.ts";
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
@@ -9,7 +10,10 @@ import type { Timer } from "../../lib/clock.ts";
 import { LookupThread, type LookupThreadOptions } from "./lookup-thread.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 
-/** Without a look-up for this long, the thread is ended: with it goes whatever memory a hostile file has made it grow by. */
+/**
+ * Without a look-up for this long, the thread is ended: with it goes whatever memory a hostile file has made it grow
+ * by.
+ */
 const IDLE_MS = 15_000;
 
 /** One look-up on its way. */

@@ -1,5 +1,5 @@
-// One running look-up thread as the main thread sees it: what is asked of it and what it says. Main thread; lookup-lane.ts
-// decides what follows when it is lost.
+// One running look-up thread as the main thread sees it: what is asked of it and what it says. Main thread;
+// lookup-lane.ts decides what follows when it is lost.
 
 import type { LookupCommand, RouteCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";

@@ -1,6 +1,6 @@
-// Looks at inputs where no music plays: on a thread of its own, which may be lost at any time. Whoever was at work when that
-// happened is asked once more, alone on a second thread, and given up when that is lost too; everybody else is asked again
-// and notices nothing but the time it takes. Main thread.
+// Looks at inputs where no music plays: on a thread of its own, which may be lost at any time. Whoever was at work when
+// that happened is asked once more, alone on a second thread, and given up when that is lost too; everybody else is
+// asked again and notices nothing but the time it takes. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";

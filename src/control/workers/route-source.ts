@@ -1,5 +1,5 @@
-// Answers a thread that wants an address to send a request from, and notes the addresses that failed: the same for audio
-// workers and the look-up thread. Main thread.
+// Answers a thread that wants an address to send a request from, and notes the addresses that failed: the same for
+// audio workers and the look-up thread. Main thread.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";

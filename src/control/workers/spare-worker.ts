@@ -1,6 +1,6 @@
-// A worker that runs and has nobody: it takes the place of one that is lost at once, where a new one would take a third of a
-// second and more to start. There is one while there are players; it is let go when they have all been gone for long. Main
-// thread.
+// A worker that runs and has nobody: it takes the place of one that is lost at once, where a new one would take a third
+// of a second and more to start. There is one while there are players; it is let go when they have all been gone for
+// long. Main thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";

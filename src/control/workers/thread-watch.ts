@@ -1,6 +1,6 @@
-// Notices that a thread of ours hangs: its mark in shared memory stops beating while it uses the processor, or for very long.
-// On a machine that is starved, a thread may not come to its timers for half a second, but then it has hardly run either.
-// Looks are counted, not seconds: where the main thread does not look, nobody is taken to hang. Main thread.
+// Notices that a thread of ours hangs: its mark in shared memory stops beating while it uses the processor, or for very
+// long. On a machine that is starved, a thread may not come to its timers for half a second, but then it has hardly run
+// either. Looks are counted, not seconds: where the main thread does not look, nobody is taken to hang. Main thread.
 
 import type { WorkMark } from "../../bridge/work-mark.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -8,16 +8,18 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 /** Looks without a beat after which it is worth asking the system: a miss or two are nothing. */
 const ASK_AFTER = 3;
 /**
- * A thread that has run so long since then, and came round to nothing, hangs. With the looks before that is 0.65 s: a slow machine
- * may take half a second for what is meant to be short.
+ * A thread that has run so long since then, and came round to nothing, hangs. With the looks before that is 0.65 s: a
+ * slow machine may take half a second for what is meant to be short.
  */
 const HANGING_CPU_MS = 500;
-/** Looks in a row after which it hangs where processor time is not known, and in any case: it may wait for something. */
+/**
+ * Looks in a row after which it hangs where processor time is not known, and in any case: it may wait for something.
+ */
 const LOOKS_WITHOUT_CPU = 18;
 const LOOKS_MAX = 60;
 /**
- * While it begins one piece of work after the other without coming round to its timers: many connections at once, or a loop of
- * promises that never ends.
+ * While it begins one piece of work after the other without coming round to its timers: many connections at once, or a
+ * loop of promises that never ends.
  */
 const WORKING_PATIENCE = 5;
 

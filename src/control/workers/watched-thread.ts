@@ -1,5 +1,6 @@
-// The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone, unless it
-// was released before. Main thread; what is said to it is the matter of worker-thread.ts and lookup-thread.ts.
+// The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone,
+// unless it was released before. Main thread; what is said to it is the matter of worker-thread.ts and
+// lookup-thread.ts.
 
 import type { ResourceLimits } from "node:worker_threads";
 import type { Endpoint } from "../../bridge/channel.ts";
@@ -15,8 +16,8 @@ import type { Thread, Threads } from "./threads.ts";
 /** A thread that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
 /**
- * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the messages
- * that waited meanwhile.
+ * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the
+ * messages that waited meanwhile.
  */
 const START_GRACE_MS = 250;
 

@@ -1,10 +1,11 @@
-// The queue of those that wait for their next stretch on a thread: one at a time, with timers and sockets in between, so that
-// many tracks that read at once hold up nobody's packets longer than one does. One per audio or look-up thread.
+// The queue of those that wait for their next stretch on a thread: one at a time, with timers and sockets in between,
+// so that many tracks that read at once hold up nobody's packets longer than one does. One per audio or look-up thread.
 
 export interface ThreadTurnsOptions {
   /**
-   * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work that is
-   * asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first come, first served.
+   * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work
+   * that is asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first
+   * come, first served.
    */
   readonly isLeastUsedFirst?: boolean;
 }

@@ -1,5 +1,5 @@
-// How much one track may keep outside of V8's heap: tables, read-ahead, decoders. The same where it plays and where it is
-// looked up, or what was found could not be played. Audio and look-up threads.
+// How much one track may keep outside of V8's heap: tables, read-ahead, decoders. The same where it plays and where it
+// is looked up, or what was found could not be played. Audio and look-up threads.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 

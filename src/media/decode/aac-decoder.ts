@@ -1,5 +1,5 @@
-// AAC (LC, HE v1, HE v2; bare or with ADTS headers) through the optional package @napi-rs/webcodecs, loaded when the first
-// such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
+// AAC (LC, HE v1, HE v2; bare or with ADTS headers) through the optional package @napi-rs/webcodecs, loaded when the
+// first such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { Allowance } from "../../lib/allowance.ts";
@@ -66,7 +66,9 @@ interface AacDecoderOptions {
   readonly load: () => Promise<unknown>;
 }
 
-/** Rejects with NodeError `codec-unavailable` where the package has no build, `media-unsupported-codec` for bad set-up. */
+/**
+ * Rejects with NodeError `codec-unavailable` where the package has no build, `media-unsupported-codec` for bad set-up.
+ */
 export async function createAacDecoder(
   stream: AudioStream,
   { clock = systemClock, replacements, load }: AacDecoderOptions,

@@ -1,10 +1,12 @@
-// The arithmetic of Apple Lossless: adaptive Golomb codes for the residue, an adaptive predictor that turns it back into
-// samples. After Apple's published format description ("ALAC magic cookie", ag_dec, dp_dec). Audio thread.
+// The arithmetic of Apple Lossless: adaptive Golomb codes for the residue, an adaptive predictor that turns it back
+// into samples. After Apple's published format description ("ALAC magic cookie", ag_dec, dp_dec). Audio thread.
 
 import type { BitReader } from "../../lib/bit-reader.ts";
 
 export interface GolombSettings {
-  /** How fast the mean follows (pb, scaled by the frame's factor), where it starts (mb), and the longest suffix (kb). */
+  /**
+   * How fast the mean follows (pb, scaled by the frame's factor), where it starts (mb), and the longest suffix (kb).
+   */
   readonly pace: number;
   readonly meanStart: number;
   readonly suffixBitsMax: number;
@@ -26,7 +28,10 @@ export interface ResidueProgress {
   offset: number;
 }
 
-/** Reads signed values of at most `valueBits` bits into `residue`, on to number `end` of all `count` (or some more zeros). */
+/**
+ * Reads signed values of at most `valueBits` bits into `residue`, on to number `end` of all `count` (or some more
+ * zeros).
+ */
 export function readResidue(
   bits: BitReader,
   residue: Int32Array,
@@ -92,8 +97,9 @@ export function undoDifferences(samples: Int32Array, count: number, sampleBits: 
 }
 
 /**
- * Turns the residue in `samples` into samples, in place, from number `start` to `end`. `coefficients` (16 bit, nearest sample first) are changed after
- * every sample by one step towards the sign of the error. `scaleBits`: they are fractions of 2^scaleBits.
+ * Turns the residue in `samples` into samples, in place, from number `start` to `end`. `coefficients` (16 bit, nearest
+ * sample first) are changed after every sample by one step towards the sign of the error. `scaleBits`: they are
+ * fractions of 2^scaleBits.
  */
 export function undoPrediction(
   samples: Int32Array,

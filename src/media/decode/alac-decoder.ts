@@ -32,14 +32,16 @@ const ELEMENT_DATA = 4;
 const ELEMENT_FILL = 6;
 const ELEMENT_END = 7;
 
-/** Samples of one channel between two looks at the clock: a fraction of a millisecond, also before the code is compiled. */
+/**
+ * Samples of one channel between two looks at the clock: a fraction of a millisecond, also before the code is compiled.
+ */
 const STEP_SAMPLES = 512;
 /** What takes longer goes on in turns of the thread: the first packets, and frames of many channels. */
 const STRETCH_MS_MAX = 1;
 
 /**
- * Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. With a budget, packets that take long are
- * decoded in turns of the thread.
+ * Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. With a budget, packets that take
+ * long are decoded in turns of the thread.
  */
 export function createAlacDecoder(stream: AudioStream, budget?: TrackBudget): Decoder {
   const settings = stream.description && parseCookie(stream.description);

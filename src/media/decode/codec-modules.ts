@@ -1,5 +1,6 @@
-// The codecs of one thread as they come out of their packages, each asked for once, when it is first needed. Where they are
-// taken from is decided by whoever makes this: an audio thread has them from a thread that plays nothing. Audio thread.
+// The codecs of one thread as they come out of their packages, each asked for once, when it is first needed. Where they
+// are taken from is decided by whoever makes this: an audio thread has them from a thread that plays nothing. Audio
+// thread.
 
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";

@@ -15,7 +15,10 @@ export interface DecoderParts {
   readonly replacements?: Allowance | undefined;
 }
 
-/** A decoder for the stream. Rejects with NodeError `media-unsupported-codec`, `codec-unavailable` or `memory-exhausted`. */
+/**
+ * A decoder for the stream. Rejects with NodeError `media-unsupported-codec`, `codec-unavailable` or
+ * `memory-exhausted`.
+ */
 export async function createDecoder(
   stream: AudioStream,
   { modules = ownCodecModules, budget, replacements }: DecoderParts = {},

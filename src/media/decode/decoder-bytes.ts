@@ -1,5 +1,7 @@
-// What a decoder keeps beside V8's heap, at most or as measured. The 17 MB that an instance of WebAssembly reserves are only
-// addresses: counted is what it can come to touch, given the bounds that each decoder has for its streams. Audio thread.
+// What a decoder keeps beside V8's heap, at most or as measured. The 17 MB that an instance of WebAssembly reserves are
+// only
+// addresses: counted is what it can come to touch, given the bounds that each decoder has for its streams. Audio
+// thread.
 
 import type { AudioCodec, AudioStream } from "../format/packet.ts";
 import { OPUS_DECODER_BYTES } from "../opus/libopus.ts";

@@ -18,7 +18,9 @@ interface FlacFunctions {
   _decode_frame(decoder: number, input: number, sizeBytes: number): void;
 }
 
-/** Samples of all channels in one frame: the most that the streamable subset allows (16384 of 8; RFC 9639 section 7). */
+/**
+ * Samples of all channels in one frame: the most that the streamable subset allows (16384 of 8; RFC 9639 section 7).
+ */
 const FRAME_VALUES_MAX = 2 ** 17;
 /** Every sample as it is, in 32 bits and one more for the difference of channels, and some headers. */
 const BITS_PER_VALUE_MAX = 33;

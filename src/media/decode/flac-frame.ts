@@ -1,4 +1,5 @@
-// How much sound a FLAC frame says it holds (RFC 9639 section 9.1), before anybody spends time on decoding it. Audio thread.
+// How much sound a FLAC frame says it holds (RFC 9639 section 9.1), before anybody spends time on decoding it. Audio
+// thread.
 
 export interface FlacFrameSize {
   readonly lengthSamples: number;

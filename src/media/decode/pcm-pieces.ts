@@ -1,5 +1,5 @@
-// Takes packets of uncompressed sound apart. Some containers allow blocks of any length: decoded as a whole they would hold up
-// the thread for as long as a minute of sound takes. Audio thread.
+// Takes packets of uncompressed sound apart. Some containers allow blocks of any length: decoded as a whole they would
+// hold up the thread for as long as a minute of sound takes. Audio thread.
 
 import type { Packet } from "../format/packet.ts";
 

@@ -13,7 +13,9 @@ const STOPBAND_DB = 93;
 /** Kaiser's formulas: shape for this stopband, and transition width times length. */
 const KAISER_BETA = 0.1102 * (STOPBAND_DB - 8.7);
 const KAISER_WIDTH = (STOPBAND_DB - 7.95) / 14.36;
-/** The modified Bessel function of order 0, a power series, of the shape times a root: no root is left in its squares. */
+/**
+ * The modified Bessel function of order 0, a power series, of the shape times a root: no root is left in its squares.
+ */
 const KAISER_TERMS = 24;
 const KAISER_SERIES = kaiserSeries();
 /** Above 44.1 kHz the passband needs to reach 20 kHz only: where the transition may begin (its first tenth is flat). */
@@ -184,8 +186,8 @@ export interface ResampleLoop {
   readonly floats: Float32Array;
   readonly run: ResampleFunction;
   /**
-   * Writes row r of `rowCount` and its mirror image, row rowCount - r, to the table at the start of `floats`. Row r holds the
-   * taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1.
+   * Writes row r of `rowCount` and its mirror image, row rowCount - r, to the table at the start of `floats`. Row r
+   * holds the taps for an output that lies r / rowCount of an input sample behind tap number tapCount / 2 - 1.
    */
   readonly fillRow: (row: number, rowCount: number, filter: TableFilter) => void;
 }

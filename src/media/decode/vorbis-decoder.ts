@@ -29,8 +29,8 @@ const CHANNELS_MAX = 8;
 const ERROR_WORDS = 2 * 128;
 
 /**
- * Rejects with NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. To look through
- * them and to set up their tables takes a millisecond or more each: they have a turn of the thread each.
+ * Rejects with NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. To look
+ * through them and to set up their tables takes a millisecond or more each: they have a turn of the thread each.
  */
 export async function createVorbisDecoder(
   codec: WasmCodec,

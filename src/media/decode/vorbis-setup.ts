@@ -1,7 +1,9 @@
-// Looks through the set-up header of a Vorbis stream before the library does (Vorbis I section 4.2.4): a few bytes of it can
-// ask for millions of table entries, which would take seconds and more memory than there is. Audio thread.
+// Looks through the set-up header of a Vorbis stream before the library does (Vorbis I section 4.2.4): a few bytes of
+// it can ask for millions of table entries, which would take seconds and more memory than there is. Audio thread.
 
-/** Entries of all code books together; of 61 kinds of stream that libvorbis and FFmpeg make, the largest have 19,413. */
+/**
+ * Entries of all code books together; of 61 kinds of stream that libvorbis and FFmpeg make, the largest have 19,413.
+ */
 const ENTRIES_MAX = 2 ** 15;
 /** Their values, an entry being a vector; there 85,928. */
 const VALUES_MAX = 2 ** 18;

@@ -1,6 +1,7 @@
-// An area of fixed size in a codec's own memory, through which it is given packets and gives sound. MP3, FLAC and Vorbis have an
-// instance each per decoder, whose functions are called directly: the packages' own methods copy every packet's sound three
-// times and write damage to the console; docs/decisions/codecs.md has the measurements. Audio thread.
+// An area of fixed size in a codec's own memory, through which it is given packets and gives sound. MP3, FLAC and
+// Vorbis have an instance each per decoder, whose functions are called directly: the packages' own methods copy every
+// packet's sound three times and write damage to the console; docs/decisions/codecs.md has the measurements. Audio
+// thread.
 
 import type { WasmCodecInstance } from "../../lib/wasm-codec.ts";
 

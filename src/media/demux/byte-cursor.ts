@@ -29,7 +29,9 @@ interface Request {
   readonly asked: number;
 }
 
-/** How a look for a pattern went: it stands where it was wanted now, or that many bytes are known not to be its start. */
+/**
+ * How a look for a pattern went: it stands where it was wanted now, or that many bytes are known not to be its start.
+ */
 export interface Scan {
   readonly isFound: boolean;
   readonly skippedBytes: number;
@@ -171,8 +173,8 @@ export class ByteCursor {
   }
 
   /**
-   * Moves to where the next `pattern` stands `ahead` bytes ahead of the position, or else past what was looked through: one
-   * step of a search, over what is buffered.
+   * Moves to where the next `pattern` stands `ahead` bytes ahead of the position, or else past what was looked through:
+   * one step of a search, over what is buffered.
    */
   scanFor(pattern: readonly number[], ahead = 0): Scan {
     const window = this.#window;

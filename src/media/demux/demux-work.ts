@@ -1,5 +1,6 @@
-// What one container reader may take of its thread and of memory while it lives: the track's budget, with a memory account
-// of its own that is settled when the reader is closed, however many readers a track needs. Audio and look-up threads.
+// What one container reader may take of its thread and of memory while it lives: the track's budget, with a memory
+// account of its own that is settled when the reader is closed, however many readers a track needs. Audio and look-up
+// threads.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";

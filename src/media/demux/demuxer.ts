@@ -26,12 +26,14 @@ export interface Demuxer {
   readonly stream: AudioStream;
   /** True when `seek` works: container knows times and the source is random access (or the target is buffered). */
   readonly isSeekable: boolean;
-  /** The next packet, or undefined at the end. Damaged packets are skipped. Rejects with a NodeError from the source. */
+  /**
+   * The next packet, or undefined at the end. Damaged packets are skipped. Rejects with a NodeError from the source.
+   */
   next(): Promise<Packet | undefined>;
   /**
-   * Goes to the last point from which decoding yields correct sound at `positionMs` (including the codec's pre-roll: 80 ms
-   * for Opus, one packet or more for others). The following packets start at or before the target; the pipeline drops
-   * the samples before it. A target behind the end makes `next` return undefined.
+   * Goes to the last point from which decoding yields correct sound at `positionMs` (including the codec's pre-roll: 80
+   * ms for Opus, one packet or more for others). The following packets start at or before the target; the pipeline
+   * drops the samples before it. A target behind the end makes `next` return undefined.
    */
   seek(positionMs: number): Promise<void>;
   /** Closes the byte source as well. */

@@ -13,7 +13,9 @@ const LOUDNESS_LUFS_MAX = 0;
 /** A single channel is measured alone, but heard from both sides: 10 log10(2). */
 const MONO_LU = 3.01;
 
-/** The stream with the loudness that the tags tell. Sound that is mixed down becomes something else: nothing is said. */
+/**
+ * The stream with the loudness that the tags tell. Sound that is mixed down becomes something else: nothing is said.
+ */
 export function withTaggedLoudness(stream: AudioStream, tags: Tags): AudioStream {
   const loudnessLufs = taggedLoudness(tags);
   if (loudnessLufs === undefined || stream.channelCount > 2) return stream;

@@ -1,5 +1,5 @@
-// Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with turns in
-// between. Used by the container readers. Audio and look-up threads.
+// Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with
+// turns in between. Used by the container readers. Audio and look-up threads.
 
 import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
@@ -16,8 +16,8 @@ export interface OwnedPart {
 }
 
 /**
- * The next `sizeBytes`, fewer only at the end of the data; moves behind them. Memory is counted as it is filled, so that a
- * size that is only claimed takes none; the caller gives back as many bytes as it got.
+ * The next `sizeBytes`, fewer only at the end of the data; moves behind them. Memory is counted as it is filled, so
+ * that a size that is only claimed takes none; the caller gives back as many bytes as it got.
  */
 export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
   const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;

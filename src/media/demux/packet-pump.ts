@@ -1,6 +1,6 @@
-// Drives a container's parsing step: hands out packets without waiting while bytes are buffered, waits for bytes when they
-// are not, and gives the thread back during long searches. What a reader may do without finding a packet is bounded here for
-// all of them. Used by every demuxer's `next`. Audio thread.
+// Drives a container's parsing step: hands out packets without waiting while bytes are buffered, waits for bytes when
+// they are not, and gives the thread back during long searches. What a reader may do without finding a packet is
+// bounded here for all of them. Used by every demuxer's `next`. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { Packet } from "../format/packet.ts";

@@ -1,5 +1,5 @@
-// Places in a file and the times that begin there, as two arrays of numbers: what indexes of containers come to (cues of
-// Matroska, `sidx` and `mfra` of MP4). Bounded, its memory counted. Audio thread.
+// Places in a file and the times that begin there, as two arrays of numbers: what indexes of containers come to (cues
+// of Matroska, `sidx` and `mfra` of MP4). Bounded, its memory counted. Audio thread.
 
 import type { DemuxWork } from "./demux-work.ts";
 

@@ -1,5 +1,5 @@
-// The few tags the protocol shows and those that tell a track's loudness, and how text in them is cleaned. Filled by each
-// container's tag reader. Audio thread.
+// The few tags the protocol shows and those that tell a track's loudness, and how text in them is cleaned. Filled by
+// each container's tag reader. Audio thread.
 
 /** As they stand in the file, cleaned by `setTag`; absent where the file does not say. */
 export interface Tags {

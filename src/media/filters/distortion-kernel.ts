@@ -1,12 +1,15 @@
-// The distortion's inner loops and the memory they work in, one for all distortions of the thread: their tables take turns
-// in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript. Audio thread.
+// The distortion's inner loops and the memory they work in, one for all distortions of the thread: their tables take
+// turns in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { clamp } from "./clamp.ts";
 import { DISTORTION_KERNEL_BASE64 } from "./distortion-kernel-binary.ts";
 import { KERNEL_SAMPLES } from "./kernel-filter.ts";
 
-/** `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(x * cosScale)) * (tanOffset + tan(x * tanScale))`. */
+/**
+ * `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(x * cosScale)) * (tanOffset + tan(x *
+ * tanScale))`.
+ */
 export interface Curve {
   readonly sinOffset: number;
   readonly sinScale: number;

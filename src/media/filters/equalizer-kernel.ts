@@ -1,5 +1,6 @@
-// The equalizer's inner loops and the memory they work in, one for all equalizers of the thread: their states take turns in
-// it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, five times slower. Audio thread.
+// The equalizer's inner loops and the memory they work in, one for all equalizers of the thread: their states take
+// turns in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, five times slower. Audio
+// thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { EQUALIZER_KERNEL_BASE64 } from "./equalizer-kernel-binary.ts";

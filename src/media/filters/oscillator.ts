@@ -1,6 +1,6 @@
 // The sine behind tremolo, vibrato and rotation. The phase is kept in cycles as a 64-bit number and wrapped, so that it
-// neither drifts nor stops (upstream's 32-bit phase does both); within a block a rotating pointer saves the sine of each
-// sample, and its rounding is gone with the next block. Audio thread; no allocation.
+// neither drifts nor stops (upstream's 32-bit phase does both); within a block a rotating pointer saves the sine of
+// each sample, and its rounding is gone with the next block. Audio thread; no allocation.
 
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 

@@ -1,5 +1,5 @@
-// The phaser's inner loop and the memory it works in, one for all phasers of the thread. WebAssembly where the processor
-// has SIMD, else the same in plain JavaScript, about twice as slow. Audio thread.
+// The phaser's inner loop and the memory it works in, one for all phasers of the thread. WebAssembly where the
+// processor has SIMD, else the same in plain JavaScript, about twice as slow. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { KERNEL_SAMPLES } from "./kernel-filter.ts";

@@ -1,6 +1,6 @@
-// What a reverb remembers and the loop that works on it: diffusers, delay lines, their low-passes and the matrix that joins
-// them. Each reverb has one of its own, as its lines are too long to be copied for each frame. WebAssembly where the
-// processor has SIMD, else the same in plain JavaScript, some five times slower. Audio thread.
+// What a reverb remembers and the loop that works on it: diffusers, delay lines, their low-passes and the matrix that
+// joins them. Each reverb has one of its own, as its lines are too long to be copied for each frame. WebAssembly where
+// the processor has SIMD, else the same in plain JavaScript, some five times slower. Audio thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { KERNEL_SAMPLES } from "./kernel-filter.ts";

@@ -1,6 +1,6 @@
-// The inner loop of the search for like places and the memory it works in, one for all players of the thread. WebAssembly
-// where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread; keeps nothing between
-// calls.
+// The inner loop of the search for like places and the memory it works in, one for all players of the thread.
+// WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread;
+// keeps nothing between calls.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { TIMESCALE_SEARCH_KERNEL_BASE64 } from "./timescale-search-kernel-binary.ts";

@@ -1,5 +1,6 @@
-// The vibrato's inner loop and the memory it works in, one for all vibratos of the thread: their delay lines take turns in
-// it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
+// The vibrato's inner loop and the memory it works in, one for all vibratos of the thread: their delay lines take turns
+// in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio
+// thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { KERNEL_SAMPLES, type KernelSound } from "./kernel-filter.ts";

@@ -1,5 +1,6 @@
-// A byte source whose reader is charged for what it does with the bytes: its stretch ends where it waits for them, and a new
-// one begins when they are there. Stands in front of every source that a demuxer reads. Audio and look-up threads.
+// A byte source whose reader is charged for what it does with the bytes: its stretch ends where it waits for them, and
+// a new one begins when they are there. Stands in front of every source that a demuxer reads. Audio and look-up
+// threads.
 
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";

@@ -1,5 +1,6 @@
 // The bytes of one track as the demuxers see them: positioned reads over a file, an HTTP body, or a list of segments.
-// Audio thread. Implementations keep a bounded read-ahead of compressed bytes and reopen dropped connections themselves.
+// Audio thread. Implementations keep a bounded read-ahead of compressed bytes and reopen dropped connections
+// themselves.
 
 /** One reader at a time. Positions and lengths are whole bytes, 0 or more. */
 export interface ByteSource {
@@ -11,8 +12,8 @@ export interface ByteSource {
    */
   readonly isRandomAccess: boolean;
   /**
-   * The two above as they were when it was opened, where they may change: what a file is taken for must not depend on how soon
-   * its end has arrived.
+   * The two above as they were when it was opened, where they may change: what a file is taken for must not depend on
+   * how soon its end has arrived.
    */
   readonly told?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
   /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
@@ -28,8 +29,8 @@ export interface ByteSource {
   /** Says how far to read ahead from now on; the source's own upper bound stays. Only where reading ahead is done. */
   aimReadAhead?(sizeBytes: number): void;
   /**
-   * Says that the content is a file, which ends where its first body did or will, even if the server calls itself a station:
-   * what stations send is else taken up again wherever it ends. Only where that is done.
+   * Says that the content is a file, which ends where its first body did or will, even if the server calls itself a
+   * station: what stations send is else taken up again wherever it ends. Only where that is done.
    */
   expectEnd?(): void;
   /** Frees connections and buffers; pending reads reject. May be called at any time, more than once. */

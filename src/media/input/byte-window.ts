@@ -1,5 +1,5 @@
-// The stretch of a body that is held in memory: received chunks in order, thrown away from the front once the reader has
-// passed them by more than a margin. What it holds is taken from the track's memory. Audio thread.
+// The stretch of a body that is held in memory: received chunks in order, thrown away from the front once the reader
+// has passed them by more than a margin. What it holds is taken from the track's memory. Audio thread.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 

@@ -1,5 +1,5 @@
-// Who may have how many connections for inputs: a site that answers slowly, or never, holds up those who want something of
-// it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and look-up threads.
+// Who may have how many connections for inputs: a site that answers slowly, or never, holds up those who want something
+// of it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and look-up threads.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";

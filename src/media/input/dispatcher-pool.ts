@@ -1,5 +1,6 @@
-// The undici dispatchers of a worker, one per address to send from: connections are kept and used again only by requests
-// from the same address. Large blocks give nearly every request an address of its own, so few are kept. Audio thread.
+// The undici dispatchers of a worker, one per address to send from: connections are kept and used again only by
+// requests from the same address. Large blocks give nearly every request an address of its own, so few are kept. Audio
+// thread.
 
 import type { Dispatcher } from "undici";
 import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../network/guarded-dispatcher.ts";

@@ -1,6 +1,6 @@
 // One HTTP GET as the inputs need it: guarded connection, redirects followed by hand, every wait bounded, failures told
-// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Which address it is sent
-// from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
+// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Which address it is
+// sent from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
 
 import { errors } from "undici";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
@@ -60,8 +60,8 @@ export class HttpClient {
 
   /**
    * Sends a GET and follows up to five redirects.
-   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid", "input-site-busy",
-   * "routes-exhausted"
+   * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid",
+   * "input-site-busy", "routes-exhausted"
    */
   async get(request: HttpRequest): Promise<HttpAnswer> {
     const { clock } = this.#options;

@@ -1,5 +1,5 @@
-// One request and its answer on a dispatcher, in bounded steps: whatever pieces a site sends its body in, only so many are
-// taken apart in one go, and nothing is received that nobody asks for. Between HttpClient and undici. Audio thread.
+// One request and its answer on a dispatcher, in bounded steps: whatever pieces a site sends its body in, only so many
+// are taken apart in one go, and nothing is received that nobody asks for. Between HttpClient and undici. Audio thread.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";

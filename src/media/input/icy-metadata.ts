@@ -127,7 +127,9 @@ function copyBytes(
   else for (let index = 0; index < count; index++) to[toBytes + index] = from[fromBytes + index]!;
 }
 
-/** StreamTitle of a metadata block (`StreamTitle='…';StreamUrl='…';`, padded with zeros); undefined when there is none. */
+/**
+ * StreamTitle of a metadata block (`StreamTitle='…';StreamUrl='…';`, padded with zeros); undefined when there is none.
+ */
 export function parseStreamTitle(block: Uint8Array): string | undefined {
   const end = block.indexOf(0);
   const text = decodeText(end === -1 ? block : block.subarray(0, end));

@@ -34,8 +34,8 @@ export interface OpenedInput {
 
 /**
  * Opens an input; the caller closes its source.
- * @throws NodeError "input-not-found", "input-http-status", "input-unreachable", "address-refused", "local-file-refused"
- * and others of docs/reference/errors.md that begin with `input-`
+ * @throws NodeError "input-not-found", "input-http-status", "input-unreachable", "address-refused",
+ * "local-file-refused" and others of docs/reference/errors.md that begin with `input-`
  */
 export async function openInput(input: PlayableInput, deps: InputDeps): Promise<OpenedInput> {
   if (input.kind === "local") {

@@ -61,8 +61,8 @@ export class OutgoingRoutes {
   /**
    * Sends the request from an address of the blocks, and again from others while the site or the system refuses the
    * address.
-   * @throws NodeError "routes-exhausted" when there is none left to try, "worker-timeout" when the main thread names none,
-   * "address-refused", "input-unreachable" and what `sendFrom` rejects with
+   * @throws NodeError "routes-exhausted" when there is none left to try, "worker-timeout" when the main thread names
+   * none, "address-refused", "input-unreachable" and what `sendFrom` rejects with
    */
   async request(url: URL, sendFrom: SendFrom, signal: AbortSignal): Promise<HttpAnswer> {
     const { clock, retriesMax = Number.POSITIVE_INFINITY } = this.#options;

@@ -2,7 +2,10 @@
 
 import { NodeError } from "../../errors.ts";
 
-/** Bound of a single read, which is copied in one go. The readers of containers take tables in pieces, and a packet at most. */
+/**
+ * Bound of a single read, which is copied in one go. The readers of containers take tables in pieces, and a packet at
+ * most.
+ */
 export const READ_BYTES_MAX = 8 * 1024 * 1024;
 
 export function readTooLargeError(lengthBytes: number): NodeError {

@@ -1,13 +1,13 @@
-// How fast one track may ask sites for something, whatever makes it ask: segments of no length, a key for each, redirects,
-// connections that end after a few bytes. Who asks faster waits. Audio and look-up threads.
+// How fast one track may ask sites for something, whatever makes it ask: segments of no length, a key for each,
+// redirects, connections that end after a few bytes. Who asks faster waits. Audio and look-up threads.
 
 import { Allowance } from "../../lib/allowance.ts";
 import { pause } from "../../lib/pause.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 
 /**
- * Opening an HLS stream takes ten requests; one that plays asks twice a second at most. A jump in a file without an index, found
- * by halving, takes some twenty, and people jump several times in a row.
+ * Opening an HLS stream takes ten requests; one that plays asks twice a second at most. A jump in a file without an
+ * index, found by halving, takes some twenty, and people jump several times in a row.
  */
 const BURST_REQUESTS = 120;
 const REQUESTS_PER_SECOND = 20;

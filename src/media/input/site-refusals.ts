@@ -1,5 +1,5 @@
-// Tells a site that bans addresses from one that refuses everyone: a rude site must not use up the blocks for all others.
-// The machine itself is a site here too, as one whose network is down refuses every address. Audio thread.
+// Tells a site that bans addresses from one that refuses everyone: a rude site must not use up the blocks for all
+// others. The machine itself is a site here too, as one whose network is down refuses every address. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 

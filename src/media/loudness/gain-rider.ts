@@ -1,6 +1,6 @@
-// Decides by how much a track is made louder or quieter, and moves there without being noticed. With a tag the gain is right
-// from the first sample on; otherwise it starts from a guess and follows the measurement (docs/decisions/filters.md). Audio
-// thread; no allocation.
+// Decides by how much a track is made louder or quieter, and moves there without being noticed. With a tag the gain is
+// right from the first sample on; otherwise it starts from a guess and follows the measurement
+// (docs/decisions/filters.md). Audio thread; no allocation.
 
 import type { LoudnessMeter } from "./loudness-meter.ts";
 

@@ -1,6 +1,7 @@
 // The loops over samples that loudness takes, and the memory they work in, one for all players of the thread: the K
-// weighting of ITU-R BS.1770-4 annex 1, the peaks between samples of its annex 2 (at eight times the rate), and the gain.
-// WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
+// weighting of ITU-R BS.1770-4 annex 1, the peaks between samples of its annex 2 (at eight times the rate), and the
+// gain. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio
+// thread.
 
 import { createWasmLoop } from "../../lib/wasm-loop.ts";
 import { LOUDNESS_KERNEL_BASE64 } from "./loudness-kernel-binary.ts";
@@ -10,7 +11,9 @@ import { sanitize } from "./sane-samples.ts";
 const KERNEL_SAMPLES = 1280;
 /** Peaks are told for so many samples at a time. */
 export const CHUNK_SAMPLES = 16;
-/** What is looked at before and behind a chunk: the interpolation takes 5 and 6, but the loop takes pairs of samples. */
+/**
+ * What is looked at before and behind a chunk: the interpolation takes 5 and 6, but the loop takes pairs of samples.
+ */
 const REACH_BEFORE_SAMPLES = 6;
 export const REACH_BEHIND_SAMPLES = 6;
 /** Two filters of order two, each with two numbers for left and right. */
@@ -96,8 +99,8 @@ export class LoudnessKernel {
   }
 
   /**
-   * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too. What is
-   * certainly not above `limit` is looked at less closely.
+   * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too.
+   * What is certainly not above `limit` is looked at less closely.
    */
   findPeaks(start: number, count: number, limit: number): void {
     if (count > 0) this.#exports.peaks(start, count, limit / ABOVE_SAMPLES_MAX, limit / ABOVE_HALVES_MAX);
@@ -108,7 +111,9 @@ export class LoudnessKernel {
     if (count > 0) this.#exports.sanitize(start, count);
   }
 
-  /** Multiplies `count` samples from index `start` on by `gains`, to the output. The first chunk began `within` before. */
+  /**
+   * Multiplies `count` samples from index `start` on by `gains`, to the output. The first chunk began `within` before.
+   */
   scale(start: number, count: number, within: number): void {
     if (count > 0) this.#exports.scale(start, count, within);
   }
@@ -189,9 +194,9 @@ function highestIn(sound: Float32Array, { from, to }: { readonly from: number; r
 }
 
 /**
- * A windowed sinc at each place on the way to the next sample, as factors for the six pairs of samples around the middle:
- * even ones for their sums, odd ones for their differences, so that each early place serves for the late one opposite.
- * Each tap stands there four times, as a vector.
+ * A windowed sinc at each place on the way to the next sample, as factors for the six pairs of samples around the
+ * middle: even ones for their sums, odd ones for their differences, so that each early place serves for the late one
+ * opposite. Each tap stands there four times, as a vector.
  */
 function interpolationTaps(): number[] {
   const half = rowAt(HALF_WAY);

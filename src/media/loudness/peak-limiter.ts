@@ -1,6 +1,6 @@
-// Says by how much each chunk of sound must be turned down so that no peak is above the ceiling. Looks some chunks ahead, so
-// that the gain is already low when a peak comes, and lets it rise again slowly. Works on chunks; the samples are the
-// caller's. Audio thread; no allocation once made.
+// Says by how much each chunk of sound must be turned down so that no peak is above the ceiling. Looks some chunks
+// ahead, so that the gain is already low when a peak comes, and lets it rise again slowly. Works on chunks; the samples
+// are the caller's. Audio thread; no allocation once made.
 
 /** Chunks looked ahead, over which the gain comes down. */
 export const AHEAD_CHUNKS = 6;
@@ -100,8 +100,8 @@ export class PeakLimiter {
   }
 
   /**
-   * The mean of the last chunks' limits. Each of them was the lowest of the chunks from its own to the last one ahead, so
-   * none is above that of the chunk that goes out.
+   * The mean of the last chunks' limits. Each of them was the lowest of the chunks from its own to the last one ahead,
+   * so none is above that of the chunk that goes out.
    */
   #smooth(chunk: number, limit: number): number {
     const recent = this.#recent;

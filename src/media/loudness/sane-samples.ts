@@ -1,5 +1,5 @@
-// Damaged or hostile media: what is no number is silence, what is absurdly loud is less so. Filters would never recover. Runs
-// on track samples before anything else does. Audio thread; no allocation.
+// Damaged or hostile media: what is no number is silence, what is absurdly loud is less so. Filters would never
+// recover. Runs on track samples before anything else does. Audio thread; no allocation.
 
 /** 24 dB over full scale: no decoder of sane sound gives more. */
 const SAMPLE_MAX = 16;

@@ -1,6 +1,6 @@
-// Connects the track opener to the real world: guard, HTTP client, routes, containers. The same for playing and for looking
-// up, so what could be loaded can be played. What is large (HTTP client, containers) is loaded when it is first needed, so
-// that an idle thread stays small. Audio and look-up threads.
+// Connects the track opener to the real world: guard, HTTP client, routes, containers. The same for playing and for
+// looking up, so what could be loaded can be played. What is large (HTTP client, containers) is loaded when it is first
+// needed, so that an idle thread stays small. Audio and look-up threads.
 
 import type { EventChannel } from "../../bridge/channel.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";

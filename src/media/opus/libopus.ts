@@ -1,7 +1,7 @@
-// libopus as WebAssembly, with its heap laid open: encoders and decoders work on fixed scratch areas of that heap, so a frame
-// costs no allocation. Encoders of a thread share one instance, decoders another: what strangers send reaches only the
-// latter. Should it ever run wild there, the instance is replaced, and who lived in it makes itself anew (`generation`).
-// docs/decisions/codecs.md has the measurements.
+// libopus as WebAssembly, with its heap laid open: encoders and decoders work on fixed scratch areas of that heap, so a
+// frame costs no allocation. Encoders of a thread share one instance, decoders another: what strangers send reaches
+// only the latter. Should it ever run wild there, the instance is replaced, and who lived in it makes itself anew
+// (`generation`). docs/decisions/codecs.md has the measurements.
 
 import { NodeError } from "../../errors.ts";
 import { readWasmCodec } from "../../lib/read-wasm-codec.ts";
@@ -87,7 +87,9 @@ export class Libopus {
     return this.#generation;
   }
 
-  /** The packet of `sizeBytes` in the scratch to sound in the scratch; samples per channel, negative for a damaged one. */
+  /**
+   * The packet of `sizeBytes` in the scratch to sound in the scratch; samples per channel, negative for a damaged one.
+   */
   decode(decoder: number, sizeBytes: number): number {
     const { module, packetPointer, pcmPointer } = this.#home;
     try {
@@ -196,7 +198,10 @@ function viewsOf(heap: { readonly buffer: ArrayBuffer }): PropertyDescriptorMap 
 // Loaded once per thread and never changed afterwards, like an imported module.
 let loading: Promise<Libopus> | undefined;
 
-/** An instance for whoever has no audio thread's (see codec-modules.ts): tests, tools. The first call takes 30 to 100 ms. */
+/**
+ * An instance for whoever has no audio thread's (see codec-modules.ts): tests, tools. The first call takes 30 to 100
+ * ms.
+ */
 export function loadLibopus(): Promise<Libopus> {
   loading ??= readWasmCodec("opus").then((codec) => new Libopus(codec));
   return loading;

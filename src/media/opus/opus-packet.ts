@@ -33,7 +33,9 @@ export function packetDurationSamples(packet: Uint8Array): number {
   return samples > PACKET_SAMPLES_MAX ? 0 : samples;
 }
 
-/** True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets. */
+/**
+ * True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets.
+ */
 export function isPassthroughPacket(packet: Uint8Array): boolean {
   if (packet.length > 1 + FRAME_BYTES_MAX || packetDurationSamples(packet) !== FRAME_SAMPLES) return false;
   return (packet[0]! & 3) === 0 || parseOpusPacket(packet) !== undefined;
@@ -82,8 +84,8 @@ export function buildOpusPacket(config: number, isStereo: boolean, frames: reado
 }
 
 /**
- * Regroups packets of other lengths into packets of exactly 20 ms, losslessly: longer packets of 20 ms frames are split,
- * shorter frames of one configuration are joined. Holds less than 20 ms between calls.
+ * Regroups packets of other lengths into packets of exactly 20 ms, losslessly: longer packets of 20 ms frames are
+ * split, shorter frames of one configuration are joined. Holds less than 20 ms between calls.
  */
 export class OpusRepacketizer {
   #config = -1;
@@ -92,8 +94,9 @@ export class OpusRepacketizer {
 
   /**
    * The 20 ms packets that are complete with this one (none or more), or undefined when it cannot be done losslessly
-   * (frames of 40 or 60 ms, a change of configuration inside a 20 ms group, a malformed packet): transcode from here on.
-   * `pendingSamples` tells how much before this packet has not been given out; after undefined all of it is forgotten.
+   * (frames of 40 or 60 ms, a change of configuration inside a 20 ms group, a malformed packet): transcode from here
+   * on. `pendingSamples` tells how much before this packet has not been given out; after undefined all of it is
+   * forgotten.
    */
   push(packet: Uint8Array): readonly Uint8Array[] | undefined {
     if (this.#frames.length === 0 && isPassthroughPacket(packet)) return [packet];
@@ -164,8 +167,8 @@ function readLayout(packet: Uint8Array, isSelfDelimited: boolean): Layout | unde
 }
 
 /**
- * Code 3 (section 3.2.5): a count byte `v p M(6)`, padding lengths when p, the lengths of all frames but the last when v
- * (with self-delimiting framing one length more: of the last frame, or of every frame).
+ * Code 3 (section 3.2.5): a count byte `v p M(6)`, padding lengths when p, the lengths of all frames but the last when
+ * v (with self-delimiting framing one length more: of the last frame, or of every frame).
  */
 function readLayoutOfMany(packet: Uint8Array, isSelfDelimited: boolean): Layout | undefined {
   const countByte = packet[1];

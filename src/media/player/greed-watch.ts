@@ -1,5 +1,6 @@
-// Notices a track that takes more of its thread than music can need, so that others there would be late or the machine has
-// nothing left for them. Looks at some seconds together: opening a large file or a jump may cost much once. Audio thread.
+// Notices a track that takes more of its thread than music can need, so that others there would be late or the machine
+// has nothing left for them. Looks at some seconds together: opening a large file or a jump may cost much once. Audio
+// thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
@@ -7,8 +8,8 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 /** Time looked at together. */
 const WINDOW_MS = 4000;
 /**
- * Shares of a core. A track with every filter takes some 0.06 where this was written; what takes six times as much on a machine a
- * third as fast is still below the first.
+ * Shares of a core. A track with every filter takes some 0.06 where this was written; what takes six times as much on a
+ * machine a third as fast is still below the first.
  */
 const SHARE_MAX_AMONG_OTHERS = 0.35;
 const SHARE_MAX_ALONE = 0.75;
@@ -34,9 +35,9 @@ export class GreedWatch {
   }
 
   /**
-   * Called regularly, with the share of a core that the whole thread has used since the call before. At the end of a window in
-   * which the track took too much: its share of the thread, 0 to 1. It is counted by the clock, so a thread that was kept from
-   * running counts too much; more than the thread has used it cannot have been.
+   * Called regularly, with the share of a core that the whole thread has used since the call before. At the end of a
+   * window in which the track took too much: its share of the thread, 0 to 1. It is counted by the clock, so a thread
+   * that was kept from running counts too much; more than the thread has used it cannot have been.
    */
   check({ hasOthers, threadLoad }: GreedCheck): number | undefined {
     this.#threadLoads.push(threadLoad);

@@ -1,5 +1,5 @@
-// One end of the port between a player's home and its host: what comes in is the player's work, and what it throws ends that
-// player's track. Audio thread.
+// One end of the port between a player's home and its host: what comes in is the player's work, and what it throws ends
+// that player's track. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 

@@ -1,6 +1,6 @@
-// Decides what becomes of a due frame while end-to-end encryption is being set up (discord-voice.md section 3.8): others
-// in the channel are waited for with the clock held, an empty channel is played to without sending. Part of the DAVE
-// session, on the audio thread.
+// Decides what becomes of a due frame while end-to-end encryption is being set up (discord-voice.md section 3.8):
+// others in the channel are waited for with the clock held, an empty channel is played to without sending. Part of the
+// DAVE session, on the audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 
@@ -49,7 +49,9 @@ export class DaveGate {
     this.#decide();
   }
 
-  /** `isFlowing`: frames can go out, encrypted or because the call is plain. `hasCompany`: others are in the channel. */
+  /**
+   * `isFlowing`: frames can go out, encrypted or because the call is plain. `hasCompany`: others are in the channel.
+   */
   update(now: { readonly isFlowing: boolean; readonly hasCompany: boolean }): void {
     this.#isFlowing = now.isFlowing;
     this.#hasCompany = now.hasCompany;

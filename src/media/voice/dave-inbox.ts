@@ -1,6 +1,6 @@
-// The messages about end-to-end encryption that wait: MLS work cannot be done in slices, so many connections that have some
-// at once do it one per turn of the event loop, and one that has used up its share of time for it is served later, message
-// by message and in order. Before the DAVE session, on the audio thread.
+// The messages about end-to-end encryption that wait: MLS work cannot be done in slices, so many connections that have
+// some at once do it one per turn of the event loop, and one that has used up its share of time for it is served later,
+// message by message and in order. Before the DAVE session, on the audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { DaveMessage } from "./gateway-messages.ts";

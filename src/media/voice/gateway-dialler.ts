@@ -14,8 +14,8 @@ const FRAGMENTS_MAX = 64;
 /** Interim answers (HTTP 1xx) before the upgrade. */
 const INTERIM_ANSWERS_MAX = 4;
 /**
- * What every voice server speaks. Left out is Diffie-Hellman over numbers of the server's choice, of any size: 8,192 bits
- * hold the thread for 300 ms, before any certificate is looked at.
+ * What every voice server speaks. Left out is Diffie-Hellman over numbers of the server's choice, of any size: 8,192
+ * bits hold the thread for 300 ms, before any certificate is looked at.
  */
 const TLS_LIMITS = {
   ciphers: "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
@@ -23,8 +23,8 @@ const TLS_LIMITS = {
 } as const;
 
 /**
- * A chain of certificates is checked in one go, whoever signed it, and each may cost milliseconds. Real chains have 3 to 6
- * kB.
+ * A chain of certificates is checked in one go, whoever signed it, and each may cost milliseconds. Real chains have 3
+ * to 6 kB.
  */
 const TLS_HANDSHAKE_BYTES_MAX = 10 * 1024;
 

@@ -1,5 +1,5 @@
-// The voice gateway's opcodes and the shape of what it sends (discord-voice.md sections 1.3 to 1.6, 3.4, 3.5): frames of
-// the WebSocket in, checked messages out. Between the gateway socket and the voice session, on the audio thread.
+// The voice gateway's opcodes and the shape of what it sends (discord-voice.md sections 1.3 to 1.6, 3.4, 3.5): frames
+// of the WebSocket in, checked messages out. Between the gateway socket and the voice session, on the audio thread.
 
 /** Opcodes we send; those we only receive are in the two parsers below. */
 export const OPCODE = {

@@ -1,6 +1,6 @@
 // One life of one WebSocket to the voice gateway: dial, read frames, heartbeat, notice death (discord-voice.md sections
-// 1.2, 1.4, 1.5), and end it when it wants more of us than any real one does. It knows nothing of sessions; a resume is a
-// second one of these. On the audio thread.
+// 1.2, 1.4, 1.5), and end it when it wants more of us than any real one does. It knows nothing of sessions; a resume is
+// a second one of these. On the audio thread.
 
 import WebSocket from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -67,7 +67,9 @@ export class GatewaySocket {
   #refusal: Error | undefined;
   #isClosed = false;
 
-  /** Dials as soon as there is a turn. Throws NodeError "address-refused" when the URL holds an address that may not be. */
+  /**
+   * Dials as soon as there is a turn. Throws NodeError "address-refused" when the URL holds an address that may not be.
+   */
   constructor(options: GatewaySocketOptions) {
     this.#options = options;
     this.#clock = options.clock;

@@ -1,5 +1,6 @@
 // The MLS group of one call as the DAVE session sees it: wraps the MLS library with what it leaves to its users (which
-// messages are repeated, whose commit is whose, group ids learnt late; discord-voice.md section 3.8). On the audio thread.
+// messages are repeated, whose commit is whose, group ids learnt late; discord-voice.md section 3.8). On the audio
+// thread.
 
 import { createHash } from "node:crypto";
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";

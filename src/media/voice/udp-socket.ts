@@ -1,5 +1,5 @@
-// The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves any
-// more (discord-voice.md section 1.8). Last station before Discord, on the audio thread.
+// The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves
+// any more (discord-voice.md section 1.8). Last station before Discord, on the audio thread.
 
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -11,8 +11,8 @@ const DISCOVERY_TRIES_MAX = 6;
 const DISCOVERY_RESEND_MS = 500;
 const KEEP_ALIVE_MS = 5000;
 /**
- * Every so many packets one asks how its sending went. Asking costs a microsecond a packet, so not all do; half a second
- * is soon enough to notice a dead network.
+ * Every so many packets one asks how its sending went. Asking costs a microsecond a packet, so not all do; half a
+ * second is soon enough to notice a dead network.
  */
 const PACKETS_PER_CHECK = 25;
 /** Sending has to fail for this long before the session is rebuilt. */
@@ -115,7 +115,9 @@ export class UdpSocket {
     else this.#socket.send(packet);
   }
 
-  /** From now on sends 8 bytes in every 5 s without sound, which holds the mapping of a NAT. Answers are not expected. */
+  /**
+   * From now on sends 8 bytes in every 5 s without sound, which holds the mapping of a NAT. Answers are not expected.
+   */
   startKeepAlive(): void {
     this.#keepAliveTimer = this.#options.clock.after(KEEP_ALIVE_MS, () => {
       if (this.#packetCount === this.#packetCountAtKeepAlive) {

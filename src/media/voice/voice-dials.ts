@@ -1,6 +1,6 @@
-// Who of a thread's voice connections may dial at the same time. Servers that do not answer (a client names them) must not
-// take the turns of others: when all turns are taken and others wait, the one that has gone longest without an answer, of
-// the server that has most of them, loses its turn. On the audio thread.
+// Who of a thread's voice connections may dial at the same time. Servers that do not answer (a client names them) must
+// not take the turns of others: when all turns are taken and others wait, the one that has gone longest without an
+// answer, of the server that has most of them, loses its turn. On the audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 

@@ -1,6 +1,6 @@
-// How much voice servers may make us do: the client names them, so any of them may be hostile. Each player's connection has
-// its own bounds, which outlive its sockets, so that a reconnect brings no new ones; some bounds hold for all connections
-// of a thread together. On the audio thread.
+// How much voice servers may make us do: the client names them, so any of them may be hostile. Each player's connection
+// has its own bounds, which outlive its sockets, so that a reconnect brings no new ones; some bounds hold for all
+// connections of a thread together. On the audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { Allowance } from "../../lib/allowance.ts";

@@ -92,7 +92,8 @@ class MagmastreamDriver implements ClientDriver {
   }
 
   receive(packet: RawPacket): void {
-    this.#manager.updateVoiceState(packet as unknown as Parameters<Manager["updateVoiceState"]>[0]); // as a shard gets it
+    // as a shard gets it
+    this.#manager.updateVoiceState(packet as unknown as Parameters<Manager["updateVoiceState"]>[0]);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
-// The real look-up thread, which misbehaves in the middle of a look-up when the query of its address says so. Needs dist.
+// The real look-up thread, which misbehaves in the middle of a look-up when the query of its address says so. Needs
+// dist.
 
 import { TrackOpener } from "../../../dist/src/media/opening/track-opener.js";
 

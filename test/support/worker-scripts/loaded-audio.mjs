@@ -1,4 +1,5 @@
-// The real audio worker, which says that it is busy as long as it plays and has not handed over two players. Needs dist.
+// The real audio worker, which says that it is busy as long as it plays and has not handed over two players. Needs
+// dist.
 
 import { parentPort } from "node:worker_threads";
 

@@ -1,5 +1,5 @@
-// A look-up thread without a network for tests: does what the URL of a probe orders, and tells in the log what it is asked.
-// Plain JavaScript: threads load it without a compiler.
+// A look-up thread without a network for tests: does what the URL of a probe orders, and tells in the log what it is
+// asked. Plain JavaScript: threads load it without a compiler.
 
 import { parentPort, workerData } from "node:worker_threads";
 

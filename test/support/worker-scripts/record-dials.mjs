@@ -1,6 +1,6 @@
 // Watches the last place in this thread before the system: every TCP connection and every datagram is told with the
-// address really dialled, and only those to this very machine get any further. All others fail as refused, so no test can
-// send a packet elsewhere, whatever it tries. Plain JavaScript: workers load it without a compiler.
+// address really dialled, and only those to this very machine get any further. All others fail as refused, so no test
+// can send a packet elsewhere, whatever it tries. Plain JavaScript: workers load it without a compiler.
 
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";

@@ -1,4 +1,5 @@
-// The real audio worker; everything it dials is told on a BroadcastChannel, and nothing leaves this machine. Needs dist.
+// The real audio worker; everything it dials is told on a BroadcastChannel, and nothing leaves this machine. Needs
+// dist.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { recordDials } from "./record-dials.mjs";

@@ -6,14 +6,15 @@ import { SocketPortions } from "../../../src/network/socket-portions.ts";
 const NEXT_TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind the first
- * portion all is body, unless there is none.
+ * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind
+ * the first portion all is body, unless there is none.
  */
 function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
   const portions = new SocketPortions();
   const taken = receivedBytes.map(() => [] as number[]);
   const sockets = receivedBytes.map((sizeBytes, index) => {
-    const socket = new Duplex({ read: () => undefined, highWaterMark: 10_000_000 }) as unknown as Socket; // As far as it is used.
+    // As far as it is used.
+    const socket = new Duplex({ read: () => undefined, highWaterMark: 10_000_000 }) as unknown as Socket;
     portions.portioned((_target, callback) => callback(null, socket))({} as never, () => undefined);
     socket.push(Buffer.alloc(sizeBytes));
     socket.on("readable", () => {

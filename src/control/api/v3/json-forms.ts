@@ -1,5 +1,5 @@
-// The objects of v3 that differ from those of v4, made from the latter (protocol-v4.md section 2.11). Main thread; sent by
-// the routes and messages beside this file.
+// The objects of v3 that differ from those of v4, made from the latter (protocol-v4.md section 2.11). Main thread; sent
+// by the routes and messages beside this file.
 
 import type { JsonObject } from "../../../lib/json.ts";
 import type { InfoJson } from "../../protocol/info-json.ts";

@@ -1,5 +1,5 @@
-// The messages of the WebSocket in the form of v3: tracks as their encoded text under two names, reasons and severities in
-// capitals (protocol-v4.md section 2.11). Main thread.
+// The messages of the WebSocket in the form of v3: tracks as their encoded text under two names, reasons and severities
+// in capitals (protocol-v4.md section 2.11). Main thread.
 
 import type { EventMessage, OutgoingMessage } from "../../protocol/outgoing-message.ts";
 import type { TrackJson } from "../../protocol/track-json.ts";

@@ -1,5 +1,5 @@
-// v3 on the WebSocket: its paths, resuming by a key the client has chosen, its operations (protocol-v4.md section 2.11).
-// Main thread.
+// v3 on the WebSocket: its paths, resuming by a key the client has chosen, its operations (protocol-v4.md section
+// 2.11). Main thread.
 
 import type { ApiContext } from "../api-context.ts";
 import type { SocketProtocol } from "../socket-protocol.ts";

@@ -34,7 +34,9 @@ export class HttpSource implements Source {
   }
 }
 
-/** The URL that an identifier is, `icy://` turned into `http://`. Schemes are lower case, as in the published server. */
+/**
+ * The URL that an identifier is, `icy://` turned into `http://`. Schemes are lower case, as in the published server.
+ */
 function urlOf(identifier: string): string | undefined {
   if (identifier.startsWith(ICY_SCHEME)) return urlOf(`http://${identifier.slice(ICY_SCHEME.length)}`);
   if (!identifier.startsWith("http://") && !identifier.startsWith("https://")) return undefined;

@@ -1,11 +1,14 @@
-// Looks for the end of a FLAC frame, a step at a time: each byte is looked at once and goes into the checksum once, however
-// many headers seem to stand in the frame. Audio thread.
+// Looks for the end of a FLAC frame, a step at a time: each byte is looked at once and goes into the checksum once,
+// however many headers seem to stand in the frame. Audio thread.
 
 import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, flacCrc16, parseFlacFrameHeader } from "../flac-frame-header.ts";
 
 /** The smallest frame: header and two checksums. */
 export const FRAME_BYTES_MIN = 8;
-/** The sum stays this far behind the search: an end that lies before what was found, by an old tag, can still be checked. */
+/**
+ * The sum stays this far behind the search: an end that lies before what was found, by an old tag, can still be
+ * checked.
+ */
 const SUM_LAG_BYTES = 192;
 
 /** Where a frame ends, and whether its checksum says so. */
@@ -28,8 +31,8 @@ export class FrameEnd {
   }
 
   /**
-   * Looks on up to `untilBytes`. The frame at the start of `bytes` ends at the header with the next number, or at a later one
-   * if that checksum is right. "later": not yet looked at everything; undefined: none in these bytes.
+   * Looks on up to `untilBytes`. The frame at the start of `bytes` ends at the header with the next number, or at a
+   * later one if that checksum is right. "later": not yet looked at everything; undefined: none in these bytes.
    */
   find(bytes: Uint8Array, untilBytes: number): Found | "later" | undefined {
     const { header } = this;

@@ -1,4 +1,5 @@
-// The seek points of a FLAC file (RFC 9639 section 8.5), looked up in the bytes as they stand in the file. Audio thread.
+// The seek points of a FLAC file (RFC 9639 section 8.5), looked up in the bytes as they stand in the file. Audio
+// thread.
 
 import type { DemuxWork } from "../demux-work.ts";
 

@@ -1,5 +1,5 @@
-// An HLS stream as one continuous run of packets: each segment goes through the demuxer for its container, and the times
-// of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
+// An HLS stream as one continuous run of packets: each segment goes through the demuxer for its container, and the
+// times of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";

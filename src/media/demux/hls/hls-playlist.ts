@@ -1,5 +1,5 @@
-// Reads HLS playlists (RFC 8216): master playlists with their variants and renditions, media playlists with their segments.
-// Line by line, in turns; unknown tags are passed over. Audio thread.
+// Reads HLS playlists (RFC 8216): master playlists with their variants and renditions, media playlists with their
+// segments. Line by line, in turns; unknown tags are passed over. Audio thread.
 
 import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
@@ -40,8 +40,8 @@ const VARIANTS_MAX = 256;
 const CODECS_MAX = 16;
 
 /**
- * Reads a playlist found at `url`, against which its addresses are resolved. Takes the text over: a media playlist keeps it,
- * and gives its memory back when it is closed.
+ * Reads a playlist found at `url`, against which its addresses are resolved. Takes the text over: a media playlist
+ * keeps it, and gives its memory back when it is closed.
  * @throws NodeError "hls-playlist-invalid", or "hls-unsupported" when it is encrypted in a way we do not know
  */
 export async function readHlsPlaylist(

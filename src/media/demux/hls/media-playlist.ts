@@ -1,6 +1,6 @@
-// The segments of an HLS media playlist, kept as the text they came in: a hundred thousand of them take no more memory than
-// their bytes. The text is walked through once, in turns, and later from the nearest of the places noted on the way.
-// Audio thread.
+// The segments of an HLS media playlist, kept as the text they came in: a hundred thousand of them take no more memory
+// than their bytes. The text is walked through once, in turns, and later from the nearest of the places noted on the
+// way. Audio thread.
 
 import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";

@@ -1,5 +1,5 @@
-// The lines of a playlist, one at a time, out of the pieces it was received in: nothing is decoded that nobody looks at, and a
-// step never takes longer than one line of bounded length does. Audio thread.
+// The lines of a playlist, one at a time, out of the pieces it was received in: nothing is decoded that nobody looks
+// at, and a step never takes longer than one line of bounded length does. Audio thread.
 
 import type { ByteWindow } from "../../input/byte-window.ts";
 import { decodeText } from "../../input/legacy-text.ts";

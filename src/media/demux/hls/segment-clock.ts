@@ -1,5 +1,5 @@
-// The time a segment carries inside: of MPEG-TS the first timestamp of its sound, of packed audio the one in its ID3 tag.
-// These run on from segment to segment and tell exactly where one belongs. Pure. Audio thread.
+// The time a segment carries inside: of MPEG-TS the first timestamp of its sound, of packed audio the one in its ID3
+// tag. These run on from segment to segment and tell exactly where one belongs. Pure. Audio thread.
 
 /** Timestamps have 33 bits of 90 kHz and begin anew after 26.5 hours. */
 export const CLOCK_WRAP_MS = 2 ** 33 / 90;

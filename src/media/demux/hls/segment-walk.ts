@@ -1,5 +1,5 @@
-// Walks through the text of an HLS media playlist (RFC 8216 section 4.3) line by line and says what segments it names. A walk
-// may begin anew at any place that an earlier one has come to. Audio thread.
+// Walks through the text of an HLS media playlist (RFC 8216 section 4.3) line by line and says what segments it names.
+// A walk may begin anew at any place that an earlier one has come to. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";

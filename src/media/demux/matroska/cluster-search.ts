@@ -1,6 +1,6 @@
-// Finds the cluster for a seek in a Matroska file without cues: looks for cluster headers, by their identifier, where the
-// target should be by its share of the length, and every second time in the middle, so that it comes to an end whatever the
-// file says of itself. Each look is a request of its own where the file is on the net. Audio thread.
+// Finds the cluster for a seek in a Matroska file without cues: looks for cluster headers, by their identifier, where
+// the target should be by its share of the length, and every second time in the middle, so that it comes to an end
+// whatever the file says of itself. Each look is a request of its own where the file is on the net. Audio thread.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";

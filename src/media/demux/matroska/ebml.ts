@@ -106,8 +106,8 @@ export interface Element {
 const CHILD_COUNT_MAX = 65_536;
 
 /**
- * The children in the body of a parent that is held whole, at most `countMax`; stops at the first one that is malformed.
- * Whoever reads many takes turns.
+ * The children in the body of a parent that is held whole, at most `countMax`; stops at the first one that is
+ * malformed. Whoever reads many takes turns.
  */
 export function* readElements(body: Uint8Array, countMax = CHILD_COUNT_MAX): Generator<Element> {
   let at = 0;

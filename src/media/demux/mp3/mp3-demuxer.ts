@@ -18,7 +18,9 @@ import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
-/** Bytes of frames at the start that show whether the bit rate varies: many only where nothing else tells the length. */
+/**
+ * Bytes of frames at the start that show whether the bit rate varies: many only where nothing else tells the length.
+ */
 const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 /** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,6 +1,7 @@
-// Goes through the `moov` box of an MP4 file (ISO 14496-12 section 8.2) without reading it whole, and keeps what playing
-// needs: the tables of one audio track, a few small boxes, the tags. Pictures and the tables of the video are stepped over.
-// Audio thread.
+// Goes through the `moov` box of an MP4 file (ISO 14496-12 section 8.2) without reading it whole, and keeps what
+// playing
+// needs: the tables of one audio track, a few small boxes, the tags. Pictures and the tables of the video are stepped
+// over. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";

@@ -33,7 +33,9 @@ export interface PageSearch {
 /** The next page could not be read yet: bytes are missing, or some junk was skipped and the search goes on. */
 export type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
-/** Checksums over bytes that were no page, ahead of the bytes that were passed: as much as four of the longest pages. */
+/**
+ * Checksums over bytes that were no page, ahead of the bytes that were passed: as much as four of the longest pages.
+ */
 const VAIN_BYTES_MAX = 4 * PAGE_BYTES_MAX;
 
 /** Finds and reads pages at a cursor. What it checks stays in proportion to what it passes, whatever headers claim. */

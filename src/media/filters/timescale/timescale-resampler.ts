@@ -1,6 +1,6 @@
-// Plays sound faster or slower, pitch and all, by any factor: band-limited, without delay, gliding to a new factor within
-// 20 ms. The part of timescale that moves pitch, behind the stretcher. Audio thread; no allocation but for a new factor's
-// filter.
+// Plays sound faster or slower, pitch and all, by any factor: band-limited, without delay, gliding to a new factor
+// within 20 ms. The part of timescale that moves pitch, behind the stretcher. Audio thread; no allocation but for a new
+// factor's filter.
 
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import {
@@ -29,7 +29,9 @@ interface SampleSink {
 }
 
 export class TimescaleResampler {
-  /** Input: what has been played of late, then what comes. Sample HISTORY_SAMPLES is played next, `#phase` behind it. */
+  /**
+   * Input: what has been played of late, then what comes. Sample HISTORY_SAMPLES is played next, `#phase` behind it.
+   */
   readonly #input = { left: new Float32Array(INPUT_SAMPLES), right: new Float32Array(INPUT_SAMPLES) };
   #inputLength = HISTORY_SAMPLES;
   #phase = 0;
@@ -53,7 +55,10 @@ export class TimescaleResampler {
     this.#kernel = timescaleKernel(Math.max(this.#targetStep, this.#step) / PHASE_COUNT);
   }
 
-  /** Starts anew, at the present factor, with `history` (HISTORY_SAMPLES, oldest first) right before the first input sample. */
+  /**
+   * Starts anew, at the present factor, with `history` (HISTORY_SAMPLES, oldest first) right before the first input
+   * sample.
+   */
   start(history: { left: Float32Array; right: Float32Array }): void {
     this.#input.left.set(history.left);
     this.#input.right.set(history.right);

@@ -1,6 +1,7 @@
-// Makes sound longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be faster,
-// backwards to be slower, with a cross-fade to a place that goes on alike. Jumps only as often as the tempo needs, waits for
-// a good place, and neither skips nor repeats the beginning of a drum or a click. Audio thread; no allocation.
+// Makes sound longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be
+// faster, backwards to be slower, with a cross-fade to a place that goes on alike. Jumps only as often as the tempo
+// needs, waits for a good place, and neither skips nor repeats the beginning of a drum or a click. Audio thread; no
+// allocation.
 
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import { COMPARED_SAMPLES, findJump, type Jump, type JumpRange } from "./timescale-search.ts";
@@ -123,7 +124,9 @@ export class TimescaleStretcher {
     return this.#at + this.#jump.samples;
   }
 
-  /** Samples that can be made without a look at the rest; while more may come, enough is kept back for the last jump. */
+  /**
+   * Samples that can be made without a look at the rest; while more may come, enough is kept back for the last jump.
+   */
   get #playable(): number {
     if (this.#trackEnd !== undefined) return this.#trackEnd - this.#at;
     const { end } = this.#window;
@@ -180,8 +183,8 @@ export class TimescaleStretcher {
   }
 
   /**
-   * Near the end of the track: jumps so that what is left of it lasts as long as the tempo wants. True when no other jump
-   * is to be considered.
+   * Near the end of the track: jumps so that what is left of it lasts as long as the tempo wants. True when no other
+   * jump is to be considered.
    */
   #considerLastJump(trackEnd: number, usual: number): boolean {
     const left = trackEnd - this.#at;

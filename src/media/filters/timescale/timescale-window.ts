@@ -1,6 +1,6 @@
-// The part of the track that the time stretcher can look at: the samples themselves, a coarse copy of them for the search of
-// like places, and where something begins suddenly (a drum, a click). Positions are track samples since the start. Audio
-// thread; allocates only while it grows to what a tempo needs.
+// The part of the track that the time stretcher can look at: the samples themselves, a coarse copy of them for the
+// search of like places, and where something begins suddenly (a drum, a click). Positions are track samples since the
+// start. Audio thread; allocates only while it grows to what a tempo needs.
 
 /** Samples averaged into one of the coarse copy: 6 kHz are enough to find the neighbourhood of the best place. */
 export const COARSE_STEP = 8;

@@ -1,6 +1,6 @@
-// Walks every recorded REST case against our API: real sockets, sessions and players, workers that make no sound. A case
-// matches in status, headers, body and session messages, or it stands in DIFFERENCES with what we do instead and why, or
-// in NEEDS_WHOLE_NODE.
+// Walks every recorded REST case against our API: real sockets, sessions and players, workers that make no sound. A
+// case matches in status, headers, body and session messages, or it stands in DIFFERENCES with what we do instead and
+// why, or in NEEDS_WHOLE_NODE.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";

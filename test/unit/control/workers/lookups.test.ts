@@ -145,8 +145,8 @@ describe("a look-up thread that is lost", () => {
       await seen("asked probe", 2);
       const guilty = ask(`${how} named`);
       await expect(guilty).rejects.toMatchObject({ code: "lookup-crashed", cause: { code: "worker-lost" } });
-      // Asked again on the thread that replaced the lost one, and still waiting there. The last words of a thread that is
-      // lost may be lost with it, so those of the guilty one are not counted.
+      // Asked again on the thread that replaced the lost one, and still waiting there. The last words of a thread that
+      // is lost may be lost with it, so those of the guilty one are not counted.
       const askedOf = (id: number) => logged("asked probe").filter(({ fields }) => fields.requestId === id).length;
       await untilLogged(() => askedOf(1) === 2 && askedOf(2) === 2);
       expect(askedOf(3)).toBeLessThanOrEqual(2);

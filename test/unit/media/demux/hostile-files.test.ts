@@ -1,5 +1,5 @@
-// Files made to cost more than they weigh: reading them takes steps and bytes in proportion to their size, gives the thread
-// back in between, stays within its memory and leaves none taken.
+// Files made to cost more than they weigh: reading them takes steps and bytes in proportion to their size, gives the
+// thread back in between, stays within its memory and leaves none taken.
 
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
@@ -48,7 +48,8 @@ describe.each(HOSTILE_FILES)("$name", (file) => {
     const twice = await costOf(file, 2 * SIZE_BYTES, isRandomAccess);
     expect(twice.turns).toBeLessThanOrEqual(2.4 * once.turns + 40);
     expect(twice.bytes).toBeLessThanOrEqual(2.4 * once.bytes + 2_000_000);
-    // Opened, played and sought through twice; where bytes only trickle in, a header's worth is asked for at each step of two.
+    // Opened, played and sought through twice; where bytes only trickle in, a header's worth is asked for at each step
+    // of two.
     expect(twice.bytes).toBeLessThanOrEqual(20 * 2 * SIZE_BYTES);
     expect(twice.turns).toBeLessThanOrEqual((6 * 2 * SIZE_BYTES) / 512);
   });

@@ -1,5 +1,5 @@
-// The whole stage, fed with songs made here and heard 20 ms at a time: how loud they come out, and that no peak passes the
-// ceiling.
+// The whole stage, fed with songs made here and heard 20 ms at a time: how loud they come out, and that no peak passes
+// the ceiling.
 
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";

@@ -187,7 +187,9 @@ describe("the UDP address that a voice gateway names", () => {
   ];
   const addresses = hosts.filter((host) => host !== undefined);
 
-  /** The datagrams' addresses, of each gateway that names one of the list; the rest of the handshake is the real one. */
+  /**
+   * The datagrams' addresses, of each gateway that names one of the list; the rest of the handshake is the real one.
+   */
   async function dialledBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
     const dialCount = range.dials.length;
     await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow));

@@ -32,7 +32,9 @@ let opusPackets: Packet[];
 let pcmPackets: Packet[];
 const opened: Pipeline[] = [];
 
-/** Two steady partials, so that a seam stands out; no whole number of periods fits a frame, so no two packets are alike. */
+/**
+ * Two steady partials, so that a seam stands out; no whole number of periods fits a frame, so no two packets are alike.
+ */
 function song(timeSeconds: number): number {
   return 0.3 * Math.sin(2 * Math.PI * 353.7 * timeSeconds) + 0.1 * Math.sin(2 * Math.PI * 1021.3 * timeSeconds);
 }
@@ -96,7 +98,9 @@ function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): O
   return { pipeline, failures };
 }
 
-/** The next frame, waiting (as the tick would, but without time) for what happens between ticks; undefined at the end. */
+/**
+ * The next frame, waiting (as the tick would, but without time) for what happens between ticks; undefined at the end.
+ */
 async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
   const deadlineMs = performance.now() + 10_000;
   while (performance.now() < deadlineMs) {
@@ -120,7 +124,9 @@ async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> 
   return taken;
 }
 
-/** Largest difference between heard sound and the song itself, `gain` times as loud, over a stretch of heard samples. */
+/**
+ * Largest difference between heard sound and the song itself, `gain` times as loud, over a stretch of heard samples.
+ */
 function worstError(
   heard: Float32Array,
   stretch: { from: number; to: number; songAtMs: number; gain?: number },

@@ -1,5 +1,5 @@
-// What the TLS of the voice gateway lets a server choose, read from the Hello it is dialled with: before anybody knows who
-// the server is, it must not make us compute for long.
+// What the TLS of the voice gateway lets a server choose, read from the Hello it is dialled with: before anybody knows
+// who the server is, it must not make us compute for long.
 
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
