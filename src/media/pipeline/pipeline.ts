@@ -199,9 +199,7 @@ export class Pipeline {
     this.#chain.fades.rise(fade);
   }
 
-  /**
-   * It goes, from as loud as it is, beginning `delaySamples` from now. A fall under way that is over sooner goes on.
-   */
+  /** It goes, from as loud as it is, `delaySamples` from now on. A fall under way that is over sooner goes on. */
   fall(fade: Fade, delaySamples?: number): void {
     this.#chain.fades.fall(fade, delaySamples);
   }
