@@ -15,9 +15,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`Tonearm needs Node.js 20.19 or newer, this is ${process.versions.node}. See https://nodejs.org.`);
   process.exitCode = 1;
 } else if (!existsSync(main)) {
-  console.error(
-    "Tonearm has not been built yet. Run `npm ci` (or `npm run build`) in its folder, then start it again.",
-  );
+  console.error("Tonearm has not been built yet. Run `npm ci --include=dev` in its folder, then start it again.");
   process.exitCode = 1;
 } else {
   await import(main.href);
