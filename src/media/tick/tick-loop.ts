@@ -2,7 +2,7 @@
 // knows the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run.
 // Many players are spread over up to five phases of 4 ms, so that packets leave evenly; few share one, as each waking
 // of the thread costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never
-// after "now". Audio thread; nothing here awaits or allocates per tick.
+// after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits or allocates per tick.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
