@@ -54,6 +54,15 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "java-client",
+          include: ["test/clients/java/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

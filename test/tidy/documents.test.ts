@@ -66,14 +66,18 @@ test("every dependency is pinned and has its reason in docs/decisions/dependenci
 });
 
 test("README.md names the clients in the versions they are tested in", () => {
-  const rows = read("README.md").matchAll(/^\| `([\w.-]+)`[^|]*\| (?:JavaScript|Python|Rust) \| ([\d.]+) \|/gm);
+  const rows = read("README.md").matchAll(/^\| `([\w.:-]+)`[^|]*\| (?:JavaScript|Python|Rust|Java) \| ([\d.]+) \|/gm);
   const named = Array.from(rows, ([, name = "", version = ""]) => ({ name, version }));
   const python = read("test/clients/python/requirements.txt").matchAll(/^([\w.-]+)==([\d.]+)$/gm);
   const rust = read("test/clients/rust/Cargo.toml").matchAll(/^([\w-]+) = \{ version = "=([\d.]+)"/gm);
   const elsewhere = [...python, ...rust].map(([, name = "", version = ""]) => [name, version] as const);
-  const tested = new Map([...Object.entries(PACKAGE.devDependencies), ...elsewhere]);
+  const java = read("test/clients/java/pom.xml").matchAll(
+    /<groupId>([\w.]+)<\/groupId>\s*<artifactId>([\w.-]+)<\/artifactId>\s*<version>([\d.]+)<\/version>/g,
+  );
+  const artifacts = Array.from(java, ([, group, name, version = ""]) => [`${group}:${name}`, version] as const);
+  const tested = new Map([...Object.entries(PACKAGE.devDependencies), ...elsewhere, ...artifacts]);
   expect(named).toEqual(named.map(({ name }) => ({ name, version: tested.get(name) })));
-  expect(named.length).toBeGreaterThan(10);
+  expect(named.length).toBeGreaterThan(11);
 });
 
 test("every npm script a document names is there", () => {
