@@ -3,6 +3,7 @@
 // carried out in the order sent.
 
 import type { MessagePort } from "node:worker_threads";
+import type { FilterSettings } from "./filters/filter-settings.ts";
 import type { PlayableInput } from "./playable-input.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";
 import type { WireError } from "./wire-error.ts";
@@ -17,9 +18,6 @@ export type SeekId = number;
 export type VoiceId = number;
 /** Names one wish for an address to send from; unique per thread and growing. */
 export type RouteId = number;
-
-/** The protocol's filters object after checking, with every member filled in (protocol-v4.md section 3.3). */
-export type FilterSettings = Readonly<Record<string, unknown>>;
 
 export interface PlayCommand {
   readonly type: "play";

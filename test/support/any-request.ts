@@ -1,7 +1,7 @@
 // Requests of every kind over every route, wrong ones and nearly right ones: what a broken or hostile client may send.
 // Made from a seeded random, so that a run can be repeated.
 
-import { randomFilters } from "./random-filters.ts";
+import { randomFiltersBody } from "./random-filters.ts";
 import { buildTrack } from "./track-builder.ts";
 
 export interface AnyRequest {
@@ -73,7 +73,7 @@ export function anyRequest(random: () => number, sessionId: string): AnyRequest 
     [pick(["GET", "PUT", "TRACE", "OPTIONS", "HEAD", "QUERY"]), `/${value()}/${value()}`],
     [pick(["PUT", "TRACE", "OPTIONS", "HEAD", "QUERY", "POST"]), player],
   ] as const);
-  const body = method === "PATCH" && random() < 0.2 ? { filters: randomFilters(random) } : undefined;
+  const body = method === "PATCH" && random() < 0.2 ? { filters: randomFiltersBody(random) } : undefined;
   return { method, path, body: body === undefined ? anyText(random, pick) : JSON.stringify(body) };
 }
 

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../src/media/sound/sound-chain.ts";
+import { filterSettings } from "./filter-settings.ts";
 
 /** What JSON.parse gives. */
 export type Parsed = ReturnType<JSON["parse"]>;
@@ -77,10 +78,10 @@ export const signals = {
 
 export type SignalName = keyof typeof signals;
 
-/** A chain that has these filters from its first sample on. */
+/** A chain that has these filters, as a client would send them, from its first sample on. */
 export function chainWith(filters: Parsed, playerVolume = 100): SoundChain {
   const chain = new SoundChain();
-  chain.setFilters(filters);
+  chain.setFilters(filterSettings(filters));
   chain.setVolume(playerVolume);
   chain.begin();
   return chain;

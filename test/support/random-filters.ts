@@ -1,72 +1,92 @@
-// Random filters objects, as the worker could get them at worst: valid, at the edge of the ranges, and nonsense.
+// Random filters objects, made of the filter table: as clients send them at worst, and as audio workers get them at worst, who
+// get what the check of the former lets through: often at the edges of the ranges, or far out where there are none.
 
-import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../src/bridge/tonearm-filters.ts";
-
-const MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  karaoke: ["level", "monoLevel", "filterBand", "filterWidth"],
-  timescale: ["speed", "pitch", "rate"],
-  tremolo: ["frequency", "depth"],
-  vibrato: ["frequency", "depth"],
-  distortion: ["sinOffset", "sinScale", "cosOffset", "cosScale", "tanOffset", "tanScale", "offset", "scale"],
-  rotation: ["rotationHz"],
-  channelMix: ["leftToLeft", "leftToRight", "rightToLeft", "rightToRight"],
-  lowPass: ["smoothing"],
-};
+import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
+import type { FilterSettings } from "../../src/bridge/filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../src/bridge/filters/filter-table.ts";
+import { filterSettings } from "./filter-settings.ts";
 
 const EDGES = [0, -0, 1, -1, 0.25, -0.25, 5, 14, 1e-45, 1e-300, 5e-324, 3.4e38, -3.4e38, 1.0000001, 0.02, 24_000];
-const NONSENSE = [
-  Number.NaN,
-  Number.POSITIVE_INFINITY,
-  Number.NEGATIVE_INFINITY,
-  "7",
-  null,
-  undefined,
-  {},
-  [],
-  true,
-  -1e308,
-];
-
+const NONSENSE = [null, "7", "NaN", "", {}, [], true, -1e308, 1e39, -1, 15, 2 ** 53, 0.001];
+/** A filter of a body is sometimes nonsense as a whole, and more often a member of it. */
+const NONSENSE_SHARE = 0.05;
+/** More bands than there are: some are named twice. */
+const BANDS_MAX = 18;
 /** Longer fades than this, and longer echoes, are rare: a test has no half minutes for each. */
 const USUAL_MS_MAX = 500;
 
-export function randomFilters(random: () => number): Readonly<Record<string, unknown>> {
-  const pick = <T>(choices: readonly T[]) => choices[Math.floor(random() * choices.length)];
-  const value = (): unknown => {
-    const kind = random();
-    if (kind < 0.7) return random() * (random() < 0.3 ? 20 : 1.5);
-    return kind < 0.9 ? pick(EDGES) : pick(NONSENSE);
-  };
-  const ownValue = (member: NumberMember | ChoiceMember): unknown => {
-    if (random() < 0.2) return value();
-    if ("choices" in member) return pick(member.choices);
-    const { min, max, unit } = member;
-    const usualMax = unit === "ms" && random() < 0.9 ? Math.min(max, USUAL_MS_MAX) : max;
-    return random() < 0.2 ? pick([min, max]) : min + random() * (usualMax - min);
-  };
-  const ownFilters = (): unknown => {
-    const present = Object.entries(TONEARM_FILTERS).filter(() => random() < 0.25);
-    const entries = present.map(([name, known]) => {
-      const members: [string, NumberMember | ChoiceMember][] = Object.entries(known);
-      const settings = members.filter(() => random() < 0.8).map(([member, about]) => [member, ownValue(about)]);
-      return [name, random() < 0.95 ? Object.fromEntries(settings) : pick(NONSENSE)];
+/** What the check lets through. */
+export function randomFilters(random: () => number): FilterSettings {
+  return filterSettings(randomObject(new RandomValue(random, 0)));
+}
+
+/** What a client may send: like that, or out of range, of a wrong type, or of no filter at all. */
+export function randomFiltersBody(random: () => number): object {
+  return randomObject(new RandomValue(random, NONSENSE_SHARE));
+}
+
+function randomObject(value: RandomValue): object {
+  return { ...value.ofSome(FILTER_TABLE.protocol), pluginFilters: { tonearm: value.ofSome(FILTER_TABLE.tonearm) } };
+}
+
+class RandomValue {
+  readonly #random: () => number;
+  readonly #nonsenseShare: number;
+
+  constructor(random: () => number, nonsenseShare: number) {
+    this.#random = random;
+    this.#nonsenseShare = nonsenseShare;
+  }
+
+  ofSome(entries: Readonly<Record<string, FilterEntry>>): object {
+    const some = Object.entries(entries).filter(() => this.#random() < 0.2);
+    const known = some.map(([name, entry]) => [name, this.#orNonsense(() => this.#entry(entry))]);
+    return { ...Object.fromEntries(known), ...(this.#isNonsense() ? { wobble: { depth: 1 } } : {}) };
+  }
+
+  #entry(entry: FilterEntry): unknown {
+    if (entry.kind === "number") return this.#number(entry.value);
+    if (entry.kind === "object") return this.#object(entry.members);
+    const length = Math.floor(this.#random() * BANDS_MAX);
+    return Array.from({ length }, () => this.#object(entry.members));
+  }
+
+  #object(members: Members): object {
+    const present = Object.entries(members).filter(([, member]) => {
+      return member.defaultValue === undefined || this.#random() < 0.8;
     });
-    return random() < 0.95 ? Object.fromEntries(entries) : pick(NONSENSE);
-  };
-  const filters: Record<string, unknown> = {};
-  if (random() < 0.3) filters.volume = value();
-  if (random() < 0.4) {
-    const bands = Array.from({ length: Math.floor(random() * 18) }, () => ({
-      band: random() < 0.9 ? Math.floor(random() * 15) : value(),
-      gain: random() < 0.8 ? random() * 1.25 - 0.25 : value(),
-    }));
-    filters.equalizer = random() < 0.95 ? bands : pick(NONSENSE);
+    return Object.fromEntries(present.map(([name, member]) => [name, this.#orNonsense(() => this.#member(member))]));
   }
-  for (const [name, members] of Object.entries(MEMBERS)) {
-    if (random() > 0.25) continue;
-    const entries = members.filter(() => random() < 0.7).map((member) => [member, value()]);
-    filters[name] = random() < 0.95 ? Object.fromEntries(entries) : pick(NONSENSE);
+
+  #member(member: NumberMember | ChoiceMember): unknown {
+    return "choices" in member ? this.#pick(member.choices) : this.#number(member);
   }
-  if (random() < 0.5) filters.pluginFilters = random() < 0.95 ? { tonearm: ownFilters() } : pick(NONSENSE);
-  return filters;
+
+  #number(member: NumberMember): number {
+    const { min = -Infinity, max = Infinity, isMinExcluded = false, numberType, defaultValue = 0 } = member;
+    const cut = Math.min(Math.max(this.#wish(member), min), max);
+    const value = numberType === "integer" ? Math.floor(cut) : numberType === "float" ? Math.fround(cut) : cut;
+    return isMinExcluded && value <= min ? defaultValue : value;
+  }
+
+  #wish({ min = -1, max = Infinity, unit }: NumberMember): number {
+    const kind = this.#random();
+    if (kind < 0.15) return this.#pick(EDGES) ?? 0;
+    if (kind < 0.25) return this.#pick([min, Math.min(max, 1e9)]) ?? 0;
+    if (max === Infinity) return min + this.#random() * (this.#random() < 0.3 ? 20 : 1.5);
+    const usualMax = unit === "ms" && this.#random() < 0.9 ? Math.min(max, USUAL_MS_MAX) : max;
+    return min + this.#random() * (usualMax - min);
+  }
+
+  #orNonsense(value: () => unknown): unknown {
+    return this.#isNonsense() ? this.#pick(NONSENSE) : value();
+  }
+
+  #isNonsense(): boolean {
+    return this.#nonsenseShare > 0 && this.#random() < this.#nonsenseShare;
+  }
+
+  #pick<T>(choices: readonly T[]): T | undefined {
+    return choices[Math.floor(this.#random() * choices.length)];
+  }
 }

@@ -3,12 +3,11 @@
 // does. Throws as soon as something is wrong: sound that is no number, a frame lost, late or doubled, events out of order,
 // or a position that is not that of the song heard.
 
-import type { FilterSettings } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
+import { type FilterSettings, settingsIn } from "../../src/bridge/filters/filter-settings.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
-import { tonearmSettingsIn } from "../../src/media/filters/setting.ts";
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
@@ -29,7 +28,7 @@ const MP3_FRAME_SAMPLES = 1152;
 /** Most songs are a tone that rises: its pitch tells the time. */
 const START_HZ = 300;
 const RISE_HZ_PER_MS = 0.15;
-/** Some filters do not cut to full scale, and settings are worse here than a client can make them. */
+/** Some filters do not cut to full scale. */
 const PEAK_MAX = 200;
 /** Silent ticks in a row before the first sound of a track or place. */
 const START_TICKS_MAX = 3;
@@ -290,7 +289,7 @@ export class RestlessPlayer {
 
   /** With crossfade the song that is left is heard on. */
   #onLeft(): void {
-    this.#onMixed(tonearmSettingsIn(this.#filters, "crossfade")?.duration ?? 0);
+    this.#onMixed(settingsIn(this.#filters, "crossfade")?.duration ?? 0);
   }
 
   #onMixed(forMs: number): void {

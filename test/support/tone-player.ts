@@ -16,6 +16,7 @@ import { TickLoop } from "../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
 import { createBulkhead } from "./bulkheads.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { filterSettings } from "./filter-settings.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
@@ -188,7 +189,7 @@ export class TonePlayer {
 
   /** `pluginFilters.tonearm`, and what of the protocol's filters `more` says. */
   setFilters(tonearm: object, more: object = {}): void {
-    this.player.setFilters({ ...more, pluginFilters: { tonearm } });
+    this.player.setFilters(filterSettings({ ...more, pluginFilters: { tonearm } }));
   }
 
   /** Plays `song`, or whatever (and whenever) opening it comes to; returns the track's id. */

@@ -1,7 +1,7 @@
 // The keys of what may be played, and with which filters.
 
 import { delimiter } from "node:path";
-import { FILTER_NAMES } from "../../bridge/filter-names.ts";
+import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
 import { flagKey, listKey, mapKey, type ReadKey } from "./key.ts";
 import { flagType, textType } from "./value-type.ts";
 
@@ -14,7 +14,7 @@ export function sourceKeys(read: ReadKey) {
       defaultNote: "all true",
       example: "{ karaoke: false }",
       type: flagType,
-      memberNames: [...FILTER_NAMES, "tonearm"],
+      memberNames: [...PROTOCOL_FILTER_NAMES, "tonearm"],
     }),
   );
   return {

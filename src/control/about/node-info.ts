@@ -1,7 +1,7 @@
 // What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread; made once by
 // node.ts, answered by GET /v4/info.
 
-import { FILTER_NAMES } from "../../bridge/filter-names.ts";
+import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
 import { type InfoJson, PROTOCOL_VERSION, type VersionJson } from "../protocol/info-json.ts";
 
 export interface NodeDescription {
@@ -25,7 +25,7 @@ export function createInfo(node: NodeDescription): InfoJson {
     lavaplayer: audioLibrary,
     audioLibrary,
     sourceManagers: node.sourceNames,
-    filters: FILTER_NAMES.filter((name) => !node.disabledFilters.has(name)),
+    filters: PROTOCOL_FILTER_NAMES.filter((name) => !node.disabledFilters.has(name)),
     plugins: [],
   };
 }

@@ -11,8 +11,7 @@ import type { PlayerJson, PlayerStateJson, VoiceStateJson } from "../protocol/pl
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
-import { filtersBody } from "./filter-settings.ts";
-import { tonearmSettingsSchema } from "./tonearm-filter-settings.ts";
+import { filterSettingsSchema } from "./filter-schemas.ts";
 
 const text = z.string();
 /** Beyond 2^53 too, so not the integer of the library, which ends there. */
@@ -94,24 +93,6 @@ const playerStateSchema: z.ZodType<PlayerStateJson> = z
 const voiceStateSchema: z.ZodType<VoiceStateJson> = z
   .strictObject({ token: text, endpoint: text, sessionId: text, channelId: text.nullable() })
   .meta({ id: "VoiceState" });
-
-const { karaoke, timescale, tremolo, vibrato, distortion, rotation, channelMix, lowPass } = filtersBody.shape;
-
-const filterSettingsSchema = z
-  .strictObject({
-    volume: z.number().optional(),
-    equalizer: z.array(z.strictObject({ band: z.int(), gain: z.number() })).optional(),
-    karaoke: allMembersOf(karaoke),
-    timescale: allMembersOf(timescale),
-    tremolo: allMembersOf(tremolo),
-    vibrato: allMembersOf(vibrato),
-    distortion: allMembersOf(distortion),
-    rotation: allMembersOf(rotation),
-    channelMix: allMembersOf(channelMix),
-    lowPass: allMembersOf(lowPass),
-    pluginFilters: z.strictObject({ tonearm: tonearmSettingsSchema }).optional(),
-  })
-  .meta({ id: "FilterSettings", description: "Every filter that was set, with all its members." });
 
 export const playerSchema: z.ZodType<PlayerJson> = z
   .strictObject({
@@ -226,9 +207,3 @@ export const routePlannerSchema: z.ZodType<RoutePlannerJson> = z
     }),
   })
   .meta({ id: "RoutePlanner" });
-
-/** Members that may be left out of a request are all there in the answer. */
-function allMembersOf(filter: z.ZodOptional<z.ZodNullable<z.ZodObject>>) {
-  const members = Object.keys(filter.unwrap().unwrap().shape).map((name) => [name, z.number()]);
-  return z.strictObject(Object.fromEntries(members)).optional();
-}

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { JsonLimitError, type JsonTree, parseJson } from "../../lib/json.ts";
 import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
 import { ApiError, badRequest } from "./api-error.ts";
-import { filtersBody } from "./filter-settings.ts";
+import { filtersBody } from "./filter-schemas.ts";
 import {
   booleanField,
   int32Field,

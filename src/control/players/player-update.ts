@@ -1,7 +1,7 @@
 // The parsed body of PATCH player: what the API hands to a player (protocol-v4.md sections 2.6 and 2.7). Main thread.
 // In every field `undefined` means that the client left it out.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Track } from "../sources/track.ts";

@@ -1,6 +1,6 @@
 // The Player object of the protocol (protocol-v4.md section 3.2). Main thread; made by players, sent by the API.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { TrackJson } from "./track-json.ts";
 
 export interface PlayerStateJson {

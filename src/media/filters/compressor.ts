@@ -2,11 +2,10 @@
 // between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in between. Audio
 // thread; no allocation.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
-import { isPresent, tonearmSettings } from "./setting.ts";
+import { defineFilter } from "./filter-definition.ts";
 
 const BLOCK_SAMPLES = 32;
 const BLOCKS_PER_MS = SAMPLES_PER_MS / BLOCK_SAMPLES;
@@ -17,7 +16,7 @@ const LEVEL_MIN = 1e-9;
 const DECIBELS = 20 / Math.LN10;
 
 class CompressorFilter implements AudioFilter {
-  readonly #settings: TonearmSettings<"compressor">;
+  readonly #settings: SettingsOf<"compressor">;
   /** Share of the way to its target that the gain goes per block, down and up again. */
   readonly #attackShare: number;
   readonly #releaseShare: number;
@@ -31,7 +30,7 @@ class CompressorFilter implements AudioFilter {
   #lastPeak: number;
   #windowBlocksLeft: number;
 
-  constructor(settings: TonearmSettings<"compressor">, previous: CompressorFilter | undefined) {
+  constructor(settings: SettingsOf<"compressor">, previous: CompressorFilter | undefined) {
     this.#settings = settings;
     this.#attackShare = shareOf(settings.attack);
     this.#releaseShare = shareOf(settings.release);
@@ -103,16 +102,8 @@ function shareOf(timeMs: number): number {
   return 1 - Math.exp(-1 / (timeMs * BLOCKS_PER_MS));
 }
 
-export const compressor: FilterDefinition = {
-  plugin: "tonearm",
-  name: "compressor",
-  isEnabled(settings) {
-    const { ratio, gain } = tonearmSettings("compressor", settings);
-    return isPresent(settings) && (ratio !== 1 || gain !== 0);
-  },
-  create: (settings, previous) =>
-    new CompressorFilter(
-      tonearmSettings("compressor", settings),
-      previous instanceof CompressorFilter ? previous : undefined,
-    ),
-};
+export const compressor = defineFilter(
+  "compressor",
+  CompressorFilter,
+  (settings, previous) => new CompressorFilter(settings, previous),
+);

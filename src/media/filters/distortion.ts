@@ -3,21 +3,11 @@
 // made with the settings: three trigonometric functions per sample would cost ten times as much. The loops are in
 // distortion-kernel.ts. Audio thread; no allocation once made.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { type Curve, type DistortionKernel, sharedDistortionKernel } from "./distortion-kernel.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
-import { isPresent, numberSetting } from "./setting.ts";
 
-const DEFAULTS: Curve = {
-  sinOffset: 0,
-  sinScale: 1,
-  cosOffset: 0,
-  cosScale: 1,
-  tanOffset: 0,
-  tanScale: 1,
-  offset: 0,
-  scale: 1,
-};
 /** Where numbers are cut: beyond it the curve is noise anyway and its sines become slow. */
 const SETTING_MAX = 1e6;
 
@@ -43,21 +33,21 @@ export class DistortionFilter extends KernelFilter {
   }
 }
 
-function curveOf(settings: unknown): Curve {
-  const members = Object.entries(DEFAULTS).map(([member, fallback]) => [
+/** Where numbers are cut: see SETTING_MAX. */
+function curveOf(settings: SettingsOf<"distortion">): Curve {
+  const members = Object.entries(settings).map(([member, value]) => [
     member,
-    numberSetting(settings, member, { fallback, min: -SETTING_MAX, max: SETTING_MAX }),
+    Math.min(Math.max(value, -SETTING_MAX), SETTING_MAX),
   ]);
-  return Object.fromEntries(members) as Curve; // one entry per member of the defaults
+  return Object.fromEntries(members) as Curve; // one entry per member of the settings, which are the curve's
 }
 
 function isSame(one: Curve, other: Curve): boolean {
-  return Object.keys(DEFAULTS).every((member) => Reflect.get(one, member) === Reflect.get(other, member));
+  return Object.keys(one).every((member) => Reflect.get(one, member) === Reflect.get(other, member));
 }
 
-export const distortion: FilterDefinition = {
-  name: "distortion",
-  isEnabled: (settings) => isPresent(settings) && !isSame(curveOf(settings), DEFAULTS),
-  create: (settings, previous) =>
-    new DistortionFilter(curveOf(settings), previous instanceof DistortionFilter ? previous : undefined),
-};
+export const distortion = defineFilter(
+  "distortion",
+  DistortionFilter,
+  (settings, previous) => new DistortionFilter(curveOf(settings), previous),
+);

@@ -1,12 +1,11 @@
 // Tonearm's filter of that name: the sound once more after `delay`, and again, each time by `decay` softer. Left and right
 // by themselves. Audio thread; no allocation once made.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { DelayLine, ROUNDING } from "./delay-line.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
-import { isPresent, tonearmSettings } from "./setting.ts";
+import { defineFilter } from "./filter-definition.ts";
 
 /** 5 ms. A step in what goes round would be heard as a click one delay later, when the cross-fade is long over. */
 const GLIDE_SAMPLES = 240;
@@ -23,7 +22,7 @@ class EchoFilter implements AudioFilter {
   /** The line was empty: sound is faded into it. */
   #isFresh: boolean;
 
-  constructor({ delay, decay, mix }: TonearmSettings<"echo">, previous: EchoFilter | undefined) {
+  constructor({ delay, decay, mix }: SettingsOf<"echo">, previous: EchoFilter | undefined) {
     this.#mix = mix;
     this.#decay = decay;
     this.#delaySamples = Math.round(delay * SAMPLES_PER_MS);
@@ -97,10 +96,4 @@ function between(from: number, to: number, share: number): number {
   return from + share * (to - from);
 }
 
-export const echo: FilterDefinition = {
-  plugin: "tonearm",
-  name: "echo",
-  isEnabled: (settings) => isPresent(settings) && tonearmSettings("echo", settings).mix !== 0,
-  create: (settings, previous) =>
-    new EchoFilter(tonearmSettings("echo", settings), previous instanceof EchoFilter ? previous : undefined),
-};
+export const echo = defineFilter("echo", EchoFilter, (settings, previous) => new EchoFilter(settings, previous));

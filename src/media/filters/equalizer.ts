@@ -1,6 +1,7 @@
 // The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
 // Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import {
   BAND_NUMBERS,
@@ -11,13 +12,10 @@ import {
   STATE_NUMBERS,
   sharedEqualizerKernel,
 } from "./equalizer-kernel.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
-import { numberSetting } from "./setting.ts";
 
 const CENTRES_HZ = [25, 40, 63, 100, 160, 250, 400, 630, 1000, 1600, 2500, 4000, 6300, 10_000, 16_000];
-/** The published range is -0.25 to 1; ten, either way, is as far as numbers are followed here. */
-const GAIN_MAX = 10;
 /** States below this (-400 dB) are silence: smaller numbers would in the end be subnormal and slow. */
 const SILENCE = 1e-20;
 const STATE_END = BAND_STATE_OFFSET + 4;
@@ -105,22 +103,15 @@ export class EqualizerFilter extends KernelFilter {
   }
 }
 
-/** The gain of each band; the last word on a band counts, bands outside 0 to 14 do not exist. */
-function gainsOf(settings: unknown): readonly number[] {
+/** The gain of each band; the last word on a band counts. */
+function gainsOf(bands: SettingsOf<"equalizer">): readonly number[] {
   const gains = new Array<number>(BANDS.length).fill(0);
-  if (!Array.isArray(settings)) return gains;
-  for (const entry of settings) {
-    const band = numberSetting(entry, "band", { fallback: -1 });
-    if (gains[band] !== undefined) {
-      gains[band] = numberSetting(entry, "gain", { fallback: 1, min: -GAIN_MAX, max: GAIN_MAX });
-    }
-  }
+  for (const { band, gain } of bands) gains[band] = gain;
   return gains;
 }
 
-export const equalizer: FilterDefinition = {
-  name: "equalizer",
-  isEnabled: (settings) => gainsOf(settings).some((gain) => gain !== 0),
-  create: (settings, previous) =>
-    new EqualizerFilter(gainsOf(settings), previous instanceof EqualizerFilter ? previous : undefined),
-};
+export const equalizer = defineFilter(
+  "equalizer",
+  EqualizerFilter,
+  (bands, previous) => new EqualizerFilter(gainsOf(bands), previous),
+);

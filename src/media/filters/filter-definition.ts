@@ -1,28 +1,36 @@
-// What a filter says about itself: the one door into a player's sound chain, for our own filters (builtin.ts) and for those
-// of plugins. A definition has no state; what it creates belongs to one player. Audio thread.
+// What a filter says about itself: the door into a player's sound chain (builtin.ts). A definition has no state; what it
+// creates belongs to one player. What members it has, and when it is off, stands in the bridge's filter table. Audio thread.
 
+import {
+  activeSettingsIn,
+  type FilterName,
+  type FilterSettings,
+  type SettingsOf,
+} from "../../bridge/filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { RateFilter } from "./rate-filter.ts";
-
-interface NamedFilter {
-  /** The key in the protocol's filters object, or with `plugin` in what stands under that name in its `pluginFilters`. */
-  readonly name: string;
-  readonly plugin?: string;
-  /** False for settings that would leave the sound as it is: such a filter is not built. Never throws. */
-  isEnabled(settings: unknown): boolean;
-}
 
 /** A filter that gives as many samples as it takes. */
-export interface FilterDefinition extends NamedFilter {
+export interface FilterDefinition {
+  readonly name: FilterName;
   /**
-   * A filter with these settings (checked and filled in by the control side; what is missing or nonsense all the same
-   * becomes the default). `previous` is what this definition created before, still at work: its state (phases, what was
-   * heard) is copied, never shared, because the old one goes on for the length of a cross-fade.
+   * The filter with its settings in `filters`; undefined where they leave it off. `previous` is what this definition created
+   * before, still at work: its state (phases, what was heard) is copied, never shared, because the old one goes on for the
+   * length of a cross-fade.
    */
-  create(settings: unknown, previous?: AudioFilter): AudioFilter;
+  create(filters: FilterSettings, previous: AudioFilter | undefined): AudioFilter | undefined;
 }
 
-/** A filter that changes how long sound lasts; the chain has at most one. */
-export interface RateFilterDefinition extends NamedFilter {
-  create(settings: unknown): RateFilter;
+/** `create` makes a `type` from settings that are checked and filled in, and would change the sound. */
+export function defineFilter<Name extends FilterName, Filter extends AudioFilter>(
+  name: Name,
+  type: abstract new (...parameters: never[]) => Filter,
+  create: (settings: SettingsOf<Name>, previous: Filter | undefined) => Filter,
+): FilterDefinition {
+  return {
+    name,
+    create(filters, previous) {
+      const settings = activeSettingsIn(filters, name);
+      return settings === undefined ? undefined : create(settings, previous instanceof type ? previous : undefined);
+    },
+  };
 }

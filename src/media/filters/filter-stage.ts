@@ -2,10 +2,9 @@
 // by side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio
 // thread; allocates only when filters are set.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
-import { settingsOf } from "./setting.ts";
 
 /** New filters run unheard for 5 ms, until their delay lines are full… */
 const WARM_UP_SAMPLES = 240;
@@ -109,10 +108,10 @@ export class FilterStage {
   }
 
   #create(settings: FilterSettings): Row {
-    const enabled = this.#definitions.filter((definition) => definition.isEnabled(settingsOf(definition, settings)));
-    return enabled.map((definition) => {
+    return this.#definitions.flatMap((definition) => {
       const previous = this.#row.find((entry) => entry.definition === definition)?.filter;
-      return { definition, filter: definition.create(settingsOf(definition, settings), previous) };
+      const filter = definition.create(settings, previous);
+      return filter === undefined ? [] : [{ definition, filter }];
     });
   }
 

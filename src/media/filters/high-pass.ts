@@ -1,10 +1,10 @@
 // Tonearm's filter of that name: takes away what lies below a frequency, 12 dB per octave (Butterworth). A state-variable
 // filter, whose state means the same at any frequency, so that a change does not ring. Audio thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
-import { isPresent, tonearmSettings } from "./setting.ts";
+import { defineFilter } from "./filter-definition.ts";
 
 /** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
 const SILENCE = 1e-20;
@@ -16,8 +16,8 @@ class HighPassFilter implements AudioFilter {
   /** Two integrators per side. */
   readonly #state = new Float64Array(4);
 
-  constructor(frequencyHz: number, previous: HighPassFilter | undefined) {
-    this.#g = Math.tan((Math.PI * frequencyHz) / SAMPLE_RATE_HZ);
+  constructor({ frequency }: SettingsOf<"highPass">, previous: HighPassFilter | undefined) {
+    this.#g = Math.tan((Math.PI * frequency) / SAMPLE_RATE_HZ);
     this.#share = 1 / (1 + this.#g * (this.#g + DAMPING));
     if (previous !== undefined) this.#state.set(previous.#state);
   }
@@ -54,13 +54,8 @@ class HighPassFilter implements AudioFilter {
   }
 }
 
-export const highPass: FilterDefinition = {
-  plugin: "tonearm",
-  name: "highPass",
-  isEnabled: isPresent,
-  create: (settings, previous) =>
-    new HighPassFilter(
-      tonearmSettings("highPass", settings).frequency,
-      previous instanceof HighPassFilter ? previous : undefined,
-    ),
-};
+export const highPass = defineFilter(
+  "highPass",
+  HighPassFilter,
+  (settings, previous) => new HighPassFilter(settings, previous),
+);

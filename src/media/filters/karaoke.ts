@@ -1,22 +1,17 @@
 // The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a band
 // (the bass, say). Upstream's formulas. Audio thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
-import { isPresent, numberSetting } from "./setting.ts";
+import { defineFilter } from "./filter-definition.ts";
 
-/** A narrower band would ring on for minutes; it lets nothing through. Negative widths, which upstream turns into NaN, too. */
+/** A narrower band would ring on for minutes; it lets nothing through. */
 const WIDTH_HZ_MIN = 0.01;
+/** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
+const BAND_HZ_MAX = 1e6;
 /** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
 const SILENCE = 1e-20;
-
-interface Settings {
-  readonly level: number;
-  readonly monoLevel: number;
-  readonly bandHz: number;
-  readonly widthHz: number;
-}
 
 class KaraokeFilter implements AudioFilter {
   readonly #level: number;
@@ -28,7 +23,9 @@ class KaraokeFilter implements AudioFilter {
   #y1: number;
   #y2: number;
 
-  constructor({ level, monoLevel, bandHz, widthHz }: Settings, previous: KaraokeFilter | undefined) {
+  constructor(settings: SettingsOf<"karaoke">, previous: KaraokeFilter | undefined) {
+    const { level, monoLevel, filterBand, filterWidth: widthHz } = settings;
+    const bandHz = Math.min(Math.max(filterBand, -BAND_HZ_MAX), BAND_HZ_MAX);
     this.#level = level;
     this.#bandLevel = monoLevel * level;
     const isOpen = widthHz >= WIDTH_HZ_MIN;
@@ -68,24 +65,8 @@ class KaraokeFilter implements AudioFilter {
   }
 }
 
-/** The published range of levels is 0 to 1; this is as far as numbers are followed here. */
-const LEVEL_MAX = 10;
-/** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
-const BAND_HZ_MAX = 1e6;
-
-function settingsOf(settings: unknown): Settings {
-  const level = (member: string) => numberSetting(settings, member, { fallback: 1, min: -LEVEL_MAX, max: LEVEL_MAX });
-  return {
-    level: level("level"),
-    monoLevel: level("monoLevel"),
-    bandHz: numberSetting(settings, "filterBand", { fallback: 220, min: -BAND_HZ_MAX, max: BAND_HZ_MAX }),
-    widthHz: numberSetting(settings, "filterWidth", { fallback: 100 }),
-  };
-}
-
-export const karaoke: FilterDefinition = {
-  name: "karaoke",
-  isEnabled: (settings) => isPresent(settings) && settingsOf(settings).level !== 0,
-  create: (settings, previous) =>
-    new KaraokeFilter(settingsOf(settings), previous instanceof KaraokeFilter ? previous : undefined),
-};
+export const karaoke = defineFilter(
+  "karaoke",
+  KaraokeFilter,
+  (settings, previous) => new KaraokeFilter(settings, previous),
+);

@@ -1,9 +1,9 @@
 // The filter of that name: each sample moves the sound by a part of the way, `(x - y) / smoothing`. Upstream's formula; it
 // starts at the first sample it hears instead of at silence. Audio thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
-import { isPresent, numberSetting } from "./setting.ts";
+import { defineFilter } from "./filter-definition.ts";
 
 /** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
 const SILENCE = 1e-20;
@@ -14,7 +14,7 @@ class LowPassFilter implements AudioFilter {
   #left: number;
   #right: number;
 
-  constructor(smoothing: number, previous: LowPassFilter | undefined) {
+  constructor({ smoothing }: SettingsOf<"lowPass">, previous: LowPassFilter | undefined) {
     this.#share = 1 / smoothing;
     this.#hasStarted = previous === undefined ? false : previous.#hasStarted;
     this.#left = previous === undefined ? 0 : previous.#left;
@@ -45,13 +45,8 @@ class LowPassFilter implements AudioFilter {
   }
 }
 
-function smoothingOf(settings: unknown): number {
-  return numberSetting(settings, "smoothing", { fallback: 20 });
-}
-
-export const lowPass: FilterDefinition = {
-  name: "lowPass",
-  isEnabled: (settings) => isPresent(settings) && smoothingOf(settings) > 1,
-  create: (settings, previous) =>
-    new LowPassFilter(smoothingOf(settings), previous instanceof LowPassFilter ? previous : undefined),
-};
+export const lowPass = defineFilter(
+  "lowPass",
+  LowPassFilter,
+  (settings, previous) => new LowPassFilter(settings, previous),
+);

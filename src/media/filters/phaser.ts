@@ -1,13 +1,12 @@
 // Tonearm's filter of that name: four all-pass stages beside the sound itself, so that two notches sweep through it. The
 // right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no allocation.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
 import { type Phasing, STATE_NUMBERS, sharedPhaserKernel } from "./phaser-kernel.ts";
-import { isPresent, tonearmSettings } from "./setting.ts";
 
 /** Where each stage turns by a quarter: the notches lie at 0.41 and 2.41 times that. */
 const CENTRE_HZ = 800;
@@ -29,7 +28,7 @@ export class PhaserFilter extends KernelFilter {
   readonly #state = new Float64Array(STATE_NUMBERS);
 
   constructor(
-    { frequency, depth, feedback, mix }: TonearmSettings<"phaser">,
+    { frequency, depth, feedback, mix }: SettingsOf<"phaser">,
     previous?: PhaserFilter,
     kernel = sharedPhaserKernel(),
   ) {
@@ -86,10 +85,8 @@ function tuningOf(sweep: number): number {
   return (t - 1) / (t + 1);
 }
 
-export const phaser: FilterDefinition = {
-  plugin: "tonearm",
-  name: "phaser",
-  isEnabled: (settings) => isPresent(settings) && tonearmSettings("phaser", settings).mix !== 0,
-  create: (settings, previous) =>
-    new PhaserFilter(tonearmSettings("phaser", settings), previous instanceof PhaserFilter ? previous : undefined),
-};
+export const phaser = defineFilter(
+  "phaser",
+  PhaserFilter,
+  (settings, previous) => new PhaserFilter(settings, previous),
+);

@@ -6,6 +6,8 @@
 // before), pushes them, and reads the frame for the filters behind. Position of what is read last = track samples pushed so
 // far minus `heldSamples`.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+
 /**
  * All on the audio thread, within a tick; none of it throws or allocates, but that buffers may grow to what the
  * settings need.
@@ -37,7 +39,7 @@ export interface RateFilter {
    * New settings without a seam; undefined means off: the filter goes to its identity. Takes effect with the sound that is
    * not yet finished, so at most a few tens of milliseconds late.
    */
-  change(settings: unknown): void;
+  change(settings: SettingsOf<"timescale"> | undefined): void;
 
   /**
    * True when switched off and all sound made with other settings has been read: what comes out from here on is, bit for

@@ -2,12 +2,11 @@
 // that how long the room rings is decided by one gain per line; all-pass filters in front make the first echoes dense. The
 // loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5 ms after a change.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "./reverb-kernel.ts";
-import { isPresent, tonearmSettings } from "./setting.ts";
 
 /** Until the sound is 60 dB softer: 0.4 s in the smallest room, 8 s in the largest. */
 const DECAY_SECONDS_MIN = 0.4;
@@ -25,7 +24,7 @@ export class ReverbFilter extends KernelFilter {
 
   /** `isSimd` false forces the plain loop (for tests). */
   constructor(
-    settings: TonearmSettings<"reverb">,
+    settings: SettingsOf<"reverb">,
     { previous, isSimd = true }: { readonly previous: ReverbFilter | undefined; readonly isSimd?: boolean },
   ) {
     const kernel = new ReverbKernel({ previous: previous === undefined ? undefined : previous.#kernel, isSimd });
@@ -53,7 +52,7 @@ export class ReverbFilter extends KernelFilter {
   }
 }
 
-function tuningOf({ roomSize, damping, width, mix }: TonearmSettings<"reverb">): ReverbTuning {
+function tuningOf({ roomSize, damping, width, mix }: SettingsOf<"reverb">): ReverbTuning {
   const decaySamples = SAMPLE_RATE_HZ * DECAY_SECONDS_MIN * DECAY_SECONDS_RATIO ** roomSize;
   const gains = LINE_SAMPLES.map((samples) => 10 ** ((-3 * samples) / decaySamples));
   const keep = damping * DAMPING_MAX;
@@ -83,12 +82,8 @@ function towards(target: ReverbTuning, now: ReverbTuning, share: number): Reverb
   };
 }
 
-export const reverb: FilterDefinition = {
-  plugin: "tonearm",
-  name: "reverb",
-  isEnabled: (settings) => isPresent(settings) && tonearmSettings("reverb", settings).mix !== 0,
-  create: (settings, previous) =>
-    new ReverbFilter(tonearmSettings("reverb", settings), {
-      previous: previous instanceof ReverbFilter ? previous : undefined,
-    }),
-};
+export const reverb = defineFilter(
+  "reverb",
+  ReverbFilter,
+  (settings, previous) => new ReverbFilter(settings, { previous }),
+);

@@ -1,15 +1,15 @@
 // The filter of that name ("8D"): the sound wanders from side to side, each side between silence and full. Upstream's
 // formula. Audio thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { Oscillator } from "./oscillator.ts";
-import { numberSetting } from "./setting.ts";
 
 class RotationFilter implements AudioFilter {
   readonly #oscillator: Oscillator;
 
-  constructor(rotationHz: number, previous: RotationFilter | undefined) {
+  constructor({ rotationHz }: SettingsOf<"rotation">, previous: RotationFilter | undefined) {
     this.#oscillator = new Oscillator(rotationHz, previous === undefined ? undefined : previous.#oscillator);
   }
 
@@ -32,13 +32,8 @@ class RotationFilter implements AudioFilter {
   }
 }
 
-function rotationHzOf(settings: unknown): number {
-  return numberSetting(settings, "rotationHz", { fallback: 0 });
-}
-
-export const rotation: FilterDefinition = {
-  name: "rotation",
-  isEnabled: (settings) => rotationHzOf(settings) !== 0,
-  create: (settings, previous) =>
-    new RotationFilter(rotationHzOf(settings), previous instanceof RotationFilter ? previous : undefined),
-};
+export const rotation = defineFilter(
+  "rotation",
+  RotationFilter,
+  (settings, previous) => new RotationFilter(settings, previous),
+);

@@ -1,18 +1,18 @@
 // The filter of that name: loudness swings between full and `1 - depth`. Upstream's formula with an exact phase. Audio
 // thread; no allocation.
 
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { Oscillator } from "./oscillator.ts";
-import { isPresent, numberSetting } from "./setting.ts";
 
 class TremoloFilter implements AudioFilter {
   readonly #swing: number;
   readonly #oscillator: Oscillator;
 
-  constructor({ frequencyHz, depth }: Modulation, previous: TremoloFilter | undefined) {
+  constructor({ frequency, depth }: SettingsOf<"tremolo">, previous: TremoloFilter | undefined) {
     this.#swing = depth / 2;
-    this.#oscillator = new Oscillator(frequencyHz, previous === undefined ? undefined : previous.#oscillator);
+    this.#oscillator = new Oscillator(frequency, previous === undefined ? undefined : previous.#oscillator);
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
@@ -36,22 +36,8 @@ class TremoloFilter implements AudioFilter {
   }
 }
 
-interface Modulation {
-  readonly frequencyHz: number;
-  /** 0 to 1. */
-  readonly depth: number;
-}
-
-function modulationOf(settings: unknown): Modulation {
-  return {
-    frequencyHz: numberSetting(settings, "frequency", { fallback: 2, min: 0 }),
-    depth: numberSetting(settings, "depth", { fallback: 0.5, min: 0, max: 1 }),
-  };
-}
-
-export const tremolo: FilterDefinition = {
-  name: "tremolo",
-  isEnabled: (settings) => isPresent(settings) && modulationOf(settings).depth !== 0,
-  create: (settings, previous) =>
-    new TremoloFilter(modulationOf(settings), previous instanceof TremoloFilter ? previous : undefined),
-};
+export const tremolo = defineFilter(
+  "tremolo",
+  TremoloFilter,
+  (settings, previous) => new TremoloFilter(settings, previous),
+);

@@ -2,13 +2,12 @@
 // formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in vibrato-kernel.ts. Audio
 // thread; no allocation.
 
-import type { FilterDefinition } from "./filter-definition.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
-import { isPresent, numberSetting } from "./setting.ts";
 import { PAST_SAMPLES, sharedVibratoKernel, type VibratoKernel } from "./vibrato-kernel.ts";
 
-const FREQUENCY_HZ_MAX = 14;
 /** Twice 1 ms: what the delay swings over at depth 1. */
 const SWING_SAMPLES = 96;
 const DELAY_SAMPLES_MIN = 3;
@@ -20,11 +19,11 @@ export class VibratoFilter extends KernelFilter {
   readonly #pastLeft = new Float32Array(PAST_SAMPLES);
   readonly #pastRight = new Float32Array(PAST_SAMPLES);
 
-  constructor({ frequencyHz, depth }: Modulation, previous?: VibratoFilter, kernel = sharedVibratoKernel()) {
+  constructor({ frequency, depth }: SettingsOf<"vibrato">, previous?: VibratoFilter, kernel = sharedVibratoKernel()) {
     super(kernel.input, kernel.output);
     this.#kernel = kernel;
     this.#swingSamples = (SWING_SAMPLES * depth) / 2;
-    this.#oscillator = new Oscillator(frequencyHz, previous === undefined ? undefined : previous.#oscillator);
+    this.#oscillator = new Oscillator(frequency, previous === undefined ? undefined : previous.#oscillator);
     if (previous === undefined) return;
     this.#pastLeft.set(previous.#pastLeft);
     this.#pastRight.set(previous.#pastRight);
@@ -52,22 +51,8 @@ export class VibratoFilter extends KernelFilter {
   }
 }
 
-interface Modulation {
-  readonly frequencyHz: number;
-  /** 0 to 1. */
-  readonly depth: number;
-}
-
-function modulationOf(settings: unknown): Modulation {
-  return {
-    frequencyHz: numberSetting(settings, "frequency", { fallback: 2, min: 0, max: FREQUENCY_HZ_MAX }),
-    depth: numberSetting(settings, "depth", { fallback: 0.5, min: 0, max: 1 }),
-  };
-}
-
-export const vibrato: FilterDefinition = {
-  name: "vibrato",
-  isEnabled: (settings) => isPresent(settings) && modulationOf(settings).depth !== 0,
-  create: (settings, previous) =>
-    new VibratoFilter(modulationOf(settings), previous instanceof VibratoFilter ? previous : undefined),
-};
+export const vibrato = defineFilter(
+  "vibrato",
+  VibratoFilter,
+  (settings, previous) => new VibratoFilter(settings, previous),
+);

@@ -4,7 +4,7 @@
 
 import type { AudioFilter } from "./audio-filter.ts";
 import { clamp } from "./clamp.ts";
-import type { FilterDefinition } from "./filter-definition.ts";
+import { defineFilter } from "./filter-definition.ts";
 
 /** A change is spread over 10 ms, so that it does not click. */
 const RAMP_SAMPLES = 480;
@@ -19,9 +19,8 @@ export function volumeGain(volume: number): number {
   return (2.4621 * volume) / 150;
 }
 
-/** The same for the filter of that name, 0 to 5: 1 at 1 and so near it that nobody hears a difference. */
+/** The same for the filter of that name, 0 to 5; at 1 it is off. */
 function filterVolumeGain(volume: number): number {
-  if (Math.abs(1 - volume) < 0.02) return 1;
   return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
 }
 
@@ -71,16 +70,4 @@ export class VolumeFilter implements AudioFilter {
   }
 }
 
-const FILTER_VOLUME_MAX = 5;
-
-function filterVolumeOf(settings: unknown): number {
-  return typeof settings === "number" && Number.isFinite(settings)
-    ? Math.min(Math.max(settings, 0), FILTER_VOLUME_MAX)
-    : 1;
-}
-
-export const volume: FilterDefinition = {
-  name: "volume",
-  isEnabled: (settings) => filterVolumeGain(filterVolumeOf(settings)) !== 1,
-  create: (settings) => new VolumeFilter(filterVolumeOf(settings), filterVolumeGain),
-};
+export const volume = defineFilter("volume", VolumeFilter, (settings) => new VolumeFilter(settings, filterVolumeGain));

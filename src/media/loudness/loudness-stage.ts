@@ -2,7 +2,7 @@
 // the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the limiter can look
 // ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { GainRider } from "./gain-rider.ts";
 import { CHUNK_SAMPLES, type LoudnessKernel, REACH_BEHIND_SAMPLES, sharedLoudnessKernel } from "./loudness-kernel.ts";
@@ -23,7 +23,7 @@ export interface SampleQueue {
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
 }
 
-export type LoudnessSettings = TonearmSettings<"loudness">;
+export type LoudnessSettings = SettingsOf<"loudness">;
 
 /** What is there while it is on. "leaving": the gain goes back to 1. "draining": it is 1, what is held is given out. */
 interface Running {

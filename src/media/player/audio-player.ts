@@ -4,15 +4,8 @@
 // one. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
-import type {
-  FilterSettings,
-  PlayCommand,
-  PlayerId,
-  SeekCommand,
-  SeekId,
-  TrackId,
-  VoiceId,
-} from "../../bridge/commands.ts";
+import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { FRAME_MS } from "../format/audio-format.ts";

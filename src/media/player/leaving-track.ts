@@ -2,7 +2,7 @@
 // Both are decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no
 // seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { clamp } from "../filters/clamp.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";

@@ -3,11 +3,11 @@
 // hears it is audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
-import type { FilterSettings, PlayCommand, PlayerId, SeekId } from "../../bridge/commands.ts";
+import type { PlayCommand, PlayerId, SeekId } from "../../bridge/commands.ts";
 import type { EndReason } from "../../bridge/events.ts";
+import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
-import { hasTonearmSettings, tonearmSettingsIn } from "../filters/setting.ts";
 import type { GuestTrack } from "../relay/relay-messages.ts";
 import { type Fade, fadeOf } from "../sound/fade-curve.ts";
 import type { FrameSlot } from "./frame-slot.ts";
@@ -172,7 +172,8 @@ export class PlayerTracks {
   get guestTrack(): GuestTrack | undefined {
     const track = this.#current;
     // Fades, loudness and echoes remember what was heard of the track so far.
-    if (track === undefined || this.#leaving !== undefined || hasTonearmSettings(this.#filters)) return undefined;
+    if (track === undefined || this.#leaving !== undefined || this.#filters.pluginFilters !== undefined)
+      return undefined;
     if (!canGoOnElsewhere(track, this.#options.surroundings.clock.now())) return undefined;
     return { volume: this.#volume, filters: this.#filters, ...guestTrackOf(track) };
   }
@@ -232,6 +233,6 @@ export class PlayerTracks {
   }
 
   get #crossfade(): Fade | undefined {
-    return fadeOf(tonearmSettingsIn(this.#filters, "crossfade"));
+    return fadeOf(activeSettingsIn(this.#filters, "crossfade"));
   }
 }

@@ -2,7 +2,8 @@
 // is made on the other (its host). Plain data over a port of their own, in order.
 
 import type { PlainCommand } from "../../bridge/channel.ts";
-import type { FilterSettings, PlayCommand, SeekId } from "../../bridge/commands.ts";
+import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
+import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { Voice } from "../voice/voice.ts";
 
 /** Commands that are about the sound of a player, and so are carried out where that is made. */

@@ -1,12 +1,12 @@
 // The shapes of fades: how loud a sound is on its way from silence to full. Audio thread.
 
-import type { TonearmSettings } from "../../bridge/tonearm-filters.ts";
+import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 
 /** "exponential" grows by the same factor in each moment, through 60 dB; silence itself lies below. */
 const EXPONENTIAL_RANGE = 1000;
 
-export type FadeCurve = TonearmSettings<"fadeIn">["curve"];
+export type FadeCurve = SettingsOf<"fadeIn">["curve"];
 
 /** How a fade was asked for. Never of length 0: that is no fade. */
 export interface Fade {
@@ -14,9 +14,9 @@ export interface Fade {
   readonly curve: FadeCurve;
 }
 
-/** Undefined for what is not there or takes no time. */
-export function fadeOf(settings: TonearmSettings<"fadeIn"> | undefined): Fade | undefined {
-  if (settings === undefined || settings.duration === 0) return undefined;
+/** Undefined for what is not there. */
+export function fadeOf(settings: SettingsOf<"fadeIn"> | undefined): Fade | undefined {
+  if (settings === undefined) return undefined;
   return { lengthSamples: Math.max(1, Math.round(settings.duration * SAMPLES_PER_MS)), curve: settings.curve };
 }
 

@@ -3,12 +3,11 @@
 // heard, as many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last
 // one left in delay lines and phases is none of the next one's. Audio thread.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
+import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../filters/builtin.ts";
 import { FilterStage } from "../filters/filter-stage.ts";
 import type { RateFilter } from "../filters/rate-filter.ts";
-import { tonearmSettingsIn } from "../filters/setting.ts";
-import { timescale } from "../filters/timescale/timescale.ts";
+import { TimescaleFilter } from "../filters/timescale/timescale.ts";
 import { VolumeFilter } from "../filters/volume.ts";
 import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { LoudnessStage, type SampleQueue } from "../loudness/loudness-stage.ts";
@@ -59,13 +58,12 @@ export class SoundChain {
     const filters = this.#newFilters;
     if (filters === undefined) return;
     this.#newFilters = undefined;
-    this.#loudness.set(tonearmSettingsIn(filters, "loudness"));
+    this.#loudness.set(activeSettingsIn(filters, "loudness"));
     this.#before.set(filters);
     this.#after.set(filters);
-    const settings = filters[timescale.name];
-    const isEnabled = timescale.isEnabled(settings);
-    if (this.#rate !== undefined) this.#rate.change(isEnabled ? settings : undefined);
-    else if (isEnabled) this.#rate = timescale.create(settings);
+    const settings = activeSettingsIn(filters, "timescale");
+    if (this.#rate !== undefined) this.#rate.change(settings);
+    else if (settings !== undefined) this.#rate = new TimescaleFilter(settings);
     this.#dropIdleRate();
   }
 

@@ -3,8 +3,7 @@
 // before the player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound
 // runs.
 
-import type { FilterSettings } from "../../bridge/commands.ts";
-import { tonearmSettingsIn } from "../filters/setting.ts";
+import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { type Fade, fadeGain, fadeOf } from "./fade-curve.ts";
 
@@ -48,11 +47,11 @@ export class TrackFades {
 
   /** Takes over the settings. fadeIn is for tracks that have not begun; taken away it lets go at once. */
   set(filters: FilterSettings): void {
-    const fadeIn = fadeOf(tonearmSettingsIn(filters, "fadeIn"));
+    const fadeIn = fadeOf(activeSettingsIn(filters, "fadeIn"));
     if (fadeIn === undefined) this.#fadeIn = undefined;
     else if (!this.#hasBegun) this.#fadeIn = { ...fadeIn, doneSamples: 0 };
-    this.#fadeOut = fadeOf(tonearmSettingsIn(filters, "fadeOut"));
-    this.#crossfade = fadeOf(tonearmSettingsIn(filters, "crossfade"));
+    this.#fadeOut = fadeOf(activeSettingsIn(filters, "fadeOut"));
+    this.#crossfade = fadeOf(activeSettingsIn(filters, "crossfade"));
   }
 
   /** True when sound is left as it is, and will be for half a second. */

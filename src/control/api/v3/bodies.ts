@@ -3,10 +3,9 @@
 
 import { z } from "zod";
 import { ApiError } from "../api-error.ts";
-import { type FiltersBody, filtersBody } from "../filter-settings.ts";
+import { type FiltersBody, filtersBody, tonearmFiltersBody } from "../filter-schemas.ts";
 import { booleanField, int32Field, int64Field, textField } from "../json-fields.ts";
 import { encodedField, type PlayerBody, playerBody } from "../request-bodies.ts";
-import { tonearmFiltersBody } from "../tonearm-filter-settings.ts";
 
 /** PATCH /v3/sessions/{sessionId}. The key is null where the session is not to be resumed; `timeout` is in seconds. */
 export const v3SessionBody = z.object({

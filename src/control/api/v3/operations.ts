@@ -3,10 +3,8 @@
 
 import { parseJson } from "../../../lib/json.ts";
 import type { Session } from "../../sessions/session.ts";
-import type { SessionPlayer } from "../../sessions/session-player.ts";
 import type { ApiContext } from "../api-context.ts";
 import { parsePlayerUpdate } from "../parse-player-update.ts";
-import type { PlayerBody } from "../request-bodies.ts";
 import { playerBodyOf, type V3Operation, type V3PlayerOperation, v3Operation } from "./bodies.ts";
 
 /** Operations of one session that wait for their player to be there; one more is dropped. */
@@ -66,7 +64,7 @@ export class V3Operations {
     if (operation.op === "stop" && !session.players.has(guildId)) return;
     const player = await session.getOrCreatePlayer(guildId);
     if (operation.op === "play" && operation.noReplace === true && player.toJson().track !== null) return;
-    const body = playerBodyOf(operation, filtersOf(player));
+    const body = playerBodyOf(operation, player.toJson().filters);
     const isReplacing = operation.op !== "play" || operation.noReplace !== true;
     player
       .update(parsePlayerUpdate(body, this.#context.disabledFilters), { isReplacing })
@@ -109,9 +107,4 @@ export class V3Operations {
   #logFailure({ id }: Session, error: unknown): void {
     this.#context.logger.debug("an operation of a v3 client was not carried out", { sessionId: id, error });
   }
-}
-
-/** Players keep their filters as they were parsed. */
-function filtersOf(player: SessionPlayer): PlayerBody["filters"] {
-  return player.toJson().filters as PlayerBody["filters"];
 }

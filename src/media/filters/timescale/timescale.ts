@@ -3,9 +3,9 @@
 // channels are stretched as one. What the limits are and why it is made this way: docs/decisions/timescale.md. Audio
 // thread.
 
+import type { SettingsOf } from "../../../bridge/filters/filter-settings.ts";
 import { StereoFifo } from "../../../lib/stereo-fifo.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
-import type { RateFilterDefinition } from "../filter-definition.ts";
 import type { RateFilter } from "../rate-filter.ts";
 import { FACTOR_MAX } from "./timescale-kernel.ts";
 import { HISTORY_SAMPLES, TimescaleResampler } from "./timescale-resampler.ts";
@@ -31,20 +31,11 @@ interface Ratios {
 
 const IDENTITY: Ratios = { rate: 1, pitch: 1 };
 
-/** The only filter that changes how long sound lasts: it stands between the two rows of the others. */
-export const timescale: RateFilterDefinition = {
-  name: "timescale",
-  isEnabled: (settings) => {
-    const { rate, pitch } = ratiosOf(settings);
-    return rate !== 1 || pitch !== 1;
-  },
-  create: (settings) => new TimescaleFilter(settings),
-};
-
 /** What is being read: sound with timescale, the track as it is, or the one fading into the other next. */
 type State = "scaled" | "exiting" | "plain";
 
-class TimescaleFilter implements RateFilter {
+/** The only filter that changes how long sound lasts: it stands between the two rows of the others. */
+export class TimescaleFilter implements RateFilter {
   readonly #window = new TimescaleWindow();
   readonly #stretcher = new TimescaleStretcher(this.#window);
   readonly #resampler = new TimescaleResampler();
@@ -64,7 +55,7 @@ class TimescaleFilter implements RateFilter {
   #isStarted = false;
   #isFlushed = false;
 
-  constructor(settings: unknown) {
+  constructor(settings: SettingsOf<"timescale">) {
     this.#ratios = ratiosOf(settings);
     this.#apply();
   }
@@ -105,7 +96,7 @@ class TimescaleFilter implements RateFilter {
     this.#stretcher.setEnd(this.#pushedSamples);
   }
 
-  change(settings: unknown): void {
+  change(settings: SettingsOf<"timescale"> | undefined): void {
     this.#ratios = settings === undefined ? IDENTITY : ratiosOf(settings);
     if (this.#ratios.rate === 1 && this.#ratios.pitch === 1) {
       if (this.#state === "scaled") this.#state = "exiting";
@@ -236,17 +227,10 @@ function stereo(lengthSamples: number): { readonly left: Float32Array; readonly 
   return { left: new Float32Array(lengthSamples), right: new Float32Array(lengthSamples) };
 }
 
-/** What is missing, no number, or not above 0 counts as 1. */
-function ratiosOf(settings: unknown): Ratios {
-  const { speed, pitch, rate } = (settings ?? {}) as Readonly<Record<string, unknown>>; // each member is checked below
-  const common = factorOf(rate);
-  const soundPitch = limited(factorOf(pitch) * common, RATE_MIN, RATE_MAX);
-  const trackRate = limited(factorOf(speed) * common, RATE_MIN, RATE_MAX);
+function ratiosOf({ speed, pitch, rate }: SettingsOf<"timescale">): Ratios {
+  const soundPitch = limited(pitch * rate, RATE_MIN, RATE_MAX);
+  const trackRate = limited(speed * rate, RATE_MIN, RATE_MAX);
   return { rate: limited(trackRate, soundPitch / STRETCH_MAX, soundPitch * STRETCH_MAX), pitch: soundPitch };
-}
-
-function factorOf(value: unknown): number {
-  return typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY ? value : 1;
 }
 
 function limited(value: number, min: number, max: number): number {

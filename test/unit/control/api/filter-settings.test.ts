@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
-import { checkedFilterSettings, disabledFiltersIn, filtersBody } from "../../../../src/control/api/filter-settings.ts";
+import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import type { FilterEntry, Members, NumberMember } from "../../../../src/bridge/filters/filter-entry.ts";
+import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
+import { ApiError } from "../../../../src/control/api/api-error.ts";
+import { filtersBody } from "../../../../src/control/api/filter-schemas.ts";
+import { checkedFilterSettings, disabledFiltersIn } from "../../../../src/control/api/filter-settings.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
+import { randomFiltersBody } from "../../../support/random-filters.ts";
 
 function settingsOf(text: string): unknown {
   return checkedFilterSettings(filtersBody.parse(parseJson(text)));
@@ -37,11 +42,13 @@ describe("filters", () => {
   });
 
   test("of Tonearm's own are filled in from the table", () => {
-    const names = Object.keys(TONEARM_FILTERS);
+    const names = Object.keys(FILTER_TABLE.tonearm);
     const body = { pluginFilters: { tonearm: Object.fromEntries(names.map((name) => [name, {}])), other: { a: 1 } } };
-    const defaults = Object.entries(TONEARM_FILTERS).map(([name, members]) => [
+    const defaults = Object.entries(FILTER_TABLE.tonearm).map(([name, { members }]) => [
       name,
-      Object.fromEntries(Object.entries(members).map(([member, { defaultValue }]) => [member, defaultValue])),
+      Object.fromEntries(
+        Object.entries<Members[string]>(members).map(([member, { defaultValue }]) => [member, defaultValue]),
+      ),
     ]);
     expect(settingsOf(JSON.stringify(body))).toEqual({ pluginFilters: { tonearm: Object.fromEntries(defaults) } });
     expect(names).toHaveLength(11);
@@ -148,16 +155,12 @@ describe("filters", () => {
   });
 });
 
-interface PlacedMember extends NumberMember {
-  readonly path: string;
-}
+type PlacedMember = NumberMember & { readonly path: string; readonly min: number; readonly max: number };
 
 function numberMembers(): readonly PlacedMember[] {
-  const filters: readonly (readonly [string, Readonly<Record<string, NumberMember | ChoiceMember>>])[] =
-    Object.entries(TONEARM_FILTERS);
-  return filters.flatMap(([filter, members]) =>
-    Object.entries(members).flatMap(([name, member]) =>
-      "choices" in member ? [] : [{ ...member, path: `${filter}.${name}` }],
+  return Object.entries(FILTER_TABLE.tonearm).flatMap(([filter, { members }]) =>
+    Object.entries<Members[string]>(members).flatMap(([name, member]) =>
+      "choices" in member ? [] : [{ min: 0, max: 0, ...member, path: `${filter}.${name}` }],
     ),
   );
 }
@@ -167,4 +170,51 @@ function bodyFor(path: string, value: string): string {
   if (member === undefined) return `{"${filter}":${value}}`;
   if (filter === "equalizer") return `{"equalizer":[{"band":1,"gain":0,"${member}":${value}}]}`;
   return `{"${filter}":{"${member}":${value}}}`;
+}
+
+test("whatever is sent, it is refused, or comes out as audio threads may trust it: whole, in range, nothing else", () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const random = seededRandom(seed);
+  let taken = 0;
+  for (let object = 0; object < 5000; object++) {
+    const text = JSON.stringify(randomFiltersBody(random));
+    const body = filtersBody.safeParse(parseJson(text));
+    if (!body.success) continue;
+    try {
+      const { pluginFilters, ...settings } = checkedFilterSettings(body.data);
+      expectTrusted(settings, FILTER_TABLE.protocol);
+      expectTrusted(pluginFilters?.tonearm ?? {}, FILTER_TABLE.tonearm);
+      taken += 1;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw new Error(`seed ${seed}: ${text}`, { cause: error });
+    }
+  }
+  expect(taken).toBeGreaterThan(500);
+});
+
+function expectTrusted(settings: object, table: Readonly<Record<string, FilterEntry>>): void {
+  for (const [name, value] of Object.entries(settings)) {
+    const entry = table[name];
+    if (entry === undefined) throw new Error(`${name} is not known`);
+    if (entry.kind === "number") expectNumber(entry.value, value);
+    else if (entry.kind === "list") for (const item of value) expectMembers(entry.members, item);
+    else expectMembers(entry.members, value, entry.isFreeWhenOff === true && entry.isOff(value));
+  }
+}
+
+function expectMembers(members: Members, values: Readonly<Record<string, unknown>>, isFree = false): void {
+  expect(Object.keys(values).toSorted()).toEqual(Object.keys(members).toSorted());
+  for (const [name, member] of Object.entries(members)) {
+    if ("choices" in member) expect(member.choices).toContain(values[name]);
+    else expectNumber(isFree ? { ...member, min: -Infinity, max: Infinity } : member, values[name]);
+  }
+}
+
+function expectNumber(member: NumberMember, value: unknown): void {
+  const { min = -Infinity, max = Infinity, isMinExcluded = false, numberType } = member;
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new Error(`${value} is no number`);
+  expect(value).toBeLessThanOrEqual(max);
+  expect(value).toBeGreaterThanOrEqual(min);
+  if (isMinExcluded) expect(value).not.toBe(min);
+  if (numberType === "integer") expect(Number.isInteger(value)).toBe(true);
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
+import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
@@ -25,7 +25,7 @@ const ALL_FILTERS = {
   ...{ volume: 0.5, equalizer: [{ band: 0, gain: 0.25 }], karaoke: {}, timescale: {}, tremolo: {}, vibrato: {} },
   ...{ distortion: {}, rotation: {}, channelMix: {}, lowPass: {} },
   pluginFilters: {
-    tonearm: Object.fromEntries(Object.keys(TONEARM_FILTERS).map((name) => [name, {}])),
+    tonearm: Object.fromEntries(Object.keys(FILTER_TABLE.tonearm).map((name) => [name, {}])),
   },
 };
 

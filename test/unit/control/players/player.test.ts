@@ -636,15 +636,16 @@ describe("destroying", () => {
 
 describe("what a player keeps", () => {
   const text = (length: number) => ({ text: "x".repeat(length) });
+  const equalizer = Array.from({ length: 256 }, () => ({ band: 1, gain: 0.123456 }));
 
   test("is counted while it is kept, and nothing is left when the player is gone", async () => {
     const emptyBytes = memory.usedBytes;
-    await play(buildTrack(), { userData: text(10_000), filters: { a: "y".repeat(5000) } });
+    await play(buildTrack(), { userData: text(10_000), filters: { equalizer } });
     const fullBytes = memory.usedBytes;
     expect(fullBytes).toBeGreaterThan(emptyBytes + 15_000);
     await update({ userData: text(1000), filters: {} });
     expect(memory.usedBytes).toBeLessThan(fullBytes - 13_000);
-    await play(buildTrack(), { userData: text(10_000), filters: { a: "y".repeat(5000) } });
+    await play(buildTrack(), { userData: text(10_000), filters: { equalizer } });
     expect(memory.usedBytes).toBe(fullBytes);
     await update({ trackChange: { kind: "stop" }, filters: {} });
     expect(memory.usedBytes).toBeLessThan(emptyBytes + 100);

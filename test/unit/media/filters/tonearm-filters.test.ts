@@ -2,16 +2,17 @@
 
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
-import { type ChoiceMember, type NumberMember, TONEARM_FILTERS } from "../../../../src/bridge/tonearm-filters.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
+import { filterSettings, tonearmFilter } from "../../../support/filter-settings.ts";
 import { chainWith, filtered, peak, responseAt, rms, type Stereo } from "../../../support/filter-vectors.ts";
+import { randomFilters } from "../../../support/random-filters.ts";
 
 const SECOND = 48_000;
 const NAMES = ["highPass", "compressor", "chorus", "flanger", "phaser", "echo", "reverb"] as const;
 type Name = (typeof NAMES)[number];
 
-const settings = (name: Name, members: object = {}) => ({ pluginFilters: { tonearm: { [name]: members } } });
+const settings = (name: Name, members: object = {}) => tonearmFilter(name, members);
 
 function sound(seconds: number, at: (sample: number) => number): Float32Array {
   return Float32Array.from({ length: Math.round(seconds * SECOND) }, (_, sample) => at(sample));
@@ -373,7 +374,8 @@ it("random settings, valid and at the edges, do no harm", () => {
   const chain = new SoundChain();
   const [left, right] = [new Float32Array(960), new Float32Array(960)];
   for (let change = 0; change < 400; change++) {
-    const filters = { pluginFilters: { tonearm: randomSettings(random) } };
+    const { pluginFilters = { tonearm: {} } } = randomFilters(random);
+    const filters = { pluginFilters };
     chain.setFilters(filters);
     if (random() < 0.2) chain.jump();
     if (random() < 0.1) chain.begin();
@@ -388,29 +390,6 @@ it("random settings, valid and at the edges, do no harm", () => {
   expect(chain.isNeutral).toBe(true);
 });
 
-function randomSettings(random: () => number): object {
-  const filters: readonly (readonly [string, Readonly<Record<string, NumberMember | ChoiceMember>>])[] = Object.entries(
-    TONEARM_FILTERS,
-  ).filter(([name]) => (NAMES as readonly string[]).includes(name));
-  return Object.fromEntries(
-    filters
-      .filter(() => random() < 0.4)
-      .map(([name, members]) => [
-        name,
-        Object.fromEntries(
-          Object.entries(members).map(([member, known]) => {
-            if ("choices" in known) return [member, known.defaultValue];
-            const kind = random();
-            if (kind < 0.1) return [member, Number.NaN];
-            if (kind < 0.3) return [member, known.min];
-            if (kind < 0.5) return [member, known.max];
-            return [member, known.min + random() * (known.max - known.min)];
-          }),
-        ),
-      ]),
-  );
-}
-
 describe("off", () => {
   it.each([
     settings("echo", { mix: 0 }),
@@ -420,11 +399,10 @@ describe("off", () => {
     settings("flanger", { mix: 0 }),
     settings("compressor", { ratio: 1 }),
     { pluginFilters: { tonearm: { echo: null, wobble: {} }, other: { echo: {} } } },
-    { pluginFilters: { tonearm: 5 } },
     { echo: {}, highPass: {}, pluginFilters: { echo: {} } },
   ])("%j leaves the chain neutral", (filters) => {
     const chain = new SoundChain();
-    chain.setFilters(filters);
+    chain.setFilters(filterSettings(filters));
     expect(chain.isNeutral).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { VibratoKernel } from "../../../../src/media/filters/vibrato-kernel.ts";
 import { peak, signals } from "../../../support/filter-vectors.ts";
 
 it("SIMD and plain loop agree", () => {
-  const settings = { frequencyHz: 14, depth: 1 };
+  const settings = { frequency: 14, depth: 1 };
   const filters = [
     new VibratoFilter(settings),
     new VibratoFilter(settings, undefined, new VibratoKernel({ isSimd: false })),

@@ -8,6 +8,7 @@ import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
+import { filterSettings } from "../../../support/filter-settings.ts";
 import { loudnessOf } from "../../../support/loudness-of.ts";
 import { opusHeaders } from "../../../support/media-builders.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
@@ -57,7 +58,7 @@ afterEach(() => {
 
 function start(
   stream: AudioStream,
-  filters: Readonly<Record<string, unknown>>,
+  filters: object,
   {
     endMs,
     demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream.codec) ?? [] }),
@@ -67,7 +68,7 @@ function start(
     endMs,
     lengthMs: SONG_PACKETS * FRAME_MS,
     codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
-    filters,
+    filters: filterSettings(filters),
   });
   opened.push(pipeline);
   return { pipeline };

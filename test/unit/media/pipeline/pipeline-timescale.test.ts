@@ -9,6 +9,7 @@ import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline, PipelineOptions } from "../../../../src/media/pipeline/pipeline.ts";
+import { filterSettings } from "../../../support/filter-settings.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 
@@ -60,7 +61,7 @@ afterEach(() => {
 function start(stream: AudioStream, filters: object, options: Partial<PipelineOptions> = {}) {
   const demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream)! });
   const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000 });
-  const pipeline = createPipeline(demuxer, { codecs, ...options, filters: { ...filters } });
+  const pipeline = createPipeline(demuxer, { codecs, ...options, filters: filterSettings(filters) });
   opened.push(pipeline);
   return { pipeline };
 }
@@ -136,7 +137,7 @@ describe.each([
       const { pipeline } = start(stream, {});
       const before = await frames(pipeline, 20);
       const positionMs = pipeline.positionMs;
-      pipeline.setFilters({ timescale });
+      pipeline.setFilters(filterSettings({ timescale }));
       const during = await frames(pipeline, 30);
       const rate = ("speed" in timescale ? timescale.speed : 1) * ("rate" in timescale ? timescale.rate : 1);
       expect(Math.abs(pipeline.positionMs - positionMs - 30 * FRAME_MS * rate)).toBeLessThan(

@@ -9,6 +9,7 @@ import type { MessageToHost } from "../../../../src/media/relay/relay-messages.t
 import type { Voice } from "../../../../src/media/voice/voice.ts";
 import { createBulkhead } from "../../../support/bulkheads.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { tonearmFilter } from "../../../support/filter-settings.ts";
 import { numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -20,7 +21,7 @@ const LENGTH_MS = FRAME_COUNT * FRAME_MS;
 const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
 const INPUT = { kind: "local", path: "/song", container: undefined } as const;
 const WHOLE = { startMs: 0, endMs: undefined, lengthMs: LENGTH_MS } as const;
-const FADING = { pluginFilters: { tonearm: { fadeOut: { duration: 3000, curve: "sine" } } } };
+const FADING = tonearmFilter("fadeOut");
 const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
 
 const PACKETS = numberedPackets(FRAME_COUNT);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
+import { filterSettings } from "../../../support/filter-settings.ts";
 import { peak, rms, signals } from "../../../support/filter-vectors.ts";
 import { randomFilters } from "../../../support/random-filters.ts";
 
@@ -79,7 +80,7 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
   it("is faded in and out without a step larger than the sound's own", () => {
     const listening = new Listening(tone);
     const before = listening.hear(10);
-    listening.chain.setFilters(filters);
+    listening.chain.setFilters(filterSettings(filters));
     listening.hear(1);
     const during = listening.hear(150);
     listening.chain.setFilters({});
@@ -92,7 +93,7 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
     const listening = new Listening(tone);
     const plain = new Listening(tone);
     listening.hear(10);
-    listening.chain.setFilters(filters);
+    listening.chain.setFilters(filterSettings(filters));
     expect(listening.chain.isNeutral).toBe(false);
     listening.hear(2);
     plain.hear(12);
@@ -112,12 +113,12 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
     const listening = new Listening(tone);
     const undisturbed = new Listening(tone);
     for (const { chain } of [listening, undisturbed]) {
-      chain.setFilters(filters);
+      chain.setFilters(filterSettings(filters));
       chain.begin();
     }
     listening.hear(20);
     for (let time = 0; time < 10; time++) {
-      listening.chain.setFilters(structuredClone(filters));
+      listening.chain.setFilters(filterSettings(filters));
       listening.hear(1 + (time % 3));
     }
     const heard = listening.left;
@@ -134,6 +135,13 @@ describe("filters that would do nothing", () => {
     { equalizer: [] },
     { equalizer: [{ band: 3, gain: 0 }] },
     { karaoke: null },
+    {
+      equalizer: [
+        { band: 3, gain: 1 },
+        { band: 3, gain: 0 },
+      ],
+    },
+    { timescale: { speed: 2, pitch: 2, rate: 0.5 } },
     { karaoke: { level: 0 } },
     { timescale: {} },
     { timescale: { speed: 1, pitch: 1, rate: 1 } },
@@ -147,7 +155,7 @@ describe("filters that would do nothing", () => {
     { unknown: { depth: 1 } },
   ])("%j leaves the chain neutral", (filters) => {
     const chain = new SoundChain();
-    chain.setFilters(filters);
+    chain.setFilters(filterSettings(filters));
     expect(chain.isNeutral).toBe(true);
   });
 
@@ -155,7 +163,8 @@ describe("filters that would do nothing", () => {
     const alone = new Listening(tone);
     const beside = new Listening(tone);
     alone.chain.setFilters({ volume: 0.5 });
-    beside.chain.setFilters({ volume: 0.5, distortion: {}, rotation: {}, timescale: {}, tremolo: { depth: 0 } });
+    const others = { distortion: {}, rotation: {}, timescale: {}, tremolo: { depth: 0 } };
+    beside.chain.setFilters(filterSettings({ volume: 0.5, ...others }));
     expect(beside.hear(20)).toEqual(alone.hear(20));
   });
 });
@@ -192,7 +201,7 @@ describe("loudness", () => {
 
   it("beside timescale lets the end of the song be heard", () => {
     const chain = new SoundChain();
-    chain.setFilters({ ...filters, timescale: { speed: 1.2, pitch: 1.2 } });
+    chain.setFilters(filterSettings({ ...filters, timescale: { speed: 1.2, pitch: 1.2 } }));
     chain.begin(-14);
     const song = new StereoFifo();
     const end = Float32Array.from({ length: 4800 }, (_, sample) => (sample < 4750 ? 0 : 0.5));
@@ -214,7 +223,7 @@ describe("loudness", () => {
 
   it("holds nothing of the old place after a seek", () => {
     const listening = new Listening(tone);
-    listening.chain.setFilters(filters);
+    listening.chain.setFilters(filterSettings(filters));
     listening.hear(5);
     expect(listening.chain.heldSamples).toBeGreaterThan(0);
     listening.chain.jump();
@@ -227,7 +236,7 @@ it("damaged sound is silenced, not remembered", () => {
     const listening = new Listening((sample) =>
       sample < 4800 ? tone(sample) : sample < 5000 ? [Number.NaN, Number.POSITIVE_INFINITY] : [1e30, -1e38],
     );
-    listening.chain.setFilters(filters);
+    listening.chain.setFilters(filterSettings(filters));
     listening.hear(20); // throws where something is no number
   }
 });
@@ -235,7 +244,7 @@ it("damaged sound is silenced, not remembered", () => {
 it("silence stays silence and becomes no cheaper or dearer: no subnormal numbers are left behind", () => {
   for (const filters of Object.values(PRESETS)) {
     const listening = new Listening((sample) => (sample < 9600 ? tone(sample) : [0, 0]));
-    listening.chain.setFilters(filters);
+    listening.chain.setFilters(filterSettings(filters));
     for (let round = 0; round < 13; round++) {
       listening.hear(100);
       listening.left.length = 0;

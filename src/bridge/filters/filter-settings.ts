@@ -1,0 +1,57 @@
+// What crosses the bridge about filters, typed by the table: checked and filled in once, where clients are heard (the main
+// thread), and trusted from then on. Both threads.
+
+import type { SettingsOfEntry } from "./filter-entry.ts";
+import { FILTER_TABLE } from "./filter-table.ts";
+
+type ProtocolFilters = typeof FILTER_TABLE.protocol;
+type TonearmFilters = typeof FILTER_TABLE.tonearm;
+
+/** A filter of the protocol. */
+export type ProtocolFilterName = keyof ProtocolFilters;
+/** One of Tonearm's own. */
+export type TonearmFilterName = keyof TonearmFilters;
+/** Any filter. No two have the same name. */
+export type FilterName = ProtocolFilterName | TonearmFilterName;
+
+/** The settings of one filter: every member is there and within its range (FILTER_TABLE). */
+export type SettingsOf<Name extends FilterName> = SettingsOfEntry<(ProtocolFilters & TonearmFilters)[Name]>;
+
+type SettingsByName<Name extends FilterName> = { readonly [Each in Name]?: SettingsOf<Each> };
+
+/**
+ * The protocol's filters object after checking, with every member of each filter filled in (protocol-v4.md section 3.3): as
+ * it is kept, echoed, and sent to audio workers. What a client has not asked for is absent.
+ */
+export interface FilterSettings extends SettingsByName<ProtocolFilterName> {
+  /** Absent where there are none. */
+  readonly pluginFilters?: { readonly tonearm: SettingsByName<TonearmFilterName> };
+}
+
+/** The protocol's filters, in the order in which they are listed and echoed. */
+export const PROTOCOL_FILTER_NAMES: readonly ProtocolFilterName[] = namesOf(FILTER_TABLE.protocol);
+
+const ENTRIES: { readonly [Name in FilterName]: { isOff(settings: SettingsOf<Name>): boolean } } = {
+  ...FILTER_TABLE.protocol,
+  ...FILTER_TABLE.tonearm,
+};
+
+/** What a client has asked for of one filter; undefined: nothing. */
+export function settingsIn<Name extends FilterName>(filters: FilterSettings, name: Name): SettingsOf<Name> | undefined {
+  const isProtocol = Object.hasOwn(FILTER_TABLE.protocol, name);
+  const group: SettingsByName<FilterName> | undefined = isProtocol ? filters : filters.pluginFilters?.tonearm;
+  return group?.[name];
+}
+
+/** The same, and undefined too where it would leave the sound as it is. */
+export function activeSettingsIn<Name extends FilterName>(
+  filters: FilterSettings,
+  name: Name,
+): SettingsOf<Name> | undefined {
+  const settings = settingsIn(filters, name);
+  return settings === undefined || ENTRIES[name].isOff(settings) ? undefined : settings;
+}
+
+function namesOf<Name extends string>(entries: Readonly<Record<Name, unknown>>): readonly Name[] {
+  return Object.keys(entries) as Name[]; // the keys that the type names, in the order in which they are written
+}

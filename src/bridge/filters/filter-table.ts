@@ -1,0 +1,280 @@
+// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. From it come the checks of
+// what clients send, the OpenAPI schemas, what is filled in, the types of what crosses the bridge, whether a filter is built
+// at all, and the tables of docs/reference/filters.md. Both threads.
+
+import type {
+  FilterEntry,
+  ListFilter,
+  Members,
+  NumberFilter,
+  NumberMember,
+  ObjectFilter,
+  ValuesOf,
+} from "./filter-entry.ts";
+
+/** There are fifteen bands; some clients send one more than once, and the last counts. */
+const EQUALIZER_COUNT_MAX = 256;
+/** A filter volume as near to 1 as this changes nothing that anybody hears; upstream leaves it out as well. */
+const VOLUME_DIFFERENCE_MIN = 0.02;
+/** How fast a delay may swing. */
+const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
+
+export const FILTER_TABLE = {
+  /** By their names in the filters object, in the order in which they are listed, checked and echoed. */
+  protocol: {
+    volume: numberFilter(float("how loud: 1 is unchanged, 0 is silence", { min: 0, max: 5 }), {
+      isOff: (volume) => Math.abs(1 - volume) < VOLUME_DIFFERENCE_MIN,
+    }),
+    equalizer: listFilter(
+      {
+        band: {
+          numberType: "integer",
+          min: 0,
+          max: 14,
+          meaning: "25, 40, 63, 100, 160, 250, 400, 630 Hz and so on to 16 kHz",
+        },
+        gain: float("1 + 4 × `gain` is how loud the band becomes: -0.25 takes it away, 0 leaves it", {
+          defaultValue: 1,
+          min: -0.25,
+          max: 1,
+        }),
+      },
+      { countMax: EQUALIZER_COUNT_MAX, isOff: (bands) => lastGains(bands).every((gain) => gain === 0) },
+    ),
+    karaoke: objectFilter(
+      {
+        level: floatShare(1, "how much of what both sides share is taken away; 0 is off"),
+        monoLevel: floatShare(1, "how much of a band of it is given back"),
+        filterBand: float("the middle of that band", { defaultValue: 220, unit: "Hz" }),
+        filterWidth: float("its width; 0 gives nothing back", { defaultValue: 100, min: 0, unit: "Hz" }),
+      },
+      { isOff: ({ level }) => level === 0 },
+    ),
+    timescale: objectFilter(
+      {
+        speed: factor("how fast the track runs, at the same pitch"),
+        pitch: factor("how high it sounds, at the same speed"),
+        rate: factor("both at once"),
+      },
+      { isOff: ({ speed, pitch, rate }) => speed * rate === 1 && pitch * rate === 1 },
+    ),
+    tremolo: objectFilter(
+      {
+        frequency: float("how fast loudness swings", { defaultValue: 2, min: 0, isMinExcluded: true, unit: "Hz" }),
+        depth: floatShare(0.5, "how far: down to 1 - `depth`; 0 is off"),
+      },
+      { isOff: ({ depth }) => depth === 0, isFreeWhenOff: true },
+    ),
+    vibrato: objectFilter(
+      {
+        frequency: float("how fast pitch wavers", { ...SWING, defaultValue: 2 }),
+        depth: floatShare(0.5, "how far: a delay that swings over 2 ms at 1; 0 is off"),
+      },
+      { isOff: ({ depth }) => depth === 0, isFreeWhenOff: true },
+    ),
+    distortion: objectFilter({
+      sinOffset: float("added to the sine of the sample", { defaultValue: 0 }),
+      sinScale: float("what the sample is multiplied by for its sine", { defaultValue: 1 }),
+      cosOffset: float("added to the cosine", { defaultValue: 0 }),
+      cosScale: float("as `sinScale`, for the cosine", { defaultValue: 1 }),
+      tanOffset: float("added to the tangent", { defaultValue: 0 }),
+      tanScale: float("as `sinScale`, for the tangent", { defaultValue: 1 }),
+      offset: float("added to the product of the three in the end", { defaultValue: 0 }),
+      scale: float("what the product is multiplied by", { defaultValue: 1 }),
+    }),
+    rotation: objectFilter({
+      rotationHz: double("turns a second, backwards below 0; 0 is off", { defaultValue: 0, unit: "Hz" }),
+    }),
+    channelMix: objectFilter({
+      leftToLeft: floatShare(1, "how much of the left side is heard on the left"),
+      leftToRight: floatShare(0, "how much of it is heard on the right"),
+      rightToLeft: floatShare(0, "how much of the right side is heard on the left"),
+      rightToRight: floatShare(1, "how much of it is heard on the right"),
+    }),
+    lowPass: objectFilter(
+      { smoothing: float("each sample goes 1 / `smoothing` of the way; 1 and less is off", { defaultValue: 20 }) },
+      { isOff: ({ smoothing }) => smoothing <= 1 },
+    ),
+  },
+
+  /** By their names in `pluginFilters.tonearm`. */
+  tonearm: {
+    highPass: objectFilter(
+      {
+        frequency: double("what lies below is taken away, 12 dB per octave", {
+          defaultValue: 80,
+          min: 10,
+          max: 20_000,
+          unit: "Hz",
+        }),
+      },
+      { isOff: () => false },
+    ),
+    echo: objectFilter(
+      {
+        delay: milliseconds("until the sound comes once more, each side by itself", {
+          defaultValue: 350,
+          min: 1,
+          max: 2000,
+        }),
+        decay: loop(0.4, "how much of it comes once more again"),
+        mix: share(0.35, "share of the echo in what is heard; 0 is off"),
+      },
+      { isOff: isUnmixed },
+    ),
+    reverb: objectFilter(
+      {
+        roomSize: share(0.5, "until the room is 60 dB softer: 0.4 s to 8 s, 1.8 s at 0.5"),
+        damping: share(0.5, "how much sooner the room loses its highs"),
+        width: share(1, "of the room; at 0 both sides hear the same of it"),
+        mix: share(0.3, "share of the room; 0 is off"),
+      },
+      { isOff: isUnmixed },
+    ),
+    chorus: objectFilter(
+      {
+        frequency: swing(0.8, "how fast the second voice wavers"),
+        depth: share(0.5, "how far: 4 ms to either side of `delay` at 1"),
+        delay: milliseconds("how far the second voice is behind", { defaultValue: 20, min: 5, max: 50 }),
+        mix: share(0.5, "share of the second voice; 0 is off"),
+      },
+      { isOff: isUnmixed },
+    ),
+    phaser: objectFilter(
+      {
+        frequency: swing(0.5, "how fast the two notches sweep"),
+        depth: share(0.7, "how far: two octaves up and down at 1, about 330 and 1930 Hz"),
+        feedback: loop(0.3, "how sharp"),
+        mix: share(0.5, "share of the turned sound; notches are deepest at 0.5; 0 is off"),
+      },
+      { isOff: isUnmixed },
+    ),
+    flanger: objectFilter(
+      {
+        frequency: swing(0.25, "how fast the comb sweeps"),
+        depth: share(0.7, "how far: between `delay` and this share less"),
+        delay: milliseconds("the longest delay", { defaultValue: 3, min: 0.5, max: 15 }),
+        feedback: loop(0.4, "how sharp"),
+        mix: share(0.5, "share of the delayed sound; 0 is off"),
+      },
+      { isOff: isUnmixed },
+    ),
+    compressor: objectFilter(
+      {
+        threshold: decibels("louder peaks are made softer", { defaultValue: -18, min: -60, max: 0 }),
+        ratio: double("so many dB above the threshold become one", { defaultValue: 4, min: 1, max: 20 }),
+        attack: milliseconds("until 63 % of that is done", { defaultValue: 5, min: 0.1, max: 500 }),
+        release: milliseconds("until 63 % of it is undone, 10 to 20 ms after the last peak", {
+          defaultValue: 120,
+          min: 1,
+          max: 5000,
+        }),
+        knee: decibels("how softly it begins, half of that below the threshold", { defaultValue: 6, min: 0, max: 24 }),
+        gain: decibels("added to everything", { defaultValue: 0, min: 0, max: 24 }),
+      },
+      { isOff: ({ ratio, gain }) => ratio === 1 && gain === 0 },
+    ),
+    loudness: objectFilter(
+      {
+        target: double("how loud every track is made", { defaultValue: -14, min: -40, max: -5, unit: "LUFS" }),
+        peak: double("above which nothing comes", { defaultValue: -1, min: -9, max: 0, unit: "dBTP" }),
+      },
+      { isOff: () => false },
+    ),
+    fadeIn: fade("from silence, at the start of a track; 0 is off"),
+    fadeOut: fade("to silence, at its end; 0 is off"),
+    crossfade: fade("from one track to the next; 0 is off"),
+  },
+} as const satisfies Readonly<Record<"protocol" | "tonearm", Readonly<Record<string, FilterEntry>>>>;
+
+/** What an object's entry says beside its members. */
+interface ObjectOptions<Known extends Members> {
+  /** Left out: the filter is off where every member has its default. */
+  readonly isOff?: (settings: ValuesOf<Known>) => boolean;
+  readonly isFreeWhenOff?: boolean;
+}
+
+function objectFilter<const Known extends Members>(
+  members: Known,
+  { isOff = (settings) => isAtDefaults(members, settings), ...options }: ObjectOptions<Known> = {},
+): ObjectFilter<Known> {
+  return { kind: "object", members, isOff, ...options };
+}
+
+function listFilter<const Known extends Members>(
+  members: Known,
+  options: Pick<ListFilter<Known>, "countMax" | "isOff">,
+): ListFilter<Known> {
+  return { kind: "list", members, ...options };
+}
+
+function numberFilter(value: NumberMember, options: Pick<NumberFilter, "isOff">): NumberFilter {
+  return { kind: "number", value, ...options };
+}
+
+type NumberOptions = Omit<NumberMember, "numberType" | "meaning">;
+
+function float(meaning: string, options: NumberOptions): NumberMember {
+  return { numberType: "float", ...options, meaning };
+}
+
+function double(meaning: string, options: NumberOptions): NumberMember {
+  return { numberType: "double", ...options, meaning };
+}
+
+function floatShare(defaultValue: number, meaning: string): NumberMember {
+  return float(meaning, { defaultValue, min: 0, max: 1 });
+}
+
+function factor(meaning: string): NumberMember {
+  return double(meaning, { defaultValue: 1, min: 0, isMinExcluded: true });
+}
+
+function share(defaultValue: number, meaning: string): NumberMember {
+  return double(meaning, { defaultValue, min: 0, max: 1 });
+}
+
+/** What goes round in a filter: at 1 it would never end. */
+function loop(defaultValue: number, meaning: string): NumberMember {
+  return double(meaning, { defaultValue, min: 0, max: 0.95 });
+}
+
+function swing(defaultValue: number, meaning: string): NumberMember {
+  return double(meaning, { ...SWING, defaultValue });
+}
+
+function milliseconds(meaning: string, options: Required<Pick<NumberMember, "defaultValue" | "min" | "max">>) {
+  return double(meaning, { ...options, unit: "ms" });
+}
+
+function decibels(meaning: string, options: Required<Pick<NumberMember, "defaultValue" | "min" | "max">>) {
+  return double(meaning, { ...options, unit: "dB" });
+}
+
+function fade(meaning: string) {
+  return objectFilter(
+    {
+      duration: milliseconds(meaning, { defaultValue: 3000, min: 0, max: 30_000 }),
+      curve: {
+        defaultValue: "sine",
+        choices: ["linear", "sine", "exponential"],
+        meaning: "how loudness grows and falls: see [Fades](#fades)",
+      },
+    },
+    { isOff: ({ duration }) => duration === 0 },
+  );
+}
+
+function isUnmixed({ mix }: { readonly mix: number }): boolean {
+  return mix === 0;
+}
+
+function isAtDefaults<Known extends Members>(members: Known, settings: ValuesOf<Known>): boolean {
+  const values: Readonly<Record<string, number | string>> = settings;
+  return Object.entries(members).every(([member, { defaultValue }]) => values[member] === defaultValue);
+}
+
+/** Of each band that is named: the last one counts. */
+function lastGains(bands: readonly { readonly band: number; readonly gain: number }[]): readonly number[] {
+  return [...new Map(bands.map(({ band, gain }) => [band, gain])).values()];
+}

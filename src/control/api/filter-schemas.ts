@@ -1,0 +1,116 @@
+// The filters object as clients send it and as it is echoed (protocol-v4.md section 3.3): both schemas are made from the
+// bridge's filter table. Main thread.
+
+import { z } from "zod";
+import type {
+  ChoiceMember,
+  FilterEntry,
+  Members,
+  NumberMember,
+  ObjectFilter,
+} from "../../bridge/filters/filter-entry.ts";
+import type {
+  FilterName,
+  FilterSettings,
+  ProtocolFilterName,
+  SettingsOf,
+  TonearmFilterName,
+} from "../../bridge/filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../bridge/filters/filter-table.ts";
+import { float32Field, float64Field, int32Field, listField } from "./json-fields.ts";
+
+const NUMBER_FIELDS = { float: float32Field, double: float64Field, integer: int32Field };
+
+type Table = typeof FILTER_TABLE.protocol & typeof FILTER_TABLE.tonearm;
+/** The schema of one filter: numbers and lists are not nullable, as with the published server. */
+type BodySchema<Name extends FilterName> = z.ZodOptional<
+  Table[Name] extends ObjectFilter ? z.ZodNullable<z.ZodType<SettingsOf<Name>>> : z.ZodType<SettingsOf<Name>>
+>;
+
+/** Filled in, but not yet held against the ranges: that is for `checkedFilterSettings`, whose messages name them. */
+export const tonearmFiltersBody = z
+  .object(byFilter<{ [Name in TonearmFilterName]: BodySchema<Name> }>(FILTER_TABLE.tonearm, bodySchema))
+  .meta({ id: "TonearmFilters" });
+
+/** The same. `null` is as good as absent, but counts as present where disabled filters are refused. */
+export const filtersBody = z
+  .object({
+    ...byFilter<{ [Name in ProtocolFilterName]: BodySchema<Name> }>(FILTER_TABLE.protocol, bodySchema),
+    /** By the plugin's name; what no plugin has is dropped. */
+    pluginFilters: z.object({ tonearm: tonearmFiltersBody.nullable().optional() }).nullable().optional(),
+  })
+  .meta({ id: "Filters" });
+
+export type FiltersBody = z.output<typeof filtersBody>;
+
+const tonearmSettingsSchema = z
+  .strictObject(byFilter(FILTER_TABLE.tonearm, echoedSchema))
+  .meta({ id: "TonearmFilterSettings", description: "What was sent of them, with all members." });
+
+/** What is echoed. Describes FilterSettings, whose type follows from the same table. */
+export const filterSettingsSchema = z
+  .strictObject({
+    ...byFilter(FILTER_TABLE.protocol, echoedSchema),
+    pluginFilters: z.strictObject({ tonearm: tonearmSettingsSchema }).optional(),
+  })
+  .meta({
+    id: "FilterSettings",
+    description: "Every filter that was set, with all its members.",
+  }) as z.ZodType as z.ZodType<FilterSettings>; // made from the table that the type is made from
+
+function bodySchema(entry: FilterEntry): z.ZodType {
+  switch (entry.kind) {
+    case "number":
+      return bodyField(entry.value).optional();
+    case "list":
+      return listField(z.object(byMember(entry.members, bodyField)), { countMax: entry.countMax }).optional();
+    case "object":
+      return z.object(byMember(entry.members, bodyField)).nullable().optional();
+  }
+}
+
+function bodyField(member: NumberMember | ChoiceMember): z.ZodType {
+  if ("choices" in member) return z.enum(member.choices).prefault(member.defaultValue);
+  const field = NUMBER_FIELDS[member.numberType];
+  return (member.defaultValue === undefined ? field : field.prefault(member.defaultValue)).meta(description(member));
+}
+
+function echoedSchema(entry: FilterEntry): z.ZodType {
+  switch (entry.kind) {
+    case "number":
+      return echoedField(entry.value).optional();
+    case "list":
+      return z.array(z.strictObject(byMember(entry.members, echoedField))).optional();
+    case "object":
+      return z.strictObject(byMember(entry.members, entry.isFreeWhenOff ? echoedFreeField : echoedField)).optional();
+  }
+}
+
+function echoedField(member: NumberMember | ChoiceMember): z.ZodType {
+  return "choices" in member ? z.enum(member.choices) : echoedFreeField(member).meta(description(member));
+}
+
+/** Of any value. */
+function echoedFreeField(member: NumberMember | ChoiceMember): z.ZodType {
+  return "numberType" in member && member.numberType === "integer" ? z.int() : z.number();
+}
+
+function description({ min, max, isMinExcluded, unit }: NumberMember): z.core.GlobalMeta {
+  return {
+    ...(min === undefined ? {} : isMinExcluded ? { exclusiveMinimum: min } : { minimum: min }),
+    ...(max === undefined ? {} : { maximum: max }),
+    ...(unit === undefined ? {} : { description: unit }),
+  };
+}
+
+function byFilter<Schemas extends Readonly<Record<string, z.ZodType>>>(
+  entries: Readonly<Record<keyof Schemas & string, FilterEntry>>,
+  schemaOf: (entry: FilterEntry) => z.ZodType,
+): Schemas {
+  const schemas = Object.entries<FilterEntry>(entries).map(([name, entry]) => [name, schemaOf(entry)]);
+  return Object.fromEntries(schemas) as Schemas; // one schema per entry of the table, of what its type follows from
+}
+
+function byMember(members: Members, fieldOf: (member: NumberMember | ChoiceMember) => z.ZodType) {
+  return Object.fromEntries(Object.entries(members).map(([member, known]) => [member, fieldOf(known)]));
+}

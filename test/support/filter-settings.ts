@@ -1,0 +1,15 @@
+// What the control side makes of a filters object as a client would write it: checked, and with all members.
+
+import type { FilterSettings } from "../../src/bridge/filters/filter-settings.ts";
+import { filtersBody } from "../../src/control/api/filter-schemas.ts";
+import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
+import { parseJson } from "../../src/lib/json.ts";
+
+export function filterSettings(filters: object): FilterSettings {
+  return checkedFilterSettings(filtersBody.parse(parseJson(JSON.stringify(filters))));
+}
+
+/** The same for one of Tonearm's own. */
+export function tonearmFilter(name: string, members: object = {}): FilterSettings {
+  return filterSettings({ pluginFilters: { tonearm: { [name]: members } } });
+}

@@ -1,0 +1,50 @@
+// The tables of docs/reference/filters.md as the bridge's filter table has them: the protocol's filters first, then our own.
+
+import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
+import { FILTER_TABLE } from "../../src/bridge/filters/filter-table.ts";
+
+const HEAD = "| Filter | Member | Unit | Default | Range | Meaning |\n| --- | --- | --- | --- | --- | --- |\n";
+const TABLE = /^\| Filter \| Member \|.*\n(?:\|.*\n)+/gm;
+
+/** The page with both tables made anew. */
+export function withFilterTables(page: string): string {
+  const tables = [FILTER_TABLE.protocol, FILTER_TABLE.tonearm].map(tableOf);
+  if (page.match(TABLE)?.length !== tables.length)
+    throw new Error(`the page has not ${tables.length} tables of filters`);
+  return page.replaceAll(TABLE, () => tables.shift() ?? "");
+}
+
+function tableOf(filters: Readonly<Record<string, FilterEntry>>): string {
+  return (
+    HEAD +
+    Object.entries(filters)
+      .flatMap(([name, entry]) => rowsOf(name, entry))
+      .join("")
+  );
+}
+
+function rowsOf(name: string, entry: FilterEntry): string[] {
+  if (entry.kind === "number") return [row(code(name), "", entry.value)];
+  const suffix = entry.kind === "list" ? ", a list" : "";
+  return Object.entries(entry.members).map(([member, known], place) =>
+    row(place === 0 ? code(name) + suffix : "", code(member), known),
+  );
+}
+
+function row(filter: string, name: string, member: NumberMember | ChoiceMember): string {
+  const unit = "choices" in member ? "" : (member.unit ?? "");
+  const range = "choices" in member ? member.choices.join(", ") : rangeOf(member);
+  const defaultText = member.defaultValue === undefined ? "none" : String(member.defaultValue);
+  const cells = [filter, name, unit, defaultText, range, member.meaning];
+  return `|${cells.map((cell) => (cell === "" ? " |" : ` ${cell} |`)).join("")}\n`;
+}
+
+function rangeOf({ min, max, isMinExcluded = false }: NumberMember): string {
+  if (min === undefined) return "any";
+  if (max === undefined) return isMinExcluded ? `above ${min}` : `${min} and more`;
+  return isMinExcluded ? `above ${min}, to ${max}` : `${min} to ${max}`;
+}
+
+function code(name: string): string {
+  return `\`${name}\``;
+}
