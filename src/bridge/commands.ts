@@ -19,6 +19,9 @@ export type VoiceId = number;
 /** Names one wish for an address to send from; unique per thread and growing. */
 export type RouteId = number;
 
+/** Of a player that was never told another, percent: sound stays as it is. Both sides begin with it. */
+export const VOLUME_DEFAULT = 100;
+
 export interface PlayCommand {
   readonly type: "play";
   readonly playerId: PlayerId;

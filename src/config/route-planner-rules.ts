@@ -1,7 +1,14 @@
 // The rules that the address blocks of `lavalink.server.ratelimit` and the strategy have to keep together
 // (protocol-v4.md section 3.8). Main thread, at start.
 
-import { type IpBlock, isBlockWithin, isInBlock, parseIpAddress, parseIpBlock } from "../lib/ip-block.ts";
+import {
+  IPV6_INTERFACE_BITS,
+  type IpBlock,
+  isBlockWithin,
+  isInBlock,
+  parseIpAddress,
+  parseIpBlock,
+} from "../lib/ip-block.ts";
 import type { KeyValues } from "./keys/all-keys.ts";
 
 type RoutePlannerValues = KeyValues["routePlanner"];
@@ -9,7 +16,7 @@ type RoutePlannerValues = KeyValues["routePlanner"];
 const BLOCKS_KEY = "lavalink.server.ratelimit.ipBlocks";
 const EXCLUDED_KEY = "lavalink.server.ratelimit.excludedIps";
 /** Addresses of a /64 of IPv6: as many as there are nanoseconds in 584 years. */
-const SUBNET_SIZE = 1n << 64n;
+const SUBNET_SIZE = 1n << IPV6_INTERFACE_BITS;
 
 /** Where rules that are broken are told. */
 interface RuleReport {

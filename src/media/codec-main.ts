@@ -8,6 +8,7 @@ import type { CodecAnswer, CodecName, CodecWish, LoadedCodec } from "../bridge/c
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
 import { AAC_PACKAGE } from "./decode/codec-modules.ts";
+import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
 
 // What is compiled here is compiled as a whole. Otherwise each function is when it is first called, on the audio
 // thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag is the process', but
@@ -27,7 +28,7 @@ async function load(codec: CodecName): Promise<LoadedCodec> {
 function warmUp({ AudioDecoder }: WebCodecs): void {
   const ignore = (): void => undefined;
   const decoder = new AudioDecoder({ output: ignore, error: ignore });
-  decoder.configure({ codec: "mp4a.40.2", sampleRate: 48_000, numberOfChannels: 2 });
+  decoder.configure({ codec: "mp4a.40.2", sampleRate: SAMPLE_RATE_HZ, numberOfChannels: 2 });
   decoder.close();
 }
 

@@ -4,6 +4,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { IPV6_INTERFACE_BITS } from "../lib/ip-block.ts";
 
 /** All have a default: the real clock, no blocks, the system's interfaces. */
 export interface OwnNetworkOptions {
@@ -19,11 +20,11 @@ type Block = [ipaddr.IPv4 | ipaddr.IPv6, number];
 /** Addresses come and go (DHCP, rotation of prefixes); reading them takes about 50 µs. */
 const KEPT_MS = 10_000;
 /**
- * One link in IPv6 (RFC 4291 section 2.5.4). An interface may have been given a whole routed block, to send from all of
+ * One link in IPv6. An interface may have been given a whole routed block, to send from all of
  * it: of that only the part around the address is our own. IPv4 networks are not taken for our own beyond the very
  * address: hosting providers put thousands of strangers into one.
  */
-const LINK_PREFIX_LENGTH = 64;
+const LINK_PREFIX_LENGTH = 128 - Number(IPV6_INTERFACE_BITS);
 
 /**
  * Reads the interfaces when it is asked, at most every ten seconds. Where they cannot be read, only `blocks` are its

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { loadConfig } from "../../config/load-config.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { NodeError } from "../../errors.ts";
+import { SAMPLE_RATE_HZ } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
@@ -86,7 +87,7 @@ function machineChecks(): Check[] {
   ];
 }
 
-const STEREO = { sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+const STEREO = { sampleRateHz: SAMPLE_RATE_HZ, channelCount: 2, description: undefined, pcm: undefined } as const;
 
 /** The least a decoder needs to be told in order to load. */
 const SAMPLE_STREAMS: Readonly<Record<string, AudioStream>> = {

@@ -4,10 +4,10 @@
 import { createCipheriv } from "node:crypto";
 import { NodeError } from "../../errors.ts";
 import { Histogram } from "../../lib/histogram.ts";
+import { FRAME_MS } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import type { Check, CheckResult } from "./check.ts";
 
-const TICK_MS = 20;
 /** As many as it takes to tell the 99th percentile from the maximum. */
 const TICKS = 100;
 /** What a machine with nothing else to do keeps to: docs/benchmarks.md has what was measured. */
@@ -100,7 +100,7 @@ async function measureLateness(): Promise<number[]> {
   const latenessMs: number[] = [];
   const startMs = performance.now();
   for (let tick = 1; tick <= TICKS; tick++) {
-    const dueMs = startMs + tick * TICK_MS;
+    const dueMs = startMs + tick * FRAME_MS;
     await wakeAt(dueMs);
     latenessMs.push(performance.now() - dueMs);
   }

@@ -2,8 +2,7 @@
 // console). Only `reveal` gives it away, so a search for that word finds every place that uses one.
 
 import { inspect } from "node:util";
-
-const REDACTED = "<redacted>";
+import { REDACTED } from "../../lib/redact-text.ts";
 
 export class Secret {
   readonly #text: string;

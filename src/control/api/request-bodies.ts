@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { JsonLimitError, type JsonTree, parseJson } from "../../lib/json.ts";
+import { MODIFIED_UTF8_BYTES_MAX } from "../../lib/modified-utf8.ts";
 import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { filtersBody } from "./filter-schemas.ts";
@@ -16,7 +17,7 @@ import {
 } from "./json-fields.ts";
 
 /** Of what names a track or an address: an encoded track can bear no longer one. */
-const IDENTIFIER_LENGTH_MAX = 65_535;
+const IDENTIFIER_LENGTH_MAX = MODIFIED_UTF8_BYTES_MAX;
 /** A whole body of 4 MiB holds 20,000 tracks of usual length. */
 const DECODED_COUNT_MAX = 65_536;
 /** As many, and the array. */

@@ -2,6 +2,7 @@
 // player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends the
 // client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
 
+import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
@@ -27,7 +28,6 @@ import { PlayerVoice } from "./player-voice.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
-const VOLUME_DEFAULT = 100;
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
 /** How long a player that has played need not ask for room again: bots take their time between the tracks of a queue. */

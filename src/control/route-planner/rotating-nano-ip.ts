@@ -1,12 +1,12 @@
 // RotatingNanoIpRoutePlanner (`RotatingNanoSwitch`): as NanoIp, within one /64 of IPv6; when an address of it fails,
 // the next /64 is entered and its nanoseconds count from 0. Sites bar whole /64s. Main thread.
 
+import { IPV6_INTERFACE_BITS } from "../../lib/ip-block.ts";
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import type { AddressPool } from "./address-pool.ts";
 import { NanoClock } from "./nano-clock.ts";
 
-const SUBNET_BITS = 64n;
-const SUBNET_SIZE = 1n << SUBNET_BITS;
+const SUBNET_SIZE = 1n << IPV6_INTERFACE_BITS;
 
 export class RotatingNanoIp implements AddressChooser {
   readonly className = "RotatingNanoIpRoutePlanner";
@@ -19,19 +19,19 @@ export class RotatingNanoIp implements AddressChooser {
   constructor({ pool, clock }: ChooserOptions) {
     this.#pool = pool;
     this.#nanos = new NanoClock(clock);
-    this.#subnetCount = pool.size >> SUBNET_BITS;
+    this.#subnetCount = pool.size >> IPV6_INTERFACE_BITS;
   }
 
   choose(): bigint {
     for (;;) {
-      const index = (this.#subnet << SUBNET_BITS) + (this.#nanos.take() % SUBNET_SIZE);
+      const index = (this.#subnet << IPV6_INTERFACE_BITS) + (this.#nanos.take() % SUBNET_SIZE);
       if (this.#pool.isFree(index)) return index;
     }
   }
 
   /** Several requests that were under way leave a /64 once. */
   onFailure(index: bigint): void {
-    if (index >> SUBNET_BITS !== this.#subnet) return;
+    if (index >> IPV6_INTERFACE_BITS !== this.#subnet) return;
     this.#subnet = (this.#subnet + 1n) % this.#subnetCount;
     this.#nanos.restart();
   }

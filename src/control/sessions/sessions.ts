@@ -5,6 +5,7 @@ import { getHeapStatistics } from "node:v8";
 import { NodeError } from "../../errors.ts";
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { CLOSE_GOING_AWAY } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
@@ -84,7 +85,7 @@ export class Sessions {
       socket,
     );
     this.#sessions.set(id, session);
-    if (this.#isClosed) session.close(1001);
+    if (this.#isClosed) session.close(CLOSE_GOING_AWAY);
     return session;
   }
 
@@ -126,7 +127,7 @@ export class Sessions {
   async close(): Promise<void> {
     this.#isClosed = true;
     const sessions = [...this.#sessions.values(), ...this.#ending];
-    for (const session of sessions) session.close(1001);
+    for (const session of sessions) session.close(CLOSE_GOING_AWAY);
     await Promise.all(sessions.map((session) => session.playersGone()));
   }
 

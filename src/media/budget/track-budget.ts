@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ThreadTurns } from "./thread-turns.ts";
 
 /** How long work may hold the thread without giving the others a turn; a step more may follow. */
-const STRETCH_MS_MAX = 1;
+export const STRETCH_MS_MAX = 1;
 /** The same in steps, each of which takes some microseconds: holds where a clock stands still. */
 const STRETCH_STEPS_MAX = 512;
 

@@ -3,7 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { BitReader } from "../../lib/bit-reader.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import { STRETCH_MS_MAX, type TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
@@ -36,8 +36,6 @@ const ELEMENT_END = 7;
  * Samples of one channel between two looks at the clock: a fraction of a millisecond, also before the code is compiled.
  */
 const STEP_SAMPLES = 512;
-/** What takes longer goes on in turns of the thread: the first packets, and frames of many channels. */
-const STRETCH_MS_MAX = 1;
 
 /**
  * Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. With a budget, packets that take
@@ -77,6 +75,7 @@ class AlacDecoder implements Decoder {
     for (;;) {
       const step = steps.next();
       if (step.done === true) return this.#toBlock(step.value);
+      // In turns of the thread: the first packets, and frames of many channels.
       if (budget !== undefined && budget.clock.now() - startedMs >= STRETCH_MS_MAX) return this.#goOn(steps, budget);
     }
   }

@@ -4,9 +4,14 @@
 import { NodeError } from "../../errors.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
-import { type Libopus, OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "../opus/libopus.ts";
+import type { Libopus } from "../opus/libopus.ts";
 import { type OpusHead, parseOpusHead } from "../opus/opus-head.ts";
-import { buildOpusPacket, parseOpusPacket } from "../opus/opus-packet.ts";
+import {
+  buildOpusPacket,
+  OPUS_PACKET_BYTES_MAX,
+  OPUS_PACKET_SAMPLES_MAX,
+  parseOpusPacket,
+} from "../opus/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 

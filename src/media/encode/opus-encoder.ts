@@ -3,6 +3,7 @@
 
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { type Libopus, loadLibopus } from "../opus/libopus.ts";
+import { OPUS_FRAME_BYTES_MAX } from "../opus/opus-packet.ts";
 
 /**
  * Shared by all encoders of a worker: from `WorkerSettings`, but that the complexity falls while the worker has too
@@ -15,8 +16,8 @@ export interface OpusEncoderOptions {
   readonly bitrateBps: number;
 }
 
-/** One byte of header and a frame of at most 1275 (RFC 6716 section 3.4). */
-const PACKET_BYTES_MAX = 1276;
+/** A header of one byte, and one frame. */
+const PACKET_BYTES_MAX = 1 + OPUS_FRAME_BYTES_MAX;
 
 /** Encodes one continuous stereo stream at 48 kHz. */
 export class OpusFrameEncoder {

@@ -7,6 +7,7 @@ import { NodeError } from "../../errors.ts";
 import { readWasmCodec } from "../../lib/read-wasm-codec.ts";
 import { startWasmCodec, type WasmCodec } from "../../lib/wasm-codec.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { OPUS_PACKET_BYTES_MAX, OPUS_PACKET_SAMPLES_MAX } from "./opus-packet.ts";
 
 /** The functions that are used. */
 interface LibopusFunctions {
@@ -40,11 +41,6 @@ interface LibopusModule extends LibopusFunctions {
 const HEAP_BYTES_MAX = 256 * 1024 * 1024;
 /** What a decoder occupies, measured. */
 export const OPUS_DECODER_BYTES = 27_000;
-
-/** Longest packet sound, 120 ms at 48 kHz (RFC 6716 section 3.2). */
-export const OPUS_PACKET_SAMPLES_MAX = 5760;
-/** Longest packet bytes: 48 frames of 1275 bytes with their lengths, and some padding. */
-export const OPUS_PACKET_BYTES_MAX = 65_536;
 
 const OPUS_APPLICATION_AUDIO = 2049;
 const OPUS_SET_BITRATE = 4002;

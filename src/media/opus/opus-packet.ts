@@ -4,11 +4,11 @@
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 
 /** RFC 6716 section 3.4, R2: a frame is at most 1275 bytes. */
-const FRAME_BYTES_MAX = 1275;
-/** RFC 6716 section 3.4, R5: a packet is at most 120 ms. */
-const PACKET_SAMPLES_MAX = 5760;
+export const OPUS_FRAME_BYTES_MAX = 1275;
+/** RFC 6716 section 3.4, R5: a packet is at most 120 ms. In samples at 48 kHz. */
+export const OPUS_PACKET_SAMPLES_MAX = 5760;
 /** 48 frames with their lengths; what is larger is padding without end. */
-const PACKET_BYTES_MAX = 65_536;
+export const OPUS_PACKET_BYTES_MAX = 65_536;
 
 export interface OpusPacket {
   /** 0 to 31: mode, bandwidth and frame length (RFC 6716 table 2). */
@@ -30,14 +30,14 @@ export function packetDurationSamples(packet: Uint8Array): number {
   if (code === 3 && packet.length < 2) return 0;
   const frameCount = code === 0 ? 1 : code < 3 ? 2 : packet[1]! & 63;
   const samples = frameCount * frameSamplesOf(packet[0]!);
-  return samples > PACKET_SAMPLES_MAX ? 0 : samples;
+  return samples > OPUS_PACKET_SAMPLES_MAX ? 0 : samples;
 }
 
 /**
  * True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets.
  */
 export function isPassthroughPacket(packet: Uint8Array): boolean {
-  if (packet.length > 1 + FRAME_BYTES_MAX || packetDurationSamples(packet) !== FRAME_SAMPLES) return false;
+  if (packet.length > 1 + OPUS_FRAME_BYTES_MAX || packetDurationSamples(packet) !== FRAME_SAMPLES) return false;
   return (packet[0]! & 3) === 0 || parseOpusPacket(packet) !== undefined;
 }
 
@@ -50,14 +50,14 @@ export function parseOpusPacket(
   { isSelfDelimited = false }: { readonly isSelfDelimited?: boolean } = {},
 ): OpusPacket | undefined {
   const toc = packet[0];
-  if (toc === undefined || packet.length > PACKET_BYTES_MAX) return undefined;
+  if (toc === undefined || packet.length > OPUS_PACKET_BYTES_MAX) return undefined;
   const layout = readLayout(packet, isSelfDelimited);
   const frameSamples = frameSamplesOf(toc);
-  if (layout === undefined || layout.sizes.length * frameSamples > PACKET_SAMPLES_MAX) return undefined;
+  if (layout === undefined || layout.sizes.length * frameSamples > OPUS_PACKET_SAMPLES_MAX) return undefined;
   let position = layout.dataStart;
   const frames: Uint8Array[] = [];
   for (const size of layout.sizes) {
-    if (size > FRAME_BYTES_MAX) return undefined;
+    if (size > OPUS_FRAME_BYTES_MAX) return undefined;
     frames.push(packet.subarray(position, position + size));
     position += size;
   }

@@ -3,7 +3,7 @@
 // hears it is audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
-import type { PlayCommand, PlayerId, SeekId } from "../../bridge/commands.ts";
+import { type PlayCommand, type PlayerId, type SeekId, VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { EndReason } from "../../bridge/events.ts";
 import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
@@ -20,9 +20,6 @@ import {
   startTrack,
   type TrackSurroundings,
 } from "./playing-track.ts";
-
-/** Leaves sound as it is. */
-const VOLUME_DEFAULT = 100;
 
 export interface PlayerTracksOptions {
   readonly playerId: PlayerId;

@@ -4,7 +4,7 @@
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
-import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
+import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 
@@ -75,7 +75,7 @@ export class VoiceOutput {
   tellClosed(close: VoiceClose): void {
     const { playerId, send } = this.#options;
     // Closes of our own making (move, destroy) are known on the main thread.
-    if (this.#isClosed || (close.code === 1000 && !close.isByRemote)) return;
+    if (this.#isClosed || (close.code === CLOSE_NORMAL && !close.isByRemote)) return;
     send({ type: "voiceClosed", playerId, voiceId: this.#voiceId, ...close });
   }
 

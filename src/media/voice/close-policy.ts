@@ -2,6 +2,7 @@
 // plan that bounds the attempts. The node cannot rejoin a channel by itself, so its choices are to resume, to identify
 // once more with the same credentials, or to give up and let the client bring new ones. On the audio thread.
 
+import { CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 
 export type Reaction =
@@ -15,9 +16,12 @@ export type Reaction =
 const LOST_CONNECTION: readonly Reaction[] = ["resume", "resume", "resume", "resume", "resume"];
 const GIVE_UP: readonly Reaction[] = [];
 
+/** Unknown encryption mode: the server's code for it, and ours when it offers none we know. */
+export const CLOSE_UNKNOWN_MODE = 4016;
+
 /** What to do at the first, second, … close with that code since the connection was last stable; then give up. */
 const REACTIONS: ReadonlyMap<number, readonly Reaction[]> = new Map<number, readonly Reaction[]>([
-  [1000, ["resume"]],
+  [CLOSE_NORMAL, ["resume"]],
   [4000, ["resume"]],
   [4001, ["resume"]],
   [4002, ["resume"]],
@@ -31,7 +35,7 @@ const REACTIONS: ReadonlyMap<number, readonly Reaction[]> = new Map<number, read
   [4013, ["resume"]],
   [4014, GIVE_UP],
   [4015, ["resume", "identify"]],
-  [4016, ["identifyWithXchacha"]],
+  [CLOSE_UNKNOWN_MODE, ["identifyWithXchacha"]],
   [4017, GIVE_UP],
   [4020, ["resume"]],
   [4021, GIVE_UP],
@@ -39,7 +43,7 @@ const REACTIONS: ReadonlyMap<number, readonly Reaction[]> = new Map<number, read
 ]);
 
 /** Closes that say we did something wrong, to be logged loudly. */
-const OUR_MISTAKES: ReadonlySet<number> = new Set([4001, 4002, 4003, 4005, 4012, 4016, 4020]);
+const OUR_MISTAKES: ReadonlySet<number> = new Set([4001, 4002, 4003, 4005, 4012, CLOSE_UNKNOWN_MODE, 4020]);
 
 /** The ladder of reactions to `code`; empty when there is nothing to try. */
 export function reactionsTo(code: number): readonly Reaction[] {

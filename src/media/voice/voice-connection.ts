@@ -6,7 +6,7 @@ import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-cr
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import { type Clock, type Timer, wrapTimers } from "../../lib/clock.ts";
-import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
+import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { Sockets } from "../../network/sockets.ts";
@@ -85,7 +85,7 @@ interface Waiter {
 }
 
 const DISCONNECTED: VoiceStatus = { isConnected: false, isReady: false, pingMs: -1 };
-const CLOSED_BY_US: VoiceClose = { code: 1000, reason: "", isByRemote: false };
+const CLOSED_BY_US: VoiceClose = { code: CLOSE_NORMAL, reason: "", isByRemote: false };
 
 export class VoiceConnection {
   readonly counters: Readonly<VoiceCounters>;

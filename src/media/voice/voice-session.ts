@@ -6,10 +6,11 @@ import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
+import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { Sockets } from "../../network/sockets.ts";
+import { CLOSE_UNKNOWN_MODE } from "./close-policy.ts";
 import type { DaveGateState } from "./dave-gate.ts";
 import { DaveSession } from "./dave-session.ts";
 import {
@@ -37,8 +38,6 @@ import type { VoiceLimits } from "./voice-limits.ts";
 
 /** Longest wait for each answer of the handshake. */
 const STEP_MS_MAX = 10_000;
-/** Unknown encryption mode: the server's own code for it, used when it offers none we know. */
-const CLOSE_UNKNOWN_MODE = 4016;
 const UDP_REFUSED =
   "the voice server's UDP address is refused: not public; if it shall be reached, add its block to tonearm.network.allow";
 const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
@@ -447,7 +446,7 @@ export class VoiceSession {
     if ("gateway" in next && next.gateway === gateway) return;
     this.#lastSeq = gateway.lastSeq;
     this.#options.counters.malformedMessages += gateway.malformedCount;
-    gateway.close(1000);
+    gateway.close(CLOSE_NORMAL);
   }
 
   #onStepTimeout(step: State["kind"]): void {

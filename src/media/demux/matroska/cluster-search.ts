@@ -13,7 +13,8 @@ const PROBE_BYTES_MAX = 8 * 1024 * 1024;
 /** All such searches of one seek together; then it plays on from the best place so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 const LOOK_BYTES = 64;
-const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
+/** How a cluster begins: `ID.cluster` of ebml.ts. */
+export const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
 
 interface Cluster {
   readonly positionBytes: number;

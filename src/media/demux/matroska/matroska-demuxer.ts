@@ -11,7 +11,7 @@ import { readOwned } from "../owned-bytes.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { splitBlock } from "./block.ts";
-import { findClusterBefore } from "./cluster-search.ts";
+import { CLUSTER_ID_BYTES, findClusterBefore } from "./cluster-search.ts";
 import { CueTable } from "./cue-table.ts";
 import {
   ELEMENT_HEADER_BYTES_MAX,
@@ -38,8 +38,6 @@ const READ_THROUGH_MS = 2000;
 
 /** Fields of a block group; real ones have a handful. */
 const GROUP_FIELDS_MAX = 64;
-
-const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
 
 /** Elements between and inside clusters that are stepped over: padding, checksums, indexes, encrypted blocks. */
 const SKIPPED_IDS = new Set<number>([
