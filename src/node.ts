@@ -67,6 +67,7 @@ export interface NodeOptions {
   readonly ground?: NodeGround;
 }
 
+/** A node that serves, as `createNode` has started it. */
 export interface Node {
   /** Where clients reach it; the port is the real one, also when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };

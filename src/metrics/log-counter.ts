@@ -2,6 +2,7 @@
 
 import { createLogger, type Logger, type LogLevel } from "../log.ts";
 
+/** One for the node, around the logger that everything is given. */
 export class LogCounter {
   /** The given logger, counted. */
   readonly logger: Logger;
@@ -14,6 +15,7 @@ export class LogCounter {
     });
   }
 
+  /** Lines of each level since the start. Always the same object, with numbers that grow. */
   get counts(): Readonly<Record<LogLevel, number>> {
     return this.#counts;
   }

@@ -15,6 +15,7 @@ export interface NodeMetricsOptions {
   readonly startEpochMs: number;
 }
 
+/** One for the node. Everything but the collector's pauses is read when it is asked for. */
 export class NodeMetrics {
   readonly contentType = PROMETHEUS_CONTENT_TYPE;
   readonly #options: NodeMetricsOptions;
@@ -30,6 +31,7 @@ export class NodeMetrics {
     return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
   }
 
+  /** Pauses are no longer noted. */
   close(): void {
     this.#gcPauses.close();
   }

@@ -181,6 +181,7 @@ function keep(inputRateHz: number, kernel: ResamplerKernel): void {
   }
 }
 
+/** The inner loop and its memory, made by `createResampleLoop`; without SIMD the same in plain code. */
 export interface ResampleLoop {
   /** The memory the loop works in. */
   readonly floats: Float32Array;

@@ -18,6 +18,7 @@ const THERE_LEFT = 6144;
 const THERE_RIGHT = 9344;
 const PRODUCTS = 12_544;
 
+/** Two channels of one length. */
 export interface Stereo {
   readonly left: Float32Array;
   readonly right: Float32Array;
