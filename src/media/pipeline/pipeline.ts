@@ -11,7 +11,7 @@ import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Fade } from "../sound/fade-curve.ts";
-import { SoundChain, type TrackSpan } from "../sound/sound-chain.ts";
+import { SoundChain } from "../sound/sound-chain.ts";
 import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
 import { RecentPackets } from "./recent-packets.ts";
@@ -76,7 +76,8 @@ export class Pipeline {
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
   readonly #chain = new SoundChain();
-  readonly #span: TrackSpan;
+  /** What is heard of the track: what was asked for, as far as the track goes. */
+  readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
   #isStartingTranscoder = false;
   #runNumber = 0;
@@ -107,7 +108,7 @@ export class Pipeline {
     this.#supply = this.#createSupply();
     this.#chain.setVolume(options.volume);
     this.#chain.setFilters(options.filters);
-    this.#span = this.#createSpan();
+    this.#span = { startMs: options.startMs, endMs: Number.POSITIVE_INFINITY };
   }
 
   /** Track time at the end of the frame produced last. */
@@ -215,6 +216,7 @@ export class Pipeline {
       if (this.#isClosed) return undefined;
       if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
       if (this.isEnded) return undefined;
+      this.#updateSpan();
       const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
       this.#reader.wake();
       return frame;
@@ -228,6 +230,7 @@ export class Pipeline {
   render(): SoundFrame | undefined {
     return this.#contain(() => {
       if (!this.canRender() || this.#transcoder === undefined) return undefined;
+      this.#updateSpan();
       const frame = this.#transcoder.render(this.#supply);
       if (frame !== undefined) this.#onFrame(this.#transcoder);
       this.#reader.wake();
@@ -442,17 +445,10 @@ export class Pipeline {
     };
   }
 
-  /** What was asked for, as far as the track goes. */
-  #createSpan(): TrackSpan {
-    const { startMs } = this.#options;
-    const endMs = () =>
-      Math.min(this.#endMs ?? Number.POSITIVE_INFINITY, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
-    return {
-      startMs,
-      get endMs() {
-        return endMs();
-      },
-    };
+  /** Before a frame is made: end time and length may have become others. */
+  #updateSpan(): void {
+    const wantedMs = this.#endMs ?? Number.POSITIVE_INFINITY;
+    this.#span.endMs = Math.min(wantedMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */

@@ -37,9 +37,12 @@ export class RecentPackets {
 
   /** Takes out those from a track time on; undefined when none begins there, or that one may not pass through. */
   takeFrom(trackMs: number): QueuedPacket[] | undefined {
-    const index = this.#entries.findIndex(({ packet }) => Math.abs(packet.timestampMs - trackMs) < SAME_MOMENT_MS);
-    const entry = this.#entries[index];
-    return entry !== undefined && this.#passable.has(entry) ? this.#entries.splice(index) : undefined;
+    for (let index = 0; index < this.#entries.length; index++) {
+      const entry = this.#entries[index]!; // below the length
+      if (Math.abs(entry.packet.timestampMs - trackMs) >= SAME_MOMENT_MS) continue;
+      return this.#passable.has(entry) ? this.#entries.splice(index) : undefined;
+    }
+    return undefined;
   }
 
   /**
@@ -47,15 +50,24 @@ export class RecentPackets {
    * none, or when they may not pass through.
    */
   startBehind(trackMs: number): number | undefined {
-    const isWithin = ({ packet }: QueuedPacket) =>
-      packet.timestampMs < trackMs && packet.timestampMs + FRAME_MS > trackMs;
-    const index = this.#entries.findIndex(isWithin);
-    const around = this.#entries.slice(index, index + 3);
-    if (index < 0 || around.some((entry) => !this.#passable.has(entry))) return undefined;
-    return around.find(({ packet }) => packet.timestampMs - trackMs >= SKIP_MS_MIN)?.packet.timestampMs;
+    let found = 0;
+    let startMs: number | undefined;
+    for (const entry of this.#entries) {
+      // That one and the two behind it are looked at.
+      if (found === 3) break;
+      if (found === 0 && !isWithin(entry, trackMs)) continue;
+      if (!this.#passable.has(entry)) return undefined;
+      if (entry.packet.timestampMs - trackMs >= SKIP_MS_MIN) startMs ??= entry.packet.timestampMs;
+      found += 1;
+    }
+    return startMs;
   }
 
   clear(): void {
     this.#entries.length = 0;
   }
+}
+
+function isWithin({ packet }: QueuedPacket, trackMs: number): boolean {
+  return packet.timestampMs < trackMs && packet.timestampMs + FRAME_MS > trackMs;
 }

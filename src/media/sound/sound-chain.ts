@@ -13,10 +13,10 @@ import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { LoudnessStage, type SampleQueue } from "../loudness/loudness-stage.ts";
 import { TrackFades } from "./track-fades.ts";
 
-/** The part of a track that is to be heard, in track time. Both may become others while it plays. */
+/** The part of a track that is to be heard, track time in milliseconds. */
 export interface TrackSpan {
   readonly startMs: number;
-  /** Infinity when nobody knows. */
+  /** Infinity when nobody knows. May become another while it plays. */
   readonly endMs: number;
 }
 

@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { PassablePackets } from "../../../../src/media/pipeline/passable-packets.ts";
+import { RecentPackets } from "../../../../src/media/pipeline/recent-packets.ts";
+import { numberedPackets } from "../../../support/numbered-packets.ts";
+
+const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+const MP3 = { ...OPUS, codec: "mp3" } as const;
+/** At 0, 20, 40, 60 and 80 ms. */
+const ENTRIES = numberedPackets(5).map((packet) => ({ packet, stream: OPUS }));
+
+let recent: RecentPackets;
+
+const times = (entries: typeof recent.all | undefined) => entries?.map(({ packet }) => packet.timestampMs);
+
+beforeEach(() => {
+  recent = new RecentPackets(new PassablePackets());
+  for (const entry of ENTRIES) recent.add(entry, 5);
+});
+
+describe("the packets that were taken last", () => {
+  it("are the newest so many, oldest first", () => {
+    recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: OPUS }, 4); // five were added
+    expect(times(recent.all)).toEqual([40, 60, 80, 100]);
+    expect(times(recent.takeAll())).toEqual([40, 60, 80, 100]);
+    expect(recent.all).toEqual([]);
+  });
+
+  it("are gone back to from the one that begins at a moment, to a rounding error", () => {
+    expect(times(recent.takeFrom(40.4))).toEqual([40, 60, 80]);
+    expect(times(recent.all)).toEqual([0, 20]);
+  });
+
+  it("are not gone back to where none begins, or it may not pass through", () => {
+    expect([recent.takeFrom(40.6), recent.takeFrom(100)]).toEqual([undefined, undefined]);
+    recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: MP3 }, 6);
+    expect(recent.takeFrom(100)).toBeUndefined();
+    expect(recent.all.length).toBe(6);
+  });
+});
+
+describe("within a packet, one that begins", () => {
+  it.each([
+    [21, 40],
+    [35, 40],
+    [35.5, 60],
+    [39.5, 60],
+  ])("5 to 25 ms behind %d ms is at %d ms", (atMs, startMs) => {
+    expect(recent.startBehind(atMs)).toBe(startMs);
+  });
+
+  it.each([20, 78, 81, 120])("is not there behind %d ms: a packet begins right there, or none is left", (atMs) => {
+    expect(recent.startBehind(atMs)).toBeUndefined();
+  });
+
+  it("is none to skip to when one of them may not pass through", () => {
+    recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: MP3 }, 6);
+    expect([recent.startBehind(41), recent.startBehind(61)]).toEqual([60, undefined]);
+  });
+});
