@@ -120,6 +120,7 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     });
   }
 
+  /** In order; never waits. Fields of a log line that cannot be cloned go as text. */
   send(event: PlainEvent): void {
     if (event.type === "log") this.#sendLog(event);
     else this.#endpoint.postMessage(event);

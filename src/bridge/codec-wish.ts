@@ -6,15 +6,18 @@ import type { WasmCodec } from "../lib/wasm-codec.ts";
 /** Those that are WebAssembly, and the one that is native. */
 export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "aac";
 
+/** From an audio thread, when it first needs the codec. */
 export interface CodecWish {
   readonly codec: CodecName;
 }
 
+/** What was loaded, in a form that other threads can use. */
 export type LoadedCodec =
   | { readonly kind: "wasm"; readonly wasm: WasmCodec }
   /** The library is in the process' memory already, so that opening it takes a millisecond and not sixty. */
   | { readonly kind: "library"; readonly path: string };
 
+/** One for each wish. After a `failure`, or none within 3 s, the audio thread loads the codec by itself. */
 export type CodecAnswer =
   | { readonly codec: CodecName; readonly loaded: LoadedCodec }
   | { readonly codec: CodecName; readonly failure: string };

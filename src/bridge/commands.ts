@@ -22,6 +22,10 @@ export type RouteId = number;
 /** Of a player that was never told another, percent: sound stays as it is. Both sides begin with it. */
 export const VOLUME_DEFAULT = 100;
 
+/**
+ * Replaces whatever plays. Sound begins when its first frame is ready; what cannot be opened comes back as
+ * `trackException` and `trackEnded` (`loadFailed`).
+ */
 export interface PlayCommand {
   readonly type: "play";
   readonly playerId: PlayerId;
@@ -59,6 +63,7 @@ export type LookupCommand =
   /** Nobody waits for that look any more: it is ended. An answer may be on its way. */
   | { readonly type: "abortProbe"; readonly requestId: number };
 
+/** What an audio worker is told. Those for one player are carried out in the order they were sent. */
 export type WorkerCommand =
   | RouteCommand
   | {

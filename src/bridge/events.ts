@@ -31,6 +31,7 @@ export interface WorkerCounters {
   readonly tickLoad: number;
   /** Share of a core that the thread used over the last period, with anything, 0 to 1. */
   readonly threadLoad: number;
+  /** Since the worker started, as the next one. */
   readonly framesSent: number;
   readonly framesLost: number;
   /** Lateness of sent packets over the last period, milliseconds. */
@@ -49,6 +50,10 @@ export type AddressFamily = 4 | 6;
 /** `banned`: the site refused it (HTTP 429). `unusable`: the system could not send from it. */
 export type RouteFailure = "banned" | "unusable";
 
+/**
+ * What an audio worker or the look-up thread tells, in the order in which it happened. None waits for an answer but
+ * `routeWanted`.
+ */
 export type WorkerEvent =
   /** The worker can take commands. */
   | { readonly type: "ready" }

@@ -10,12 +10,15 @@ interface Pending<Value> {
   readonly timer: Timer;
 }
 
+/** Of one question. */
 export interface AskOptions {
+  /** Above 0; when it is over, the answer is `worker-timeout`. */
   readonly timeoutMs: number;
   /** What the error says when no answer comes in time. */
   readonly lateText: string;
 }
 
+/** One for each end of the pipe. Numbers grow from 1 and are never used twice. */
 export class PendingReplies<Value> {
   readonly #clock: Clock;
   readonly #pending = new Map<number, Pending<Value>>();
@@ -25,6 +28,7 @@ export class PendingReplies<Value> {
     this.#clock = clock;
   }
 
+  /** Questions that wait for their answer. */
   get count(): number {
     return this.#pending.size;
   }
@@ -49,10 +53,12 @@ export class PendingReplies<Value> {
     this.#take(id)?.resolve(value);
   }
 
+  /** The same, with an error as the answer. */
   reject(id: number, error: NodeError): void {
     this.#take(id)?.reject(error);
   }
 
+  /** For the moment when the other end is gone: nothing waits any more. */
   rejectAll(error: NodeError): void {
     for (const id of [...this.#pending.keys()]) this.reject(id, error);
   }

@@ -6,12 +6,15 @@ import type { PositionReport } from "./position-report.ts";
 /** playerId, trackId, seekId, positionMs, rate. The time is one for all. */
 const FIELDS = 5;
 
+/** `PositionReport`s of one moment, five numbers each. */
 export interface PositionBatch {
   /** When the positions were so, Unix epoch milliseconds. */
   readonly epochMs: number;
+  /** Made by `packPositions`, read by `unpackPositions`; nobody else knows their order. */
   readonly values: readonly number[];
 }
 
+/** On the audio thread, twice a second. */
 export function packPositions(reports: readonly PositionReport[], epochMs: number): PositionBatch {
   const values: number[] = [];
   for (const { playerId, trackId, seekId, positionMs, rate } of reports) {
@@ -20,6 +23,7 @@ export function packPositions(reports: readonly PositionReport[], epochMs: numbe
   return { epochMs, values };
 }
 
+/** On the main thread. What is left over of a list that is cut off is dropped. */
 export function unpackPositions({ epochMs, values }: PositionBatch): PositionReport[] {
   const reports: PositionReport[] = [];
   for (let at = 0; at + FIELDS <= values.length; at += FIELDS) {

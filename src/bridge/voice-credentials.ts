@@ -2,9 +2,13 @@
 
 /** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
 export interface VoiceCredentials {
+  /** Of the voice server, for one call; not the bot's. */
   readonly token: string;
+  /** Host of the voice server, perhaps with a port (media/voice/voice-endpoint.ts reads it). */
   readonly endpoint: string;
+  /** Discord's, of the bot in that guild. */
   readonly sessionId: string;
+  /** A snowflake. */
   readonly channelId: string | undefined;
 }
 

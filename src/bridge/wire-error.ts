@@ -6,6 +6,7 @@ import { redactText } from "../lib/redact-text.ts";
 /** protocol-v4.md section 3.5. `common`: expected; `suspicious`: trouble outside; `fault`: our own or unknown. */
 export type Severity = "common" | "suspicious" | "fault";
 
+/** Made by `toWireError`, with secrets taken out; at most 2,000 characters a text. */
 export interface WireError {
   /** A `NodeError` code, "internal" for anything unexpected. */
   readonly code: string;

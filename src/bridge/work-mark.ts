@@ -4,6 +4,7 @@
 
 /** What is being done for an owner. */
 const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "lookup"] as const;
+/** `idle` stands for nothing in particular; an owner counts only with another one. */
 export type Activity = (typeof ACTIVITIES)[number];
 
 /** Whose work, and what. An owner is a PlayerId, on the look-up thread the number of a request. */
@@ -24,6 +25,10 @@ const FIELDS = 5;
 
 const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
 
+/**
+ * One per audio or look-up thread, both ends over the same memory. Only the thread writes; the main thread may read at
+ * any time.
+ */
 export class WorkMark {
   readonly #fields: Int32Array;
 

@@ -17,6 +17,7 @@ export interface WorkerStart {
 /** Values of configuration keys that workers are told as they are: meaning, unit and range stand in config/keys/. */
 type ToldValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | "buffer" | "voice">>;
 
+/** The same for all workers and the look-up thread; never changes while they run. */
 export interface WorkerSettings extends ToldValues {
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];
@@ -25,12 +26,14 @@ export interface WorkerSettings extends ToldValues {
   readonly routing: RoutingSettings | undefined;
 }
 
+/** For requests of the http source: timeouts in milliseconds, as keys/ has them. */
 export interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
   readonly userAgent: string;
   /** Proxy of the http source, or undefined. Credentials inside: never log. */
   readonly proxyUrl: string | undefined;
 }
 
+/** What of `lavalink.server.ratelimit` the threads that send requests need; the rest is the route planner's. */
 export interface RoutingSettings {
   /** How often one request is sent again from another address; undefined: until it runs out of time. */
   readonly retriesMax: number | undefined;

@@ -32,6 +32,7 @@ export interface LoadConfigOptions {
   readonly coreCount?: number;
 }
 
+/** What `loadConfig` gives. Warnings and notes name keys, never values of secrets; the caller logs them. */
 export interface LoadedConfig {
   readonly config: NodeConfig;
   /** Name of the file that was read, or undefined. */

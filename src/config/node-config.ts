@@ -10,6 +10,7 @@ import { checkedRoutePlanner } from "./route-planner-rules.ts";
 /** Every plain key is in it as keys/ has it. */
 export type NodeConfig = DeepReadonly<ReturnType<typeof completeConfig>>;
 
+/** By the names that `lavalink.server.ratelimit.strategy` takes. */
 export type RoutePlannerStrategy = NodeConfig["routePlanner"]["strategy"];
 
 /** `logging.request.*` of application.yml. */

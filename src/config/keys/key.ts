@@ -34,6 +34,10 @@ export interface SettingReport {
  */
 export type ReadKey = <T>(key: Key<T>) => T;
 
+/**
+ * One key of the configuration: all that reading, messages, `config.example.yml` and the environment's names are made
+ * from.
+ */
 export interface Key<T> {
   /** Where it lies in the file, in its proper spelling: `lavalink.server.playerUpdateInterval`. */
   readonly path: string;

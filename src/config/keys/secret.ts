@@ -4,6 +4,10 @@
 import { inspect } from "node:util";
 import { REDACTED } from "../../lib/redact-text.ts";
 
+/**
+ * Survives JSON, templates and the console without telling. It never crosses the bridge: a structured clone loses the
+ * text.
+ */
 export class Secret {
   readonly #text: string;
 

@@ -1,6 +1,7 @@
 // `${NAME:default}` in a file, as Spring knows it: the environment variable NAME, or else the default, which may hold
 // further placeholders. `\${` stands for itself. Main thread, at start.
 
+/** As `process.env`: undefined is a variable that is not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** A default in a default in a default … ends here. */

@@ -11,6 +11,7 @@ export interface ArgumentReading {
   readonly problems: readonly ConfigProblem[];
 }
 
+/** Never throws: what is no `--key=value` is among the problems. The last of several `--config` counts. */
 export function readArguments(args: readonly string[]): ArgumentReading {
   const settings: WrittenSetting[] = [];
   const problems: ConfigProblem[] = [];

@@ -14,6 +14,7 @@ export interface NodeDescription {
   readonly disabledFilters: ReadonlySet<string>;
 }
 
+/** The Info object for `GET /v4/info`. Nothing in it changes while the node runs. */
 export function createInfo(node: NodeDescription): InfoJson {
   const audioLibrary = `tonearm ${node.version}`;
   const { branch, commit, commitTimeMs } = node.git;

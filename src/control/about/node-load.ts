@@ -3,6 +3,7 @@
 import type { LoadJson, OverloadJson } from "../protocol/node-load-json.ts";
 import type { PoolLoad } from "../workers/worker-pool.ts";
 
+/** For `GET /v4/tonearm/load` and metrics; shares and milliseconds are rounded to three digits. */
 export function loadToJson({
   workers,
   hasSpare,

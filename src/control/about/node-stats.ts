@@ -18,6 +18,7 @@ interface CpuSample {
   readonly totalMs: number;
 }
 
+/** One for the node. Memory is read at most ten times a second, processor time every 30 s, whoever asks. */
 export class NodeStats {
   readonly #clock: Clock;
   readonly #startMs: number;

@@ -26,6 +26,7 @@ export interface PlannerControl {
   freeAll(): void;
 }
 
+/** What routes work with. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
   readonly tracks: TrackLookup;

@@ -41,6 +41,7 @@ export const filtersBody = z
   })
   .meta({ id: "Filters" });
 
+/** `filtersBody`, read; hand it to `checkedFilterSettings` before anything else. */
 export type FiltersBody = z.output<typeof filtersBody>;
 
 const tonearmSettingsSchema = z

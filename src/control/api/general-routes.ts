@@ -15,6 +15,9 @@ import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route
 
 const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 
+/**
+ * `/version`, `/v4/info`, `/v4/stats`, `/v4/loadtracks`, `/v4/decodetrack(s)`, and what older clients look for at `/`.
+ */
 export function generalRoutes(context: ApiContext): readonly RestRoute[] {
   return [
     {
@@ -87,12 +90,20 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
   };
 }
 
+/**
+ * The handler for v4 and v3. A failure to load is an answer (`loadType` "error").
+ * @throws ApiError 400 without an identifier; what `signal` aborts with, when the client is gone
+ */
 export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResultJson> {
   const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
   return loadResultToJson(await context.tracks.load(identifier, { client: request.client, signal: request.signal }));
 }
 
+/**
+ * The handler for v4 and v3.
+ * @throws ApiError 400 without a track, NodeError "track-undecodable"
+ */
 export function decodeOne({ query }: RestRequest): TrackJson {
   const encoded = query.get("encodedTrack") ?? query.get("track");
   if (encoded === undefined) throw new ApiError(400, "No track to decode provided");

@@ -22,6 +22,7 @@ const NUMBER_TEXT_LENGTH_MAX = 400;
 const INT32 = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
 const INT64 = { min: INT64_MIN, max: INT64_MAX };
 
+/** -2^31 to 2^31 - 1, as a number without a fraction or a text of digits. */
 export const int32Field = field("integer", { type: "integer", format: "int32" }, (value) => {
   const integer = readInteger(value, INT32);
   return integer === undefined ? undefined : Number(integer);
@@ -33,6 +34,7 @@ export const int64Field = field("integer", { type: "integer", format: "int64" },
   return integer === undefined ? undefined : toJsonInteger(integer);
 });
 
+/** Finite, as a number or the text of one. */
 export const float64Field = field("number", { type: "number", format: "double" }, readDecimal);
 
 /** Rounded to 32 bits and back, so that it is echoed as clients know it: 0.3333333333 becomes 0.33333334. */
@@ -41,6 +43,7 @@ export const float32Field = field("number", { type: "number", format: "float" },
   return decimal === undefined ? undefined : roundToFloat32(decimal);
 });
 
+/** `true` and `false`, also as texts in any case. */
 export const booleanField = field("boolean", { type: "boolean" }, (value) => {
   if (typeof value === "boolean") return value;
   const text = typeof value === "string" ? value.toLowerCase() : undefined;
@@ -50,8 +53,10 @@ export const booleanField = field("boolean", { type: "boolean" }, (value) => {
 /** Enough for all that is a name, an id or a token. */
 const TEXT_LENGTH_MAX = 4096;
 
+/** At most 4,096 characters. */
 export const textField = longTextField(TEXT_LENGTH_MAX);
 
+/** At most `lengthMax` characters (UTF-16 units). */
 export function longTextField(lengthMax: number) {
   return z.string().max(lengthMax);
 }

@@ -4,6 +4,7 @@ import { loadSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { json, type RestRoute } from "./route.ts";
 
+/** `/v4/tonearm/load`. */
 export function loadRoutes({ readLoad }: Pick<ApiContext, "readLoad">): readonly RestRoute[] {
   return [
     {

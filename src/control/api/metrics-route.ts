@@ -3,6 +3,7 @@
 
 import type { RestRoute } from "./route.ts";
 
+/** As `metrics.prometheus.*` of the configuration says it. */
 export interface Metrics {
   readonly path: string;
   readonly isPasswordNeeded: boolean;
@@ -15,6 +16,7 @@ interface MetricsSource {
   read(names: readonly string[] | undefined): string;
 }
 
+/** None where metrics are off. */
 export function metricsRoutes(metrics: Metrics | undefined): readonly RestRoute[] {
   if (metrics === undefined) return [];
   const { path, isPasswordNeeded, source } = metrics;

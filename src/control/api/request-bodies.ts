@@ -23,6 +23,7 @@ const DECODED_COUNT_MAX = 65_536;
 /** As many, and the array. */
 const VALUE_COUNT_MAX = DECODED_COUNT_MAX + 1;
 
+/** An encoded track as a client sends it: no longer than the longest that can be written. */
 export const encodedField = longTextField(ENCODED_LENGTH_MAX);
 
 /** PATCH /v4/sessions/{sessionId}. `timeout` is in seconds. */
@@ -72,7 +73,9 @@ export const playerBody = z
   })
   .meta({ id: "PlayerUpdate" });
 
+/** `playerBody`, read; `parsePlayerUpdate` checks the rest and makes a `PlayerUpdate` of it. */
 export type PlayerBody = z.output<typeof playerBody>;
+/** Its `voice`, read. */
 export type VoiceBody = z.output<typeof voiceBody>;
 
 /** Parses the text of a request's body, or throws the published 400 or 415, or a 400 that names the bound it breaks. */

@@ -12,6 +12,7 @@ const SHOWN_BLOCKS_MAX = 10;
 
 const NO_CONTENT: RestAnswer = { kind: "empty", status: 204 };
 
+/** `/v4/routeplanner/*`. They are there without a planner as well, and say that there is none. */
 export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlanner">): readonly RestRoute[] {
   return [
     {

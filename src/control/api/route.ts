@@ -9,6 +9,7 @@ import type { ListAnswer } from "./list-answer.ts";
 /** `ANY` takes every method. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
 
+/** A request whose path, method and password are checked. Valid until its handler has answered. */
 export interface RestRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -33,10 +34,15 @@ export type RestAnswer =
   | { readonly kind: "empty"; readonly status: number }
   | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
 
+/** 200 with `value` as JSON; bigints as their digits. */
 export function json(value: unknown): RestAnswer {
   return { kind: "json", value };
 }
 
+/**
+ * One path and method. A handler throws `ApiError` for a status of its choice; any other `NodeError` becomes one by its
+ * fault.
+ */
 export interface RestRoute {
   readonly method: Method;
   readonly path: string;

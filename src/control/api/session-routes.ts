@@ -20,6 +20,7 @@ const SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ...(["false", "off", "no", "0"] as const).map((text) => [text, false] as const),
 ]);
 
+/** `/v4/sessions/{sessionId}` and all below it. */
 export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
   return [
     {
@@ -72,10 +73,18 @@ function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
   return json({ resuming: session.resuming, timeout: session.timeout });
 }
 
+/**
+ * The handler for v4 and v3: each player's JSON is made when its turn comes in the answer.
+ * @throws ApiError 404 for a session without a connected client
+ */
 export function listPlayers(context: ApiContext, request: RestRequest): ListAnswer {
   return listOf([...findSession(context, request).players.values()], (player) => player.toJson());
 }
 
+/**
+ * The handler for v4 and v3.
+ * @throws ApiError 404 for a session or player that is not there, 400 for a guild id that is none
+ */
 export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson {
   const guildId = readGuildId(request);
   const player = findSession(context, request).players.get(guildId);
@@ -83,6 +92,10 @@ export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson
   return player.toJson();
 }
 
+/**
+ * The handler for v4 and v3, which read bodies their own way. Resolves when the update is carried out, voice included.
+ * @throws ApiError 400 and 404; NodeError of the update ("player-busy", "node-overloaded", "voice-connect-failed" …)
+ */
 export async function updatePlayer(
   context: ApiContext,
   request: RestRequest,
@@ -98,6 +111,10 @@ export async function updatePlayer(
   return player.toJson();
 }
 
+/**
+ * The handler for v4 and v3: 204, whether there was one or not.
+ * @throws ApiError 400 and 404 as `getPlayer`, but for the player
+ */
 export async function destroyPlayer(context: ApiContext, request: RestRequest): Promise<RestAnswer> {
   const guildId = readGuildId(request);
   await findSession(context, request).destroyPlayer(guildId);

@@ -5,6 +5,7 @@ import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
+/** One per version; the end point chooses it by the path of the handshake. */
 export interface SocketProtocol extends Dialect {
   /** The paths it is served on. */
   readonly paths: readonly string[];
@@ -14,6 +15,7 @@ export interface SocketProtocol extends Dialect {
   onText(session: Session, text: string): void;
 }
 
+/** Where v4 is served; the only WebSocket path that is also a route of REST, for requests without an upgrade. */
 export const WEB_SOCKET_PATH = "/v4/websocket";
 
 /** Clients of v4 have nothing to say; what they say is forgotten. */

@@ -8,6 +8,7 @@ const TRACKS_MAX = 1000;
 /** Of an address of any length. */
 const KEY_LENGTH_MAX = 1000;
 
+/** One for the node. Tracks are known again by their source and identifier, not by their encoded form. */
 export class DeadlyTracks {
   readonly #keys = new Set<string>();
 

@@ -10,6 +10,7 @@ export interface EventSink {
   send(message: OutgoingMessage): void;
 }
 
+/** Given to a player when it is made; none of it changes. */
 export interface PlayerOwner {
   readonly guildId: string;
   /** The bot's user id. */

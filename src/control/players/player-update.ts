@@ -12,6 +12,7 @@ export type TrackChange =
   | { readonly kind: "play"; readonly track: Track }
   | { readonly kind: "load"; readonly identifier: string };
 
+/** Checked: ranges, ids, filters. A player trusts it. */
 export interface PlayerUpdate {
   readonly trackChange: TrackChange | undefined;
   /** For the new track if there is a track change, else for the current one. */

@@ -12,6 +12,7 @@ export interface UpdateTarget {
   sendPlayerUpdate(): void;
 }
 
+/** One for the node. Updates come up to 10 ms early, where others are due then, or late, where many are. */
 export class UpdateTimer {
   readonly #clock: Clock;
   readonly #intervalMs: number;

@@ -4,6 +4,7 @@
 /** What `GET /version` answers: the release whose protocol we speak, as clients derive their behaviour from it. */
 export const PROTOCOL_VERSION = "4.2.2";
 
+/** `semver` is the node's own; the numbers are those of `PROTOCOL_VERSION`. */
 export interface VersionJson {
   readonly semver: string;
   readonly major: number;
@@ -12,6 +13,7 @@ export interface VersionJson {
   readonly preRelease: string;
 }
 
+/** The answer of `GET /v4/info`. Clients look there for sources and filters before they use them. */
 export interface InfoJson {
   readonly version: VersionJson;
   /** Epoch milliseconds, -1 if unknown. */

@@ -13,12 +13,14 @@ export interface ExceptionJson {
   readonly causeStackTrace: string;
 }
 
+/** `selectedTrack` is an index of `tracks`, -1 for none. */
 export interface PlaylistJson {
   readonly info: { readonly name: string; readonly selectedTrack: number };
   readonly pluginInfo: JsonObject;
   readonly tracks: readonly TrackJson[];
 }
 
+/** The answer of `loadtracks`, always with status 200. */
 export type LoadResultJson =
   | { readonly loadType: "track"; readonly data: TrackJson }
   | { readonly loadType: "playlist"; readonly data: PlaylistJson }

@@ -1,6 +1,7 @@
 // How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main
 // thread; made in control/about.
 
+/** The answer of `GET /v4/tonearm/load`, and the source of the `tonearm_*` metrics. */
 export interface LoadJson {
   /** False: a player that is silent now would be refused with `node-overloaded`. */
   readonly hasRoom: boolean;
@@ -18,6 +19,7 @@ export interface LoadJson {
   readonly workers: readonly WorkerLoadJson[];
 }
 
+/** One audio worker; figures are those of its last report, 0 before the first. */
 export interface WorkerLoadJson {
   readonly index: number;
   /** It has one player, which is kept apart from the others. */

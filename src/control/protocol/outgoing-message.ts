@@ -6,22 +6,26 @@ import type { PlayerStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
 import type { TrackJson } from "./track-json.ts";
 
+/** The first message on every socket; `resumed` when the session was there before. */
 export interface ReadyMessage {
   readonly op: "ready";
   readonly resumed: boolean;
   readonly sessionId: string;
 }
 
+/** Where a player is: regularly (players/update-timer.ts), and at every change in between. */
 export interface PlayerUpdateMessage {
   readonly op: "playerUpdate";
   readonly state: PlayerStateJson;
   readonly guildId: string;
 }
 
+/** Every minute, and at the start. */
 export interface StatsMessage extends StatsJson {
   readonly op: "stats";
 }
 
+/** `finished` and `loadFailed`: the client may start the next one; after the others it has acted already. */
 export type TrackEndReasonJson = "finished" | "loadFailed" | "stopped" | "replaced" | "cleanup";
 
 interface EventOf<Type extends string> {
@@ -30,6 +34,7 @@ interface EventOf<Type extends string> {
   readonly guildId: string;
 }
 
+/** Each is told once, in the order in which it happened to the player. */
 export type EventMessage =
   | (EventOf<"TrackStartEvent"> & { readonly track: TrackJson })
   | (EventOf<"TrackEndEvent"> & { readonly track: TrackJson; readonly reason: TrackEndReasonJson })
@@ -37,4 +42,5 @@ export type EventMessage =
   | (EventOf<"TrackStuckEvent"> & { readonly track: TrackJson; readonly thresholdMs: number })
   | (EventOf<"WebSocketClosedEvent"> & { readonly code: number; readonly reason: string; readonly byRemote: boolean });
 
+/** In the form of v4; a session's dialect turns it into the client's. */
 export type OutgoingMessage = ReadyMessage | PlayerUpdateMessage | StatsMessage | EventMessage;

@@ -3,6 +3,7 @@
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { TrackJson } from "./track-json.ts";
 
+/** At the moment the answer or message was made. */
 export interface PlayerStateJson {
   /** Epoch milliseconds of this server. */
   readonly time: number;
@@ -13,6 +14,7 @@ export interface PlayerStateJson {
   readonly ping: number;
 }
 
+/** As the client sent it, empty texts before that. */
 export interface VoiceStateJson {
   readonly token: string;
   readonly endpoint: string;
@@ -20,6 +22,7 @@ export interface VoiceStateJson {
   readonly channelId: string | null;
 }
 
+/** `volume` is 0 to 1000; `filters` what was sent, with all members filled in. */
 export interface PlayerJson {
   readonly guildId: string;
   readonly track: TrackJson | null;

@@ -9,6 +9,7 @@ export interface FrameStatsJson {
   readonly deficit: number;
 }
 
+/** `frameStats` is null in the answer of REST, and in messages until a whole minute has been counted. */
 export interface StatsJson {
   readonly frameStats: FrameStatsJson | null;
   readonly players: number;

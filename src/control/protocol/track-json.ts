@@ -17,6 +17,7 @@ export interface TrackInfo {
   readonly isrc: string | null;
 }
 
+/** `encoded` is what a client keeps to play the track again; `userData` comes back as the client gave it. */
 export interface TrackJson {
   readonly encoded: string;
   readonly info: TrackInfo;

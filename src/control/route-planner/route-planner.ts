@@ -39,6 +39,7 @@ export interface RoutePlannerOptions {
 type RouteWanted = Extract<WorkerEvent, { readonly type: "routeWanted" }>;
 type RouteFailed = Extract<WorkerEvent, { readonly type: "routeFailed" }>;
 
+/** Never waits: an answer to `routeWanted` is there at once, as addresses are only numbers until a thread binds one. */
 export class RoutePlanner {
   readonly #settings: NodeConfig["routePlanner"];
   readonly #space: AddressSpace;

@@ -42,6 +42,7 @@ interface ListenOptions {
   readonly listen?: ((server: Server) => number) | undefined;
 }
 
+/** One for the node. Serves nothing before `listen`. */
 export class Api {
   readonly #app: FastifyInstance;
   readonly #endpoint: WebSocketEndpoint;

@@ -3,6 +3,7 @@
 
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 
+/** One per version, shared by all its sessions; has no state. */
 export interface Dialect {
   /** The version of the protocol, as in `Lavalink-Api-Version`. */
   readonly version: "3" | "4";

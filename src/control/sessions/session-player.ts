@@ -5,6 +5,7 @@ import type { PlayerOwner } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { PlayerJson } from "../protocol/player-json.ts";
 
+/** Calls come from the session and, through it, from the API; all on the main thread. */
 export interface SessionPlayer {
   readonly guildId: string;
   /** Has a track and is not paused. */
@@ -23,4 +24,5 @@ export interface SessionPlayer {
   destroy(): Promise<void>;
 }
 
+/** Called for the first update of a guild; the player is silent, and has no worker yet. */
 export type CreatePlayer = (owner: PlayerOwner) => SessionPlayer;

@@ -81,6 +81,10 @@ type State =
   | { readonly kind: "waiting"; readonly queue: ResumeQueue; readonly deadlineMs: number; timer: Timer }
   | { readonly kind: "destroyed" };
 
+/**
+ * Connected, waiting for its client, or destroyed, which is final. Sends never wait: a client that does not read is cut
+ * off.
+ */
 export class Session implements EventSink {
   readonly id: string;
   readonly userId: string;

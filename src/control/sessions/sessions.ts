@@ -28,6 +28,7 @@ const SESSION_SHARE = 0.5;
 /** Sessions whose client is away. Each may be asked to wait for ever, so the oldest must end at some time. */
 const WAITING_MAX = 1000;
 
+/** What `Sessions` hands on to each session. */
 export interface SessionsOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -44,6 +45,7 @@ export interface SessionClient {
   readonly dialect: Dialect;
 }
 
+/** One for the node. Bounds what sessions may have together: players, memory, and how many may wait. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();

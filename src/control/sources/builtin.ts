@@ -11,6 +11,7 @@ export interface BuiltinSourcesOptions {
   readonly probe: Prober;
 }
 
+/** Those that are switched on. Whichever knows an identifier first answers for it. */
 export function createBuiltinSources({ isEnabled, localRoots, probe }: BuiltinSourcesOptions): readonly Source[] {
   const sources: Source[] = [];
   if (isEnabled.local) sources.push(new LocalSource({ probe, roots: localRoots }));

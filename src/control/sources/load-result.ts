@@ -6,6 +6,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/load-result-json.ts";
 import { type Track, trackToJson } from "./track.ts";
 
+/** As a source found it; `name` and `pluginInfo` are told as they are. */
 export interface Playlist {
   readonly name: string;
   /** Index of the selected track, -1 for none. */
@@ -14,6 +15,7 @@ export interface Playlist {
   readonly tracks: readonly Track[];
 }
 
+/** What `TrackLoader.load` gives. A failure is one of them, so that clients are told its cause. */
 export type LoadResult =
   | { readonly kind: "track"; readonly track: Track }
   | { readonly kind: "playlist"; readonly playlist: Playlist }
@@ -21,6 +23,7 @@ export type LoadResult =
   | { readonly kind: "empty" }
   | { readonly kind: "error"; readonly error: WireError };
 
+/** The same in the protocol's form. */
 export function loadResultToJson(result: LoadResult): LoadResultJson {
   switch (result.kind) {
     case "track":

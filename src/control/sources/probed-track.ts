@@ -16,6 +16,7 @@ interface Origin {
   readonly title: string | undefined;
 }
 
+/** What a file or URL turned out to be, as the answer of the source that asked. */
 export function answerOfProbe(result: ProbeResult, origin: Origin): SourceAnswer {
   if (result.kind === "empty") return { kind: "empty" };
   if (result.kind === "track") return { kind: "track", track: createProbedTrack(result, origin) };

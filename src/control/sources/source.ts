@@ -13,6 +13,7 @@ export type SourceAnswer =
   | { readonly kind: "empty" }
   | { readonly kind: "reference"; readonly identifier: string; readonly title: string | undefined };
 
+/** One identifier, as the client wrote it or another source's reference named it. */
 export interface SourceRequest {
   readonly identifier: string;
   /** What the playlist that led here calls the track: its title unless its own tags have one. */
@@ -21,6 +22,7 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
+/** Main thread: it parses and decides, and has others look (`Prober`). One object for the node's life. */
 export interface Source {
   /** As in a track's `sourceName` and in `/v4/info`. */
   readonly name: string;

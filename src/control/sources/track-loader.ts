@@ -22,6 +22,7 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
 }
 
+/** One for the node. A look-up takes 20 s at most, its turn included, and follows five references. */
 export class TrackLoader {
   readonly #sources: readonly Source[];
   readonly #clock: Clock;

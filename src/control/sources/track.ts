@@ -6,6 +6,7 @@ import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
 import { readEncodedTrack, writeEncodedTrack } from "./encoded-track.ts";
 import type { TrackDetails } from "./track-details.ts";
 
+/** Plain data, never changed: whoever wants it otherwise makes another (`trackAtPosition`). */
 export interface Track {
   /** The encoded form; as sent by the client where it came from one, so possibly an older version. */
   readonly encoded: string;

@@ -18,6 +18,7 @@ export interface CodecLoaderOptions {
   readonly logger: Logger;
 }
 
+/** One for the node. Its thread starts with the first wish and ends 10 s after the last. */
 export class CodecLoader {
   readonly #options: CodecLoaderOptions;
   /** Of WebAssembly only: a native library is no more than a name, and has to be opened each time. */

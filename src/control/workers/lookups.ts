@@ -17,6 +17,7 @@ export interface LookupsOptions extends LookupThreadOptions {
   readonly routes?: RouteSource | undefined;
 }
 
+/** One for the node. No thread before the first look-up, nor 15 s after the last. */
 export class Lookups {
   readonly #options: LookupsOptions;
   readonly #shared: LookupLane;

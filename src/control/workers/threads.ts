@@ -16,7 +16,9 @@ export interface Thread extends Endpoint {
   unref(): void;
 }
 
+/** All that the node knows of starting threads; `systemThreads` in the node, a simulation has its own. */
 export interface Threads {
+  /** Starts a thread with the module at `entry`. It may fail later, as an "error" event. */
   start(entry: URL, options: WorkerOptions): Thread;
   /** Two ends between threads. */
   createChannel(): { readonly port1: MessagePort; readonly port2: MessagePort };

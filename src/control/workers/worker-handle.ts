@@ -43,6 +43,7 @@ export interface WorkerTenant {
   readonly isSuspect: boolean;
 }
 
+/** Valid until `onWorkerLost`; after that what is sent goes nowhere, and requests reject with `worker-lost`. */
 export class WorkerHandle {
   readonly playerId: PlayerId;
   /** Which worker, counted from 0: for logs. */

@@ -42,6 +42,7 @@ export interface WorkerLoad {
   readonly counters: WorkerCounters | undefined;
 }
 
+/** As of the workers' last reports, which come twice a second. */
 export interface PoolLoad {
   readonly workers: readonly WorkerLoad[];
   /** A worker waits to take the place of one that is lost. */
@@ -90,6 +91,10 @@ interface Host extends Place {
   isHeard: boolean;
 }
 
+/**
+ * One for the node; the only one that starts audio workers. Never throws at a loss: tenants are told, and given
+ * another.
+ */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   /** Those that players share. */

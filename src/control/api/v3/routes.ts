@@ -16,6 +16,7 @@ const SESSION_PATH = "/sessions/:sessionId";
 const PLAYERS_PATH = `${SESSION_PATH}/players`;
 const PLAYER_PATH = `${PLAYERS_PATH}/:guildId`;
 
+/** `/v3/*`, and the older paths without a version. */
 export function v3Routes(context: ApiContext): readonly RestRoute[] {
   const twins = [...trackRoutes(context), ...plannerRoutes(context)];
   return [

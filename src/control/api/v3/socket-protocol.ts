@@ -6,6 +6,7 @@ import type { SocketProtocol } from "../socket-protocol.ts";
 import { v3Message } from "./message-forms.ts";
 import { V3Operations } from "./operations.ts";
 
+/** On `/v3/websocket` and `/`. */
 export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "logger">): SocketProtocol {
   const operations = new V3Operations(context);
   return {

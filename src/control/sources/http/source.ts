@@ -10,6 +10,7 @@ import type { Track } from "../track.ts";
 
 const ICY_SCHEME = "icy://";
 
+/** `http`, `https` and `icy` URLs. What is behind them is looked at on the look-up thread, never here. */
 export class HttpSource implements Source {
   readonly name = "http";
   readonly #probe: Prober;

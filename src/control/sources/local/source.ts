@@ -10,6 +10,7 @@ import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
 import type { Track } from "../track.ts";
 
+/** Paths, relative ones from the working directory. Without `roots` there is nothing to be found. */
 export class LocalSource implements Source {
   readonly name = "local";
   readonly #probe: Prober;
