@@ -9,7 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { RouteCommand, WorkerCommand } from "./commands.ts";
 import type { AddressFamily, WorkerEvent } from "./events.ts";
 import { PendingReplies } from "./pending-replies.ts";
-import type { ProbeResult } from "./playable-input.ts";
+import type { WorkerReplies, WorkerReply } from "./replies.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
@@ -17,12 +17,18 @@ const ROUTE_TIMEOUT_MS = 5000;
 /** Wishes for an address that may wait at once; one more is refused with `worker-busy`. */
 const WANTED_ROUTES_MAX = 4096;
 
-/** A Worker, a MessagePort, or anything else that carries plain data in order. */
-export interface Endpoint {
-  /** The ports in `transferList` go with it. */
-  postMessage(message: unknown, transferList?: readonly MessagePort[]): void;
-  on(event: "message", listener: (message: unknown) => void): unknown;
+/** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
+export interface Endpoint<Sent, Received> {
+  /** Sends a structured clone; the ports in `transferList` go with it. Throws for what cannot be cloned. */
+  postMessage(message: Sent, transferList?: readonly MessagePort[]): void;
+  /** Each message once, in the order sent. Those that came before there was a listener are given to it. */
+  on(event: "message", listener: (message: Received) => void): unknown;
 }
+
+/** The main thread's end of the pipe to a thread that takes `Command`s: both are compiled with this contract. */
+export type MainEnd<Command = WorkerCommand> = Endpoint<Command | RouteCommand, WorkerEvent>;
+/** The other end. */
+export type ThreadEnd<Command> = Endpoint<WorkerEvent, Command | RouteCommand>;
 
 /** Commands that are answered. */
 export type WorkerRequest = Extract<WorkerCommand, { readonly requestId: number }>;
@@ -35,32 +41,24 @@ export type UnnumberedRequest = WorkerRequest extends infer R
     : never
   : never;
 
-/** What each request is answered with. */
-export interface WorkerReplies {
-  readonly probe: ProbeResult;
-  readonly destroyPlayer: undefined;
-  readonly connectVoice: { readonly isConnected: true };
-}
-
 /** Commands other than the answers to what the worker itself has asked. */
 export type PlainCommand = Exclude<WorkerCommand, RouteCommand>;
 
 /** Events other than answers and what `wantRoute` sends. */
 export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" }>;
 
-/** The main thread's end. */
+/** The main thread's end: posts commands, and gives each answer to whoever asked. */
 export class CommandChannel {
-  readonly #endpoint: Endpoint;
-  readonly #pending: PendingReplies<unknown>;
+  readonly #endpoint: MainEnd;
+  readonly #pending: PendingReplies<WorkerReply>;
   #closedBy: NodeError | undefined;
 
-  constructor(endpoint: Endpoint, options: { clock: Clock; onEvent: (event: WorkerEvent) => void }) {
+  /** `onEvent` hears of all events but replies. */
+  constructor(endpoint: MainEnd, options: { clock: Clock; onEvent: (event: WorkerEvent) => void }) {
     this.#endpoint = endpoint;
     this.#pending = new PendingReplies(options.clock);
-    endpoint.on("message", (message) => {
+    endpoint.on("message", (event) => {
       if (this.#closedBy !== undefined) return;
-      // The other end is our own worker, compiled with the same contract.
-      const event = message as WorkerEvent;
       if (event.type === "reply") this.#pending.resolve(event.requestId, event.value);
       else if (event.type === "replyError") this.#pending.reject(event.requestId, new RemoteError(event.error));
       else options.onEvent(event);
@@ -105,16 +103,14 @@ interface Answerable {
 
 /** The end of an audio worker or, with its own commands, of the look-up thread. */
 export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: ThreadEnd<Command>;
   readonly #wantedRoutes: PendingReplies<string | undefined>;
 
   /** `onCommand` hears of all commands but the answers to `wantRoute`. */
-  constructor(endpoint: Endpoint, options: { clock: Clock; onCommand: (command: Command) => void }) {
+  constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#wantedRoutes = new PendingReplies(options.clock);
-    endpoint.on("message", (message) => {
-      // The other end is our own main thread, compiled with the same contract.
-      const command = message as RouteCommand | Command;
+    endpoint.on("message", (command) => {
       if (isRouteCommand(command)) this.#onRoute(command);
       else options.onCommand(command);
     });

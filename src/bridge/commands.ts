@@ -23,8 +23,8 @@ export type RouteId = number;
 export const VOLUME_DEFAULT = 100;
 
 /**
- * Replaces whatever plays. Sound begins when its first frame is ready; what cannot be opened comes back as
- * `trackException` and `trackEnded` (`loadFailed`).
+ * Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). Sound begins when its first frame
+ * is ready; what cannot be opened comes back as `trackException` and `trackEnded` (`loadFailed`).
  */
 export interface PlayCommand {
   readonly type: "play";
@@ -35,7 +35,7 @@ export interface PlayCommand {
   readonly startMs: number;
   /** Position at which the track ends, or undefined for its own end. Ignored when not after `startMs`. */
   readonly endMs: number | undefined;
-  /** Of the whole track, undefined for streams: fades need it where the container does not tell. */
+  /** Milliseconds of the whole track, undefined for streams: fades need it where the container does not tell. */
   readonly lengthMs: number | undefined;
   readonly isPaused: boolean;
 }
@@ -46,6 +46,7 @@ export interface SeekCommand {
   readonly playerId: PlayerId;
   readonly trackId: TrackId;
   readonly seekId: SeekId;
+  /** Milliseconds of track time, 0 or more. */
   readonly positionMs: number;
 }
 
@@ -63,7 +64,10 @@ export type LookupCommand =
   /** Nobody waits for that look any more: it is ended. An answer may be on its way. */
   | { readonly type: "abortProbe"; readonly requestId: number };
 
-/** What an audio worker is told. Those for one player are carried out in the order they were sent. */
+/**
+ * What an audio worker is told. Those for one player are carried out in the order they were sent; what is about one that
+ * is gone is passed over, but its requests are answered.
+ */
 export type WorkerCommand =
   | RouteCommand
   | {
@@ -77,7 +81,6 @@ export type WorkerCommand =
     }
   /** Stops everything of the player and closes voice with 1000, without events. Answered by a `reply` when that is done. */
   | { readonly type: "destroyPlayer"; readonly playerId: PlayerId; readonly requestId: number }
-  /** Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). */
   | PlayCommand
   /** Ends the current track without an event. */
   | { readonly type: "stop"; readonly playerId: PlayerId }
@@ -89,7 +92,9 @@ export type WorkerCommand =
       readonly trackId: TrackId;
       readonly endMs: number | undefined;
     }
+  /** 0 to 1000, 100 is unchanged; heard with the next frame, as a ramp of 10 ms. */
   | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }
+  /** Replaces all of them; heard with the next frames, faded over 20 ms. */
   | { readonly type: "setFilters"; readonly playerId: PlayerId; readonly filters: FilterSettings }
   /**
    * Connects, or moves: the connection before this one sends on until the new one can, then closes with 1000 and without

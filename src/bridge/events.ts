@@ -4,6 +4,7 @@ import type { LogFields, LogLevel } from "../log.ts";
 import type { PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { PositionBatch } from "./position-batch.ts";
 import type { PositionReport } from "./position-report.ts";
+import type { WorkerReply } from "./replies.ts";
 import type { WireError } from "./wire-error.ts";
 
 /** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
@@ -11,12 +12,17 @@ export interface FrameMinute {
   readonly playerId: PlayerId;
   /** Epoch milliseconds divided by 60000, rounded down. */
   readonly minute: number;
+  /** Frames of 20 ms. */
   readonly sentFrames: number;
   /** Due frames that were not sent, by cause. */
   readonly lostFrames: {
+    /** Nothing had come from the track's site. */
     readonly inputDry: number;
+    /** It had, and was not decoded yet. */
     readonly decoderLate: number;
+    /** The tick came so late that they were left out. */
     readonly loopLate: number;
+    /** There was no voice connection that could send. */
     readonly voiceNotReady: number;
   };
   /** True when it was playing without a gap of more than 100 ms since before the start of this minute. */
@@ -25,6 +31,7 @@ export interface FrameMinute {
 
 /** How a worker is doing; sent every 500 ms and so also its sign of life. */
 export interface WorkerCounters {
+  /** Those whose sound is made here, and those of them that have a track and are not paused. */
   readonly playerCount: number;
   readonly playingCount: number;
   /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
@@ -41,7 +48,10 @@ export interface WorkerCounters {
   readonly heaviestPlayer: PlayerId | undefined;
 }
 
-/** Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. */
+/**
+ * Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. `cleanup`:
+ * nobody has listened for long.
+ */
 export type EndReason = "finished" | "loadFailed" | "cleanup";
 
 /** An IP version. */
@@ -57,15 +67,19 @@ export type RouteFailure = "banned" | "unusable";
 export type WorkerEvent =
   /** The worker can take commands. */
   | { readonly type: "ready" }
-  | { readonly type: "reply"; readonly requestId: number; readonly value: unknown }
+  /** Of the request with that number. */
+  | { readonly type: "reply"; readonly requestId: number; readonly value: WorkerReply }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
+  /** It has ended by itself; the last thing that is said of this playing. */
   | { readonly type: "trackEnded"; readonly playerId: PlayerId; readonly trackId: TrackId; readonly reason: EndReason }
+  /** It cannot be played (on); its end follows. */
   | {
       readonly type: "trackException";
       readonly playerId: PlayerId;
       readonly trackId: TrackId;
       readonly error: WireError;
     }
+  /** Nothing of it could be sent for `thresholdMs`, as configured. It plays on when it can. */
   | {
       readonly type: "trackStuck";
       readonly playerId: PlayerId;
@@ -79,6 +93,7 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly share: number;
     }
+  /** Whenever it changes other than by time; else it comes with the counters. */
   | { readonly type: "position"; readonly report: PositionReport }
   /** `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread. */
   | {
@@ -95,15 +110,19 @@ export type WorkerEvent =
       readonly type: "voiceClosed";
       readonly playerId: PlayerId;
       readonly voiceId: VoiceId;
+      /** Of the WebSocket (discord-voice.md), and the text with it. */
       readonly code: number;
       readonly reason: string;
+      /** Discord has closed it. */
       readonly isByRemote: boolean;
     }
   /** Its sound comes from the host now: that one's events count. */
   | { readonly type: "handedOver"; readonly playerId: PlayerId }
   /** Its sound is made here as before: the host is to let go of it. */
   | { readonly type: "handOverFailed"; readonly playerId: PlayerId }
+  /** Every 500 ms. */
   | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: PositionBatch }
+  /** Of the minute that has ended, of all players that counted anything in it. */
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   /** An address to send one request from is needed; answered by a RouteCommand. Never sent without WorkerSettings.routing. */
   | {
@@ -120,4 +139,5 @@ export type WorkerEvent =
       readonly isSearch: boolean;
       readonly reason: RouteFailure;
     }
+  /** A line for the log of the node. */
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

@@ -1,5 +1,5 @@
-// Questions across the bridge that wait for their answer: numbered, each with a time limit. Each end
-// of the pipe (channel.ts) keeps those that it has asked.
+// Questions across the bridge that wait for their answer: numbered, each with a time limit. Each end of the pipe
+// (channel.ts) keeps those that it has asked. Both threads.
 
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";

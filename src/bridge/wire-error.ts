@@ -28,6 +28,7 @@ const LOOK_LENGTH_MAX = 4096;
 export class RemoteError extends NodeError {
   readonly wire: WireError;
 
+  /** A code that is not known here counts as `internal`. */
   constructor(wire: WireError) {
     super(isErrorCode(wire.code) ? wire.code : "internal", wire.message);
     this.wire = wire;

@@ -2,7 +2,6 @@
 // more: that it lives, and whose work it is doing. The main thread reads it when the thread is lost or silent. Both
 // threads.
 
-/** What is being done for an owner. */
 const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "lookup"] as const;
 /** `idle` stands for nothing in particular; an owner counts only with another one. */
 export type Activity = (typeof ACTIVITIES)[number];
@@ -13,7 +12,7 @@ export interface MarkedWork {
   readonly activity: Activity;
 }
 
-/** How often a thread that can still do anything beats. */
+/** How often a thread that can still do anything beats, milliseconds. */
 export const BEAT_MS = 50;
 
 const BEATS = 0;
@@ -37,6 +36,7 @@ export class WorkMark {
     return new SharedArrayBuffer(FIELDS * Int32Array.BYTES_PER_ELEMENT);
   }
 
+  /** Either end, over the memory that `allocate` has given. */
   constructor(memory: SharedArrayBuffer) {
     this.#fields = new Int32Array(memory);
   }
@@ -72,6 +72,7 @@ export class WorkMark {
     return Atomics.load(this.#fields, BEATS);
   }
 
+  /** As the thread has set it; 0: not known (yet). */
   get threadNumber(): number {
     return Atomics.load(this.#fields, THREAD);
   }

@@ -28,6 +28,7 @@ export interface WorkerSettings extends ToldValues {
 
 /** For requests of the http source: timeouts in milliseconds, as keys/ has them. */
 export interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
+  /** The header of that name. */
   readonly userAgent: string;
   /** Proxy of the http source, or undefined. Credentials inside: never log. */
   readonly proxyUrl: string | undefined;

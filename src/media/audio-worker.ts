@@ -2,11 +2,12 @@
 // Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
-import type { PlainCommand, PlainEvent, WorkerReplies, WorkerRequest } from "../bridge/channel.ts";
+import type { PlainCommand, PlainEvent, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId } from "../bridge/commands.ts";
 import type { FrameMinute } from "../bridge/events.ts";
 import { packPositions } from "../bridge/position-batch.ts";
 import type { PositionReport } from "../bridge/position-report.ts";
+import type { WorkerReplies } from "../bridge/replies.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";

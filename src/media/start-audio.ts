@@ -3,7 +3,7 @@
 // is loaded when it is first needed, so that an idle worker stays small. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
-import { type Endpoint, EventChannel } from "../bridge/channel.ts";
+import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
 import type { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -30,7 +30,7 @@ const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 /** What an audio worker stands on. */
 export interface AudioGround {
   /** To the main thread. */
-  readonly port: Endpoint;
+  readonly port: ThreadEnd<PlainCommand>;
   readonly settings: WorkerSettings;
   /** Its own end of it. */
   readonly mark: WorkMark;

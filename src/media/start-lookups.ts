@@ -1,7 +1,7 @@
 // Puts a look-up worker together from what its thread stands on, as start-audio.ts does an audio worker. The same in a
 // thread of its own (lookup-main.ts) and in a simulation (lab/simulate). Look-up thread.
 
-import { type Endpoint, EventChannel } from "../bridge/channel.ts";
+import { EventChannel, type ThreadEnd } from "../bridge/channel.ts";
 import type { LookupCommand } from "../bridge/commands.ts";
 import { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
@@ -24,7 +24,7 @@ const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
 /** What a look-up worker stands on. */
 export interface LookupGround {
   /** To the main thread. */
-  readonly port: Endpoint;
+  readonly port: ThreadEnd<LookupCommand>;
   readonly settings: WorkerSettings;
   /** Its own end of it. */
   readonly mark: WorkMark;

@@ -1,7 +1,9 @@
 // Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it to.
 
-import { CommandChannel, type Endpoint } from "../../src/bridge/channel.ts";
+import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../src/bridge/events.ts";
+import type { WorkerReply } from "../../src/bridge/replies.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player.ts";
 import {
@@ -26,7 +28,7 @@ export class FakeWorkers implements WorkerProvider {
   isAlone = false;
   readonly #clock: Clock;
   #channel: CommandChannel | undefined;
-  #deliver: ((message: unknown) => void) | undefined;
+  #deliver: ((event: WorkerEvent) => void) | undefined;
   #tenant: WorkerTenant | undefined;
   #playerCount = 0;
 
@@ -53,8 +55,8 @@ export class FakeWorkers implements WorkerProvider {
 
   /** Gives the player a new worker. */
   start(): void {
-    const endpoint: Endpoint = {
-      postMessage: (message) => this.commands.push(message as WorkerCommand),
+    const endpoint: MainEnd = {
+      postMessage: (command) => this.commands.push(command),
       on: (_event, listener) => {
         this.#deliver = listener;
       },
@@ -100,7 +102,7 @@ export class FakeWorkers implements WorkerProvider {
   }
 
   /** The worker answers the last request of that type. */
-  async reply(type: WorkerCommand["type"], value: unknown = undefined): Promise<void> {
+  async reply(type: WorkerCommand["type"], value: WorkerReply = undefined): Promise<void> {
     this.#deliver?.({ type: "reply", requestId: this.#lastRequestId(type), value });
     await settle();
   }

@@ -1,8 +1,8 @@
 // Stands in for the WorkerPool where sound does not matter: every player gets a worker that does what it is told, says
 // nothing, and answers every request at once.
 
-import { CommandChannel, type Endpoint } from "../../src/bridge/channel.ts";
-import type { WorkerCommand } from "../../src/bridge/commands.ts";
+import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
+import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerProvider } from "../../src/control/players/player.ts";
 import { WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -27,11 +27,10 @@ export class SilentWorkers implements WorkerProvider {
   admit(): void {}
 }
 
-function silentEndpoint(): Endpoint {
-  let deliver: (message: unknown) => void = () => undefined;
+function silentEndpoint(): MainEnd {
+  let deliver: (event: WorkerEvent) => void = () => undefined;
   return {
-    postMessage: (message) => {
-      const command = message as WorkerCommand;
+    postMessage: (command) => {
       if ("requestId" in command) {
         queueMicrotask(() => deliver({ type: "reply", requestId: command.requestId, value: undefined }));
       }

@@ -41,8 +41,7 @@ export class LookupThread {
       onLost: (loss) => listener.onLost(loss),
     });
     this.#thread.isWorthWatching = false;
-    // The other end is our own thread, compiled with the same contract.
-    this.#thread.endpoint.on("message", (message) => this.#onEvent(message as WorkerEvent));
+    this.#thread.endpoint.on("message", (event) => this.#onEvent(event));
   }
 
   /** Whether it has something to do: only then it is watched. */

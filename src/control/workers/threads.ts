@@ -5,7 +5,7 @@ import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from "no
 import type { Endpoint } from "../../bridge/channel.ts";
 
 /** A thread that has been started; a `Worker` is one. */
-export interface Thread extends Endpoint {
+export interface Thread extends Endpoint<unknown, unknown> {
   on(event: "message", listener: (message: unknown) => void): unknown;
   on(event: "error" | "messageerror", listener: (error: Error) => void): unknown;
   /** Once, when it has ended, however that came. */

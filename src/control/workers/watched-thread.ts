@@ -3,7 +3,8 @@
 // lookup-thread.ts.
 
 import type { ResourceLimits } from "node:worker_threads";
-import type { Endpoint } from "../../bridge/channel.ts";
+import type { MainEnd } from "../../bridge/channel.ts";
+import type { LookupCommand, WorkerCommand } from "../../bridge/commands.ts";
 import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
@@ -82,8 +83,8 @@ export class WatchedThread {
   }
 
   /** What is sent before the thread is ready waits for it. */
-  get endpoint(): Endpoint {
-    return this.#thread;
+  get endpoint(): MainEnd<WorkerCommand | LookupCommand> {
+    return this.#thread as MainEnd<WorkerCommand | LookupCommand>; // what runs in it is compiled with the same contract
   }
 
   get isReady(): boolean {

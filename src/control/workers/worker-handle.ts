@@ -1,9 +1,10 @@
 // What one player holds of the worker it lives on: a number there and a way to command it. Main thread. A handle dies
 // with its worker; the pool then gives the player's owner another one.
 
-import type { CommandChannel, UnnumberedRequest, WorkerNotice, WorkerReplies } from "../../bridge/channel.ts";
+import type { CommandChannel, UnnumberedRequest, WorkerNotice } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
+import type { WorkerReplies } from "../../bridge/replies.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;

@@ -1,6 +1,14 @@
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { CommandChannel, type Endpoint, EventChannel, type WorkerRequest } from "../../../src/bridge/channel.ts";
+import {
+  CommandChannel,
+  type Endpoint,
+  EventChannel,
+  type MainEnd,
+  type PlainCommand,
+  type ThreadEnd,
+  type WorkerRequest,
+} from "../../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../src/bridge/events.ts";
 import { RemoteError, toWireError } from "../../../src/bridge/wire-error.ts";
@@ -11,9 +19,9 @@ const REQUEST = { type: "destroyPlayer", playerId: 1 } as const;
 const TIMEOUT = { timeoutMs: 1000 };
 
 /** Both ends of a pipe that carries text, as a network would: nothing survives that JSON does not. */
-function textPipe(): [Endpoint, Endpoint] {
-  const listeners: ((message: unknown) => void)[] = [];
-  const end = (own: number): Endpoint => ({
+function textPipe(): [MainEnd, ThreadEnd<PlainCommand>] {
+  const listeners: ((message: ReturnType<JSON["parse"]>) => void)[] = [];
+  const end = <Sent, Received>(own: number): Endpoint<Sent, Received> => ({
     postMessage: (message) => {
       const text = JSON.stringify(message);
       queueMicrotask(() => listeners[1 - own]?.(JSON.parse(text)));

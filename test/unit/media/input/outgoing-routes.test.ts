@@ -4,7 +4,7 @@ import type { LookupAddress } from "node:dns";
 import { afterEach, describe, expect, it } from "vitest";
 import { plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
 import { MediaServer, type MediaServerOptions } from "../../../../lab/media-server/media-server.ts";
-import { type Endpoint, EventChannel } from "../../../../src/bridge/channel.ts";
+import { EventChannel, type PlainCommand, type ThreadEnd } from "../../../../src/bridge/channel.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
@@ -276,7 +276,7 @@ describe("bounds", () => {
   });
 
   it("a silent main thread fails the request, and nothing is sent", async () => {
-    const endpoint: Endpoint = { postMessage: () => undefined, on: () => undefined };
+    const endpoint: ThreadEnd<PlainCommand> = { postMessage: () => undefined, on: () => undefined };
     const channelClock = new FakeClock();
     const channel = new EventChannel(endpoint, { clock: channelClock, onCommand: () => undefined });
     const { get, site } = await start({ wantRoute: (families) => channel.wantRoute(families) });
