@@ -59,3 +59,24 @@ test("every file that a document or a comment names is there", () => {
   );
   expect(gone).toEqual([]);
 });
+
+/** Words of others, in the documents that say how the code works and why. */
+const FOREIGN = new Set(["CustomSource", "DiscardPadding"]);
+
+/** `AudioPlayer`, `WorkerPool#relieve`, `transcoder.skipTo`: a word of code with a capital inside. */
+const WORD_OF_CODE = /`((?:[A-Za-z_]\w*[.#])*[A-Za-z_]\w*)(?:\(\))?`/g;
+
+test("what the documents about the code call by its name is there", () => {
+  const code = new Set(
+    FILES.filter(({ path }) => path.endsWith(".ts")).flatMap(({ text }) => text.match(/\w+/g) ?? []),
+  );
+  const documents = FILES.filter(({ path }) => /^(docs\/(internals|decisions)\/.*|[A-Z]+)\.md$/.test(path));
+  const named = documents.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(WORD_OF_CODE), ([, name = ""]) => ({ path, name })).filter(({ name }) =>
+      /[a-z][A-Z]/.test(name),
+    ),
+  );
+  const gone = named.filter(({ name }) => !FOREIGN.has(name) && name.split(/[.#]/).some((word) => !code.has(word)));
+  expect(gone).toEqual([]);
+  expect(named.length).toBeGreaterThan(50);
+});

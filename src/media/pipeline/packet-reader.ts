@@ -9,7 +9,7 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
-import { OpusRepacketizer } from "../opus/opus-packet.ts";
+import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts";
 import { PacketQueue } from "./packet-queue.ts";
 
 /** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
@@ -18,11 +18,9 @@ const SEEK_PATIENCE_MS = 400;
 const PACKETS_PER_MS_MAX = 16;
 /** Packets that may come without any sound in them, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
-/** Longest Opus packet of one stream: 48 frames of 1275 bytes, and as much of padding as anybody could want. */
-const OPUS_BYTES_MAX = 64 * 1024;
 
 /** Opens an input up to its first packet; rejects with a NodeError that says why not. */
-export type OpenDemuxer = (
+export type OpenTrack = (
   input: PlayableInput,
   work: { readonly signal: AbortSignal; readonly budget: TrackBudget },
 ) => Promise<Demuxer>;
@@ -32,7 +30,7 @@ export interface PacketReaderOptions {
   readonly startMs: number;
   /** Of the track as the client was told, for containers that do not say it themselves. */
   readonly lengthMs: number | undefined;
-  readonly open: OpenDemuxer;
+  readonly open: OpenTrack;
   readonly budget: TrackBudget;
   /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
   readonly onProgress: () => void;
@@ -227,7 +225,7 @@ export class PacketReader {
       this.#stream = stream;
     }
     const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
-    if (isOpus && packet.data.length > OPUS_BYTES_MAX) return;
+    if (isOpus && packet.data.length > OPUS_PACKET_BYTES_MAX) return;
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
     const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
     if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {

@@ -12,7 +12,7 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Fade } from "../sound/fade-curve.ts";
 import { SoundChain } from "../sound/sound-chain.ts";
-import { type OpenDemuxer, PacketReader } from "./packet-reader.ts";
+import { type OpenTrack, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
 import { RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
@@ -50,7 +50,7 @@ export interface PipelineOptions {
   /** As the client was told; undefined for streams. What the container says comes first. */
   readonly lengthMs: number | undefined;
   /** Called once at the start, and again when a seek does not get through to a stalled input. */
-  readonly open: OpenDemuxer;
+  readonly open: OpenTrack;
   readonly codecs: CodecSupply;
   /** What its sound begins with; see `setVolume` and `setFilters`. */
   readonly volume: number;
