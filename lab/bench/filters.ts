@@ -1,8 +1,8 @@
 // What each filter costs: CPU milliseconds per second of stereo sound, through a player's whole chain, beside the Opus
 // encoder in the same run. `npm run bench:filters`.
 
-import { filtersBody } from "../../src/control/api/filter-schemas.ts";
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
+import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 

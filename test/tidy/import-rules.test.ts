@@ -104,6 +104,13 @@ describe("only one place", () => {
     expect(filesWith(opening).filter((path) => !known.includes(path))).toEqual([]);
   });
 
+  test("loads the schemas of the protocol: the API; everybody else names the types that are made of them", () => {
+    const loading = /^import (?!type )[^;]*from "[./]*protocol\/(?:[\w-]+-json|json-of|filter-schemas)\.ts"/m;
+    const elsewhere = filesWith(loading).filter((path) => !path.startsWith("src/control/api/"));
+    expect(elsewhere).toEqual([]);
+    expect(filesWith(loading).length).toBeGreaterThan(3);
+  });
+
   test("trusts URL.canParse: nobody, see src/lib/parse-url.ts", () => {
     expect(filesWith(/URL\.canParse/)).toEqual([]);
   });

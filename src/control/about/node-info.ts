@@ -2,7 +2,8 @@
 // node.ts, answered by GET /v4/info.
 
 import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
-import { type InfoJson, PROTOCOL_VERSION, type VersionJson } from "../protocol/info-json.ts";
+import type { InfoJson } from "../protocol/info-json.ts";
+import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 
 export interface NodeDescription {
   /** Tonearm's own version, semantic. */
@@ -32,7 +33,7 @@ export function createInfo(node: NodeDescription): InfoJson {
 }
 
 /** `semver` is ours; the numbers are the protocol's, for clients decide by them what they may ask for. */
-function describeVersion(semver: string): VersionJson {
+function describeVersion(semver: string): InfoJson["version"] {
   const [major = 0, minor = 0, patch = 0] = PROTOCOL_VERSION.split(".").map(Number);
   return { semver, major, minor, patch, preRelease: "" };
 }

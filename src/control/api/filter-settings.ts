@@ -4,8 +4,8 @@
 import type { FilterEntry, Members, NumberMember } from "../../bridge/filters/filter-entry.ts";
 import { type FilterSettings, PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../bridge/filters/filter-table.ts";
+import type { FiltersBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
-import type { FiltersBody } from "./filter-schemas.ts";
 
 /** The names in the body that the configuration has switched off. */
 export function disabledFiltersIn(body: FiltersBody, disabledFilters: ReadonlySet<string>): readonly string[] {

@@ -1,6 +1,6 @@
 // The route that says how busy the node is (docs/reference/rest.md). Main thread.
 
-import { loadSchema } from "./answer-schemas.ts";
+import { loadSchema } from "../protocol/node-load-json.ts";
 import type { ApiContext } from "./api-context.ts";
 import { json, type RestRoute } from "./route.ts";
 

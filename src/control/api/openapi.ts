@@ -3,7 +3,7 @@
 
 import { STATUS_CODES } from "node:http";
 import { z } from "zod";
-import { errorSchema } from "./answer-schemas.ts";
+import { errorSchema } from "../protocol/error-json.ts";
 import { json, type QueryParameter, type RestRoute, type RouteDescription } from "./route.ts";
 
 const TRACE: QueryParameter = { name: "trace", meaning: "Adds `trace` to an error object.", type: "boolean" };
@@ -110,9 +110,9 @@ function jsonContent(schema: z.ZodType): object {
 /** Every schema that has an id, as requests are sent: what may be left out there is not required. */
 function namedSchemas(): object {
   const { schemas } = z.toJSONSchema(z.globalRegistry, { uri: reference, io: "input", unrepresentable: "any" });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, id: _name, ...schema }]) => [id, schema]),
-  );
+  // By name: they are registered in the order in which files happen to be loaded.
+  const named = Object.entries(schemas).sort(([first], [second]) => (first < second ? -1 : 1));
+  return Object.fromEntries(named.map(([id, { $schema: _schema, $id: _id, id: _name, ...schema }]) => [id, schema]));
 }
 
 function reference(id: string): string {

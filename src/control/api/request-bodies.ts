@@ -3,9 +3,7 @@
 import { z } from "zod";
 import { JsonLimitError, type JsonTree, parseJson } from "../../lib/json.ts";
 import { MODIFIED_UTF8_BYTES_MAX } from "../../lib/modified-utf8.ts";
-import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
-import { ApiError, badRequest } from "./api-error.ts";
-import { filtersBody } from "./filter-schemas.ts";
+import { filtersBody } from "../protocol/filter-schemas.ts";
 import {
   booleanField,
   int32Field,
@@ -14,7 +12,9 @@ import {
   longTextField,
   objectField,
   textField,
-} from "./json-fields.ts";
+} from "../protocol/json-fields.ts";
+import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
+import { ApiError, badRequest } from "./api-error.ts";
 
 /** Of what names a track or an address: an encoded track can bear no longer one. */
 const IDENTIFIER_LENGTH_MAX = MODIFIED_UTF8_BYTES_MAX;

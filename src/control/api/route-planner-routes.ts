@@ -1,6 +1,6 @@
 // Routes of the route planner: what it does, and addresses to be used again (protocol-v4.md section 3.8). Main thread.
 
-import { routePlannerSchema } from "./answer-schemas.ts";
+import { routePlannerSchema } from "../protocol/route-planner-json.ts";
 import type { ApiContext, PlannerControl } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { freeAddressBody } from "./request-bodies.ts";

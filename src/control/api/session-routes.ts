@@ -2,8 +2,9 @@
 
 import { isInt64 } from "../../lib/int64.ts";
 import type { PlayerJson } from "../protocol/player-json.ts";
+import { playerSchema, playersSchema } from "../protocol/player-json.ts";
+import { type SessionJson, sessionSchema } from "../protocol/session-json.ts";
 import type { Session } from "../sessions/session.ts";
-import { playerSchema, playersSchema, sessionSchema } from "./answer-schemas.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { type ListAnswer, listOf } from "./list-answer.ts";
@@ -70,7 +71,8 @@ function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
   const { resuming, timeout } = request.body(sessionBody);
   const session = findSession(context, request);
   session.configure({ resuming, timeout });
-  return json({ resuming: session.resuming, timeout: session.timeout });
+  const settings: SessionJson = { resuming: session.resuming, timeout: session.timeout };
+  return json(settings);
 }
 
 /**

@@ -1,14 +1,19 @@
 // The error object of the protocol (protocol-v4.md section 1.3). Main thread; made by api/api-error.ts.
 
-/**
- * `timestamp` is epoch milliseconds, `error` the reason phrase of `status`, `trace` only where the query asks for it
- * (`?trace`).
- */
-export interface ErrorJson {
-  readonly timestamp: number;
-  readonly status: number;
-  readonly error: string;
-  readonly trace?: string;
-  readonly message: string;
-  readonly path: string;
-}
+import { z } from "zod";
+import { type JsonOf, text } from "./json-of.ts";
+
+/** `error` is the reason phrase of `status`. */
+export type ErrorJson = JsonOf<typeof errorSchema>;
+
+/** Of ErrorJson. */
+export const errorSchema = z
+  .strictObject({
+    timestamp: z.int().describe("Epoch milliseconds"),
+    status: z.int(),
+    error: text,
+    trace: text.optional().describe("Only with the query parameter trace"),
+    message: text,
+    path: text,
+  })
+  .meta({ id: "Error" });

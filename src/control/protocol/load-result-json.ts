@@ -1,29 +1,41 @@
 // What looking up an identifier gives, as the protocol writes it (protocol-v4.md sections 3.4 and 3.5). Main thread;
 // made by sources/load-result.ts.
 
-import type { Severity } from "../../bridge/wire-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import type { TrackJson } from "./track-json.ts";
+import { z } from "zod";
+import { type JsonOf, openObject, text } from "./json-of.ts";
+import { trackSchema } from "./track-json.ts";
 
 /** The protocol's Exception object. */
-export interface ExceptionJson {
-  readonly message: string | null;
-  readonly severity: Severity;
-  readonly cause: string;
-  readonly causeStackTrace: string;
-}
-
-/** `selectedTrack` is an index of `tracks`, -1 for none. */
-export interface PlaylistJson {
-  readonly info: { readonly name: string; readonly selectedTrack: number };
-  readonly pluginInfo: JsonObject;
-  readonly tracks: readonly TrackJson[];
-}
-
+export type ExceptionJson = JsonOf<typeof exceptionSchema>;
+/** `selectedTrack` is an index of `tracks`. */
+export type PlaylistJson = JsonOf<typeof playlistSchema>;
 /** The answer of `loadtracks`, always with status 200. */
-export type LoadResultJson =
-  | { readonly loadType: "track"; readonly data: TrackJson }
-  | { readonly loadType: "playlist"; readonly data: PlaylistJson }
-  | { readonly loadType: "search"; readonly data: readonly TrackJson[] }
-  | { readonly loadType: "empty"; readonly data: null }
-  | { readonly loadType: "error"; readonly data: ExceptionJson };
+export type LoadResultJson = JsonOf<typeof loadResultSchema>;
+
+const exceptionSchema = z
+  .strictObject({
+    message: text.nullable(),
+    severity: z.enum(["common", "suspicious", "fault"]),
+    cause: text,
+    causeStackTrace: text,
+  })
+  .meta({ id: "Exception" });
+
+const playlistSchema = z
+  .strictObject({
+    info: z.strictObject({ name: text, selectedTrack: z.int().describe("Index, -1 for none") }),
+    pluginInfo: openObject,
+    tracks: z.array(trackSchema),
+  })
+  .meta({ id: "Playlist" });
+
+/** Of LoadResultJson. */
+export const loadResultSchema = z
+  .union([
+    z.strictObject({ loadType: z.literal("track"), data: trackSchema }),
+    z.strictObject({ loadType: z.literal("playlist"), data: playlistSchema }),
+    z.strictObject({ loadType: z.literal("search"), data: z.array(trackSchema) }),
+    z.strictObject({ loadType: z.literal("empty"), data: z.null() }),
+    z.strictObject({ loadType: z.literal("error"), data: exceptionSchema }),
+  ])
+  .meta({ id: "LoadResult" });

@@ -1,34 +1,42 @@
 // The Player object of the protocol (protocol-v4.md section 3.2). Main thread; made by players, sent by the API.
 
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
-import type { TrackJson } from "./track-json.ts";
+import { z } from "zod";
+import { filterSettingsSchema } from "./filter-schemas.ts";
+import { count, type JsonOf, text } from "./json-of.ts";
+import { trackSchema } from "./track-json.ts";
 
 /** At the moment the answer or message was made. */
-export interface PlayerStateJson {
-  /** Epoch milliseconds of this server. */
-  readonly time: number;
-  /** Milliseconds, 0 when idle. */
-  readonly position: number;
-  readonly connected: boolean;
-  /** Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged. */
-  readonly ping: number;
-}
-
+export type PlayerStateJson = JsonOf<typeof playerStateSchema>;
 /** As the client sent it, empty texts before that. */
-export interface VoiceStateJson {
-  readonly token: string;
-  readonly endpoint: string;
-  readonly sessionId: string;
-  readonly channelId: string | null;
-}
+export type VoiceStateJson = JsonOf<typeof voiceStateSchema>;
+/** `filters` is what was sent, with all members filled in. */
+export type PlayerJson = JsonOf<typeof playerSchema>;
 
-/** `volume` is 0 to 1000; `filters` what was sent, with all members filled in. */
-export interface PlayerJson {
-  readonly guildId: string;
-  readonly track: TrackJson | null;
-  readonly volume: number;
-  readonly paused: boolean;
-  readonly state: PlayerStateJson;
-  readonly voice: VoiceStateJson;
-  readonly filters: FilterSettings;
-}
+const playerStateSchema = z
+  .strictObject({
+    time: z.int().describe("Epoch milliseconds of the node"),
+    position: count.describe("Milliseconds; 0 without a track"),
+    connected: z.boolean(),
+    ping: z.int().describe("Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged"),
+  })
+  .meta({ id: "PlayerState" });
+
+const voiceStateSchema = z
+  .strictObject({ token: text, endpoint: text, sessionId: text, channelId: text.nullable() })
+  .meta({ id: "VoiceState" });
+
+/** Of PlayerJson. */
+export const playerSchema = z
+  .strictObject({
+    guildId: text,
+    track: trackSchema.nullable(),
+    volume: z.int().min(0).max(1000),
+    paused: z.boolean(),
+    state: playerStateSchema,
+    voice: voiceStateSchema,
+    filters: filterSettingsSchema,
+  })
+  .meta({ id: "Player" });
+
+/** Of all players of a session. */
+export const playersSchema = z.array(playerSchema).meta({ id: "Players" });

@@ -1,38 +1,47 @@
 // The route planner's status as the protocol writes it: all numbers but timestamps are texts (protocol-v4.md section
 // 3.8). Main thread; made by control/route-planner.
 
+import { z } from "zod";
+import { type JsonOf, text } from "./json-of.ts";
+
+/**
+ * The answer of `routeplanner/status`; without a planner there is none (204). Which of the last members are there depends on
+ * the class.
+ */
+export type RoutePlannerJson = JsonOf<typeof routePlannerSchema>;
 /** The class names of the published server, by which clients tell the planners apart. */
-export type PlannerClassName =
-  | "RotatingIpRoutePlanner"
-  | "NanoIpRoutePlanner"
-  | "RotatingNanoIpRoutePlanner"
-  | "BalancingIpRoutePlanner";
-
-/** The answer of `routeplanner/status`; without a planner there is none (204). */
-export interface RoutePlannerJson {
-  readonly class: PlannerClassName;
-  readonly details: RoutePlannerDetailsJson;
-}
-
-/** Which of the last members are there depends on the class. */
-export interface RoutePlannerDetailsJson {
-  readonly ipBlock: { readonly type: "Inet4Address" | "Inet6Address"; readonly size: string };
-  readonly failingAddresses: readonly FailingAddressJson[];
-  /** RotatingIpRoutePlanner. */
-  readonly rotateIndex?: string | undefined;
-  readonly ipIndex?: string | undefined;
-  readonly currentAddress?: string | undefined;
-  /** RotatingNanoIpRoutePlanner. */
-  readonly blockIndex?: string | undefined;
-  /** NanoIpRoutePlanner and RotatingNanoIpRoutePlanner. */
-  readonly currentAddressIndex?: string | undefined;
-}
-
+export type PlannerClassName = RoutePlannerJson["class"];
 /** `failingTime` is the same moment for people, in the form of Java's `Date`. */
-export interface FailingAddressJson {
-  /** With a slash in front. */
-  readonly failingAddress: string;
-  /** Unix epoch milliseconds. */
-  readonly failingTimestamp: number;
-  readonly failingTime: string;
-}
+export type FailingAddressJson = RoutePlannerJson["details"]["failingAddresses"][number];
+
+const numberText = z.string().regex(/^\d+$/);
+
+/** Of RoutePlannerJson. */
+export const routePlannerSchema = z
+  .strictObject({
+    class: z.enum([
+      "RotatingIpRoutePlanner",
+      "NanoIpRoutePlanner",
+      "RotatingNanoIpRoutePlanner",
+      "BalancingIpRoutePlanner",
+    ]),
+    details: z.strictObject({
+      ipBlock: z.strictObject({
+        type: z.enum(["Inet4Address", "Inet6Address"]),
+        size: numberText.describe("Addresses of all blocks"),
+      }),
+      failingAddresses: z.array(
+        z.strictObject({
+          failingAddress: text.describe("With a slash in front"),
+          failingTimestamp: z.int().describe("Epoch milliseconds"),
+          failingTime: text.describe("The same as text, in UTC"),
+        }),
+      ),
+      rotateIndex: numberText.optional().describe("RotatingIpRoutePlanner: addresses that have failed so far"),
+      ipIndex: numberText.optional().describe("RotatingIpRoutePlanner: the current address, from 1; 0 for none yet"),
+      currentAddress: text.optional().describe("RotatingIpRoutePlanner: with a slash in front; empty for none yet"),
+      blockIndex: numberText.optional().describe("RotatingNanoIpRoutePlanner: the current /64, from 0"),
+      currentAddressIndex: numberText.optional().describe("Both with Nano in their names: nanoseconds so far"),
+    }),
+  })
+  .meta({ id: "RoutePlanner" });

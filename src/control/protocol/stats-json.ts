@@ -1,35 +1,27 @@
-// The Stats object of the protocol (protocol-v4.md section 3.7). Main thread.
+// The Stats object of the protocol (protocol-v4.md section 3.7). Main thread; made by sessions and control/about.
 
-import type { OverloadJson } from "./node-load-json.ts";
+import { z } from "zod";
+import { count, type JsonOf, share } from "./json-of.ts";
+import { overloadSchema } from "./node-load-json.ts";
 
 /** Frames of the last whole minute, averaged over the session's players (protocol-v4.md section 4.5). */
-export interface FrameStatsJson {
-  readonly sent: number;
-  readonly nulled: number;
-  readonly deficit: number;
-}
+export type FrameStatsJson = JsonOf<typeof frameStatsSchema>;
+/** `frameStats` is null in messages too until a whole minute has been counted. */
+export type StatsJson = JsonOf<typeof statsSchema>;
 
-/** `frameStats` is null in the answer of REST, and in messages until a whole minute has been counted. */
-export interface StatsJson {
-  readonly frameStats: FrameStatsJson | null;
-  readonly players: number;
-  readonly playingPlayers: number;
-  /** Milliseconds. */
-  readonly uptime: number;
-  /** Bytes. */
-  readonly memory: {
-    readonly free: number;
-    readonly used: number;
-    readonly allocated: number;
-    readonly reservable: number;
-  };
-  readonly cpu: {
-    readonly cores: number;
-    /** Share of all cores that is busy, 0 to 1. */
-    readonly systemLoad: number;
-    /** Share of all cores that this process uses, 0 to 1. */
-    readonly lavalinkLoad: number;
-  };
-  /** Only while the node holds back (node-load-json.ts). */
-  readonly tonearm?: OverloadJson | undefined;
-}
+const frameStatsSchema = z.strictObject({ sent: count, nulled: count, deficit: z.int() });
+
+/** Of StatsJson. */
+export const statsSchema = z
+  .strictObject({
+    frameStats: frameStatsSchema.nullable().describe("Always null over REST"),
+    players: count,
+    playingPlayers: count,
+    uptime: count.describe("Milliseconds"),
+    /** Bytes. */
+    memory: z.strictObject({ free: count, used: count, allocated: count, reservable: count }),
+    /** The loads are shares of all cores: what of them is busy, and what of that is this process. */
+    cpu: z.strictObject({ cores: count, systemLoad: share, lavalinkLoad: share }),
+    tonearm: overloadSchema.optional().describe("Only while the node holds back, as its audio threads are busy"),
+  })
+  .meta({ id: "Stats" });

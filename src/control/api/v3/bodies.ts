@@ -2,9 +2,9 @@
 // (protocol-v4.md section 2.11). Main thread. Everything behind it is the same for both.
 
 import { z } from "zod";
+import { type FiltersBody, filtersBody, tonearmFiltersBody } from "../../protocol/filter-schemas.ts";
+import { booleanField, int32Field, int64Field, textField } from "../../protocol/json-fields.ts";
 import { ApiError } from "../api-error.ts";
-import { type FiltersBody, filtersBody, tonearmFiltersBody } from "../filter-schemas.ts";
-import { booleanField, int32Field, int64Field, textField } from "../json-fields.ts";
 import { encodedField, type PlayerBody, playerBody } from "../request-bodies.ts";
 
 /** PATCH /v3/sessions/{sessionId}. The key is null where the session is not to be resumed; `timeout` is in seconds. */

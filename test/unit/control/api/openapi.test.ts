@@ -104,6 +104,11 @@ describe("the document", () => {
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
   });
 
+  test("has its schemas in the order of their names", () => {
+    const names = Object.keys(document.components.schemas);
+    expect(names).toEqual(names.toSorted());
+  });
+
   test("has the routes of docs/reference/rest.md, which has its fields", () => {
     const page = readFileSync(new URL("../../../../docs/reference/rest.md", import.meta.url), "utf8");
     const headings = [...page.matchAll(/^## ([A-Z]+ \/.+)$/gm)].map((match) => match[1]);

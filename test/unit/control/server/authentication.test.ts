@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
 import { PasswordGate } from "../../../../src/control/server/authentication.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -80,6 +81,8 @@ test("REST and the WebSocket answer 429 to more, end the connection, and go on s
   const requestLogging = { isClientShown: false, areHeadersShown: false, isQueryShown: false, isPayloadShown: false };
   const server = await ApiServer.start({
     logger,
+    // Time stands still: a slow machine forgives nothing meanwhile.
+    clock: { ...systemClock, now: () => 0 },
     requestLogging: { ...requestLogging, payloadLengthMax: 0, isLoggedBefore: false },
   });
   const wrong = { Authorization: "wrong", "User-Id": "1" };

@@ -1,0 +1,25 @@
+// What the schemas of this folder share: the pieces that recur in them, and how a type is made of one. Main thread. Whoever
+// only names a type imports it as a type, and so loads neither the schemas nor their library.
+
+import { z } from "zod";
+import type { JsonInteger, JsonObject } from "../../lib/json.ts";
+
+/** The type of the JSON that a schema describes. Nothing in it is written to. */
+export type JsonOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
+
+type Immutable<Value> = Value extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : Value extends object
+    ? { readonly [Member in keyof Value]: Immutable<Value[Member]> }
+    : Value;
+
+/** Any text. */
+export const text = z.string();
+/** Beyond 2^53 too, so not the integer of the library, which ends there. */
+export const int64 = z.custom<JsonInteger>().meta({ type: "integer", format: "int64" });
+/** A whole number, 0 or more. */
+export const count = z.int().min(0);
+/** Any JSON object. */
+export const openObject = z.custom<JsonObject>().meta({ type: "object" });
+/** A share of the whole, 0 to 1. */
+export const share = z.number().min(0).max(1);
