@@ -14,6 +14,8 @@ export interface PacedSocketOptions {
   readonly admit?: (sizeBytes: number) => boolean;
   /** Runs `handOut` when the next slice is due. Default: in the next turn of the event loop. */
   readonly schedule?: (handOut: () => void) => void;
+  /** How much of a slice, at least one byte, is handed out before the rest of it. Default: all. */
+  readonly cut?: (slice: Buffer) => number;
   /** The other side may end while this one goes on writing. Default: false. */
   readonly allowHalfOpen?: boolean;
 }
@@ -25,6 +27,7 @@ export class PacedSocket extends Duplex {
   protected readonly inner: Socket;
   readonly #admit: (sizeBytes: number) => boolean;
   readonly #schedule: (handOut: () => void) => void;
+  readonly #cut: (slice: Buffer) => number;
   #handedOutBytes = 0;
   #isWanted = false;
   #isScheduled = false;
@@ -41,6 +44,7 @@ export class PacedSocket extends Duplex {
     this.inner = inner;
     this.#admit = options.admit ?? (() => true);
     this.#schedule = options.schedule ?? setImmediate;
+    this.#cut = options.cut ?? ((slice) => slice.length);
     inner.on("readable", () => this.#ask());
     inner.on("end", () => this.push(null));
     inner.on("error", (error) => this.destroy(error));
@@ -106,8 +110,10 @@ export class PacedSocket extends Duplex {
   #handOut(): void {
     this.#isScheduled = false;
     if (this.#isHeld || this.destroyed) return;
-    const slice: Buffer | null = this.inner.read(Math.min(SLICE_BYTES, this.inner.readableLength));
-    if (slice === null) return;
+    const piece: Buffer | null = this.inner.read(Math.min(SLICE_BYTES, this.inner.readableLength));
+    if (piece === null) return;
+    const slice = piece.subarray(0, this.#cut(piece));
+    if (slice.length < piece.length) this.inner.unshift(piece.subarray(slice.length));
     if (!this.#admit(slice.length)) {
       this.#isRefused = true;
       return;

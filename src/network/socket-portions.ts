@@ -23,6 +23,8 @@ export interface SocketFlow {
   readonly isHeld: boolean;
   /** What comes is taken to be of a head. */
   readonly isHead: boolean;
+  /** The connection broke while there was more to hand out, which nobody gets any more. */
+  readonly isCut: boolean;
   /** A piece of a body was taken out. */
   notePiece(): void;
   /** Nothing more is handed out until `pump`. */
@@ -81,12 +83,20 @@ export class SocketPortions {
   #flowOf(socket: Socket): SocketFlow {
     let isHeld = false;
     let isHead = true;
+    let isCut = false;
+    // Before undici listens, which takes what was parsed until then for the whole of a body without length.
+    socket.once("error", () => {
+      isCut = socket.readableLength > 0;
+    });
     return {
       get isHeld() {
         return isHeld;
       },
       get isHead() {
         return isHead;
+      },
+      get isCut() {
+        return isCut;
       },
       notePiece: () => {
         isHead = false;

@@ -21,7 +21,7 @@ import { Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
-import { routeUpgrades } from "./upgrade-requests.ts";
+import { routeUpgrades, shouldUpgrade } from "./upgrade-requests.ts";
 import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
 /** Connections that have not been accepted yet. One more would try again after a second. */
@@ -73,6 +73,7 @@ export class Api {
       connections,
       checkPassword,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
+      shouldUpgrade: (request) => shouldUpgrade(request, endpoint),
       routes: [
         ...v4Routes,
         openApiRoute(v4Routes, () => options.readInfo().version.semver),

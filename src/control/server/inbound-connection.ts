@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
 import { PacedSocket } from "../../network/paced-socket.ts";
+import { MessageEnds } from "./message-ends.ts";
 
 /** How long slices are handed out before others on the thread, and new connections, have their turn. */
 const ROUND_MS = 2;
@@ -25,12 +26,25 @@ export class InboundConnection extends PacedSocket {
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
 
+  readonly #messageEnds: MessageEnds;
+
   constructor(socket: Socket, rounds: Rounds) {
-    // As the HTTP server has its sockets: a client may close its side and still be answered.
-    super(socket, { schedule: (handOut) => rounds.enter(handOut, this.bytesRead === 0), allowHalfOpen: true });
+    const messageEnds = new MessageEnds();
+    super(socket, {
+      schedule: (handOut) => rounds.enter(handOut, this.bytesRead === 0),
+      cut: (slice) => messageEnds.cut(slice),
+      // As the HTTP server has its sockets: a client may close its side and still be answered.
+      allowHalfOpen: true,
+    });
+    this.#messageEnds = messageEnds;
     this.remoteAddress = socket.remoteAddress;
     this.remotePort = socket.remotePort;
     socket.on("timeout", () => this.emit("timeout"));
+  }
+
+  /** To be called when the head of a request was handed out whose body has this length. */
+  expectBody(sizeBytes: number): void {
+    this.#messageEnds.expectBody(sizeBytes);
   }
 
   setTimeout(delayMs: number): this {

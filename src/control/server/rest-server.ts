@@ -1,7 +1,7 @@
 // The HTTP server and everything that holds for all its routes: headers, authentication, statuses without a body, error
 // objects (protocol-v4.md section 1). Main thread; the routes themselves are in the files ending in -routes.ts.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerOptions } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
@@ -42,12 +42,21 @@ export interface RestServerOptions {
   readonly routes: readonly RestRoute[];
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
+  /** Whether a request that asks to switch protocols leaves HTTP; Node.js before 22.21 does not ask. */
+  readonly shouldUpgrade: (request: IncomingMessage) => boolean;
+}
+
+/** What the types of the oldest Node.js do not know. */
+interface NodeServerOptions extends ServerOptions {
+  readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
 }
 
 /** A server that is not listening yet. */
 export function createRestServer(options: RestServerOptions): FastifyInstance {
   const table = new RouteTable();
+  const http: NodeServerOptions = { shouldUpgradeCallback: options.shouldUpgrade };
   const app = Fastify({
+    http,
     logger: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,

@@ -1,13 +1,25 @@
 // Requests that ask to switch protocols: to WebSocket on a path that has one they go to the end point, all others are
 // answered as if they had not asked. Main thread. Java's HTTP client asks for h2c with every first request, also with a
-// body. What was asked before on the same connection is answered first.
+// body. What was asked before on the same connection is answered first. From Node.js 22.21 and 24.9 on the server asks
+// which upgrades are taken (`shouldUpgrade`); those before leave all of them to the listener, which replays the others.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Connections } from "./connections.ts";
+import { inboundConnectionOf } from "./inbound-connection.ts";
 import type { UpgradeRequest, WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
 const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
+
+/**
+ * True for a request that leaves HTTP. The body of any other that asks for it is said to the connection, as Node forgets
+ * what comes with its end.
+ */
+export function shouldUpgrade(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
+  if (isHandshake(request, endpoint)) return true;
+  inboundConnectionOf(request).expectBody(bodySizeBytes(request));
+  return false;
+}
 
 export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, connections: Connections): void {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -27,15 +39,27 @@ export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, conne
       (socket as { readableFlowing: boolean | null }).readableFlowing = null;
       // The server has set it for the pause behind an earlier answer.
       socket.setTimeout(0);
-      const protocol = isForWebSocket(request) ? endpoint.protocolOf(request) : undefined;
+      const protocol = isHandshake(request, endpoint) ? endpoint.protocolOf(request) : undefined;
       if (protocol === undefined) replayWithoutUpgrade(server, { request, socket, head });
       else endpoint.upgrade(protocol, { request, socket, head });
     });
   });
 }
 
-function isForWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+/**
+ * A handshake that the end point answers. One with a body is none, in WebSocket as for Node.js, which from 25 on hands out
+ * a stream of its own instead of the socket while the body is still to come.
+ */
+function isHandshake(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
+  const { method, headers } = request;
+  const hasBody = headers["transfer-encoding"] !== undefined || bodySizeBytes(request) > 0;
+  const isForWebSocket = method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBody;
+  return isForWebSocket && endpoint.protocolOf(request) !== undefined;
+}
+
+/** As announced: of a chunked one nothing is. */
+function bodySizeBytes({ headers }: IncomingMessage): number {
+  return Number(headers["content-length"] ?? 0);
 }
 
 /**

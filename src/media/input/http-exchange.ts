@@ -103,6 +103,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#flow?.isCut === true) this.#failure ??= { error: new Error("the connection broke within the body") };
     this.#isEnded = true;
     this.#finish();
   }

@@ -1,3 +1,4 @@
+import { METHODS } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
 import { ApiServer, type RequestOptions, type TestClient } from "../../../support/api-server.ts";
@@ -131,10 +132,11 @@ describe("unknown paths and methods", () => {
     }
   });
 
-  test.each([
+  test.each<[string, string, string]>([
     ["PUT", "/v4/info", "GET"],
     ["TRACE", "/v4/info", "GET"],
-    ["QUERY", "/v4/info", "GET"],
+    // Node.js 20.19.0 does not know it, and answers 400 by itself.
+    ...(METHODS.includes("QUERY") ? [["QUERY", "/v4/info", "GET"] satisfies [string, string, string]] : []),
     ["POST", "/v4/sessions/x/players/1", "DELETE, GET, PATCH"],
     ["GET", "/v4/sessions/x", "PATCH"],
     ["GET", "/v4/routeplanner/free/address", "POST"],

@@ -159,6 +159,20 @@ test("an upgrade that is not taken leaves the other options of its connection", 
   expect(statuses(client)).toEqual([200]);
 });
 
+test("a handshake with a body is answered as the plain request that it is; an empty body is none", async () => {
+  const handshake = (length: string) => lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET, length);
+  const client = await talk(`${handshake("Content-Length: 2")}x`);
+  await server.request("GET", "/version");
+  client.socket.write("x");
+  await client.answers(1);
+  client.socket.write(`${handshake("Transfer-Encoding: chunked")}0\r\n\r\n`);
+  await client.answers(2);
+  client.socket.write(handshake("Content-Length: 0"));
+  await client.answers(3);
+  expect(statuses(client)).toEqual([400, 400, 101]);
+  client.socket.destroy();
+});
+
 test("data right behind the handshake belongs to the WebSocket", async () => {
   const ping = String.fromCharCode(0x89, 0x80, 0, 0, 0, 0);
   const text = lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET);

@@ -43,8 +43,9 @@ test("a server can choose no Diffie-Hellman over numbers of its own, and no slow
   const { suites, extensions } = await dialled("voice.example");
   const tls13 = [0x1301, 0x1302, 0x1303];
   const ecdhe = [0xc02b, 0xc02c, 0xc02f, 0xc030, 0xcca8, 0xcca9];
+  // No suite, but the word that none is renegotiated without care; newer OpenSSL says it in an extension.
   const renegotiationInfo = 0x00ff;
-  expect([...suites].sort()).toEqual([...tls13, ...ecdhe, renegotiationInfo].sort());
+  expect(suites.filter((suite) => suite !== renegotiationInfo).sort()).toEqual([...tls13, ...ecdhe].sort());
   const x25519 = 29;
   const [p256, p384] = [23, 24];
   expect(readNumbers(extensions.get(SUPPORTED_GROUPS)?.subarray(2) ?? Buffer.alloc(0))).toEqual([x25519, p256, p384]);
