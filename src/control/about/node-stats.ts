@@ -36,6 +36,7 @@ export class NodeStats {
     this.#memoryReadMs = this.#startMs;
   }
 
+  /** What Stats has of process and machine, as of now or a moment ago (see above). */
   read(): Pick<StatsJson, "uptime" | "memory" | "cpu"> {
     return {
       uptime: Math.round(this.#clock.now() - this.#startMs),

@@ -12,6 +12,7 @@ const KEY_LENGTH_MAX = 1000;
 export class DeadlyTracks {
   readonly #keys = new Set<string>();
 
+  /** Remembers it; the oldest of a thousand is forgotten. */
   add(track: Track): void {
     this.#keys.add(keyOf(track));
     const [oldest] = this.#keys;

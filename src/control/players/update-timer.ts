@@ -31,6 +31,7 @@ export class UpdateTimer {
     if (this.#timer === undefined) this.#arm();
   }
 
+  /** Without effect where it is not entered. */
   stop(target: UpdateTarget): void {
     this.#dueMs.delete(target);
   }

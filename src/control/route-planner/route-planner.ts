@@ -97,6 +97,7 @@ export class RoutePlanner {
     return true;
   }
 
+  /** All addresses may be used again; none fails any more. */
   freeAll(): void {
     this.#pool.freeAll();
   }

@@ -114,26 +114,32 @@ export class Session implements EventSink {
     this.#sendStats();
   }
 
+  /** Only then REST finds it. */
   get isConnected(): boolean {
     return this.#state.kind === "connected";
   }
 
+  /** Its client is away and may come back. */
   get isWaiting(): boolean {
     return this.#state.kind === "waiting";
   }
 
+  /** Whether it waits when its client goes; as the client set it, at first false. */
   get resuming(): boolean {
     return this.#isResuming;
   }
 
+  /** Seconds that it waits then, as the client set it: possibly negative or huge. At first 60. */
   get timeout(): JsonInteger {
     return this.#timeout;
   }
 
+  /** The name under which a v3 client comes back; null for none. */
   get resumeKey(): string | null {
     return this.#resumeKey;
   }
 
+  /** What its players and kept messages are taken from. */
   get memory(): ByteBudget {
     return this.#options.memory;
   }
@@ -143,10 +149,12 @@ export class Session implements EventSink {
     return this.#players.size + this.#leaving.size;
   }
 
+  /** By guild id, without those on their way out. */
   get players(): ReadonlyMap<string, SessionPlayer> {
     return this.#players;
   }
 
+  /** Takes effect at the next loss of the client. */
   configure({ resuming, timeout, resumeKey }: SessionSettings): void {
     if (resumeKey !== undefined) this.#resumeKey = resumeKey;
     if (resuming !== undefined) this.#isResuming = resuming;

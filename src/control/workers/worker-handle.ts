@@ -60,6 +60,7 @@ export class WorkerHandle {
     this.#channel = options.channel;
   }
 
+  /** In order with all that is sent and asked for this player; without an answer. */
   send(command: PlayerNotice): void {
     // Putting back the number that PlayerNotice leaves out gives the command again; the compiler cannot follow that.
     this.#channel.send({ ...command, playerId: this.playerId } as WorkerNotice);

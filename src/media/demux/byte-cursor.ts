@@ -55,6 +55,7 @@ export class ByteCursor {
     this.#windowStart = positionBytes;
   }
 
+  /** Of the next byte, from the source's beginning. */
   get position(): number {
     return this.#windowStart + this.#offset;
   }

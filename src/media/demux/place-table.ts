@@ -27,6 +27,7 @@ export class PlaceTable {
     this.#work = work;
   }
 
+  /** Places in the table. */
   get count(): number {
     return this.#count;
   }
@@ -55,12 +56,14 @@ export class PlaceTable {
     return this.#at(found);
   }
 
+  /** By its time; undefined when the table is empty. */
   get earliest(): Place | undefined {
     let found = 0;
     for (let index = 1; index < this.#count; index++) if (this.#times[index]! < this.#times[found]!) found = index;
     return this.#at(found);
   }
 
+  /** The same for the last. */
   get latest(): Place | undefined {
     return this.before(Number.POSITIVE_INFINITY);
   }

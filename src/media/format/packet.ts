@@ -5,6 +5,7 @@ export type AudioCodec = "opus" | "vorbis" | "mp3" | "aac" | "flac" | "alac" | "
 
 /** Sample layout of uncompressed audio; interleaved. `float` is IEEE 754; 8-bit integers of WAV are unsigned. */
 export interface PcmLayout {
+  /** A-law and mu-law (ITU-T G.711) have 8 bits. */
   readonly encoding: "unsigned" | "signed" | "float" | "alaw" | "mulaw";
   /** 8, 16, 24, 32 or 64. */
   readonly bitsPerSample: number;

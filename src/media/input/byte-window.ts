@@ -29,10 +29,12 @@ export class ByteWindow {
     this.#purpose = purpose;
   }
 
+  /** Position of the first byte held. */
   get startBytes(): number {
     return this.#startBytes;
   }
 
+  /** Position behind the last one; where the next piece belongs. */
   get endBytes(): number {
     return this.#endBytes;
   }

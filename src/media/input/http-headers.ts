@@ -43,7 +43,9 @@ export function contentRangeOf(headers: HttpHeaders): ContentRange | undefined {
 
 /** What tells one version of a resource from another. */
 export interface Validator {
+  /** As it came, with quotes and the mark of a weak one; for `If-None-Match`. */
   readonly etag: string | undefined;
+  /** As it came; for `If-Modified-Since`. */
   readonly lastModified: string | undefined;
 }
 

@@ -64,6 +64,7 @@ export class Libopus {
     this.#home = createHome(codec);
   }
 
+  /** Another after a decoder has run wild: take it anew for each call. */
   get module(): LibopusModule {
     return this.#home.module;
   }

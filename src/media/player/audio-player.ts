@@ -125,6 +125,7 @@ export class AudioPlayer implements LoopMember {
     this.#goSilent();
   }
 
+  /** Takes effect with the next frame; nothing where it is so already. */
   pause(isPaused: boolean): void {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
@@ -137,6 +138,7 @@ export class AudioPlayer implements LoopMember {
     }
   }
 
+  /** Without effect for another track than the one that plays, as is `setEnd`: the command has crossed its end. */
   seek(command: SeekCommand): void {
     const track = this.#tracks.current;
     if (track?.trackId !== command.trackId) return;
@@ -153,10 +155,12 @@ export class AudioPlayer implements LoopMember {
     track.command = { ...track.command, endMs };
   }
 
+  /** Percent, 0 to 1000; heard with the next frame that is made. */
   setVolume(volume: number): void {
     this.#tracks.setVolume(volume);
   }
 
+  /** Replaces all filters; heard with the next frames that are made. */
   setFilters(filters: FilterSettings): void {
     this.#tracks.setFilters(filters);
   }
@@ -208,6 +212,7 @@ export class AudioPlayer implements LoopMember {
     return track === undefined ? 0 : takeUsedMs(track);
   }
 
+  /** Ends track and voice without events. May be called more than once. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -21,6 +21,7 @@ export class RelayPort<Out, In> {
     this.#contain = contain;
   }
 
+  /** Once per end. What came before is delivered then. */
   listen(listener: RelayListener<In>): void {
     this.#port.on("message", (message) => {
       // The other end is another audio worker of this node, compiled with the same contract.
@@ -33,10 +34,12 @@ export class RelayPort<Out, In> {
     });
   }
 
+  /** Nothing after either end has closed. */
   send(message: Out): void {
     if (!this.#isClosed) this.#port.postMessage(message);
   }
 
+  /** The other end is told; this one's listener is not. */
   close(): void {
     this.#isClosed = true;
     this.#port.close();

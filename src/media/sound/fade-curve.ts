@@ -10,6 +10,7 @@ export type FadeCurve = SettingsOf<"fadeIn">["curve"];
 
 /** How a fade was asked for. Never of length 0: that is no fade. */
 export interface Fade {
+  /** Of what is heard, 1 or more; whatever the rate of timescale. */
   readonly lengthSamples: number;
   readonly curve: FadeCurve;
 }
