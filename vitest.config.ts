@@ -6,7 +6,14 @@ const shared = { pool: "forks", testTimeout: 20_000, hookTimeout: 20_000 } as co
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...shared, name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          globalSetup: ["test/support/kernels-once.ts"],
+        },
+      },
       {
         test: {
           ...shared,

@@ -6,10 +6,10 @@ import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
 import { Resampler } from "../../src/media/decode/resampler.ts";
-import { kernelForRate } from "../../src/media/decode/resampler-kernel.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { VolumeFilter } from "../../src/media/filters/volume.ts";
 import type { AudioStream } from "../../src/media/format/packet.ts";
+import { kernelForRate } from "../../src/media/kernels/resampler-kernel.ts";
 import { makeTone } from "../listen/tone.ts";
 
 const ROUNDS = 12;

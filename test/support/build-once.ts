@@ -1,17 +1,19 @@
-// Compiles the project before tests that start a real node: audio workers run what is in dist.
+// Compiles the project, sound loops included, before tests that start a real node: audio workers run what is in dist.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { refreshKernels } from "../../lab/kernels/build-kernels.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const COMPILER = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 /** The compiler found type errors but wrote its output: `npm run verify` is where they count. */
 const WRITTEN_DESPITE_ERRORS = 2;
 
-export function setup(): void {
+export async function setup(): Promise<void> {
   const { status } = spawnSync(process.execPath, [COMPILER, "--project", "tsconfig.build.json"], {
     cwd: ROOT,
     stdio: "inherit",
   });
   if (status !== 0 && status !== WRITTEN_DESPITE_ERRORS) throw new Error(`the compiler ended with status ${status}`);
+  await refreshKernels();
 }

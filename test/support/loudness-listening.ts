@@ -2,7 +2,7 @@
 
 import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
-import { LoudnessKernel } from "../../src/media/loudness/loudness-kernel.ts";
+import { LoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
 import { type LoudnessSettings, LoudnessStage } from "../../src/media/loudness/loudness-stage.ts";
 import { loudnessOf } from "./loudness-of.ts";
 

@@ -1,6 +1,6 @@
 // How loud sound is, in LUFS: by the node's own meter, which test/unit/media/loudness/ holds against the EBU's signals.
 
-import { sharedLoudnessKernel } from "../../src/media/loudness/loudness-kernel.ts";
+import { sharedLoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
 import { LoudnessMeter } from "../../src/media/loudness/loudness-meter.ts";
 
 const BLOCK_SAMPLES = 960;

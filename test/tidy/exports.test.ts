@@ -16,9 +16,6 @@ const DOCUMENTED_TO_THE_MEMBER = ["src/lib/", "src/network/"];
  */
 const SELF_EVIDENT = new Set(["clock", "guard", "family", "module", "toJSON"]);
 
-/** Words that are exported twice, until they have moved apart. */
-const STILL_TWICE = ["state_numbers"];
-
 /** By `path name`, what is imported from another room. */
 const IMPORTED_ACROSS = new Set(
   FILES.flatMap((file) =>
@@ -97,6 +94,6 @@ test.each(["src/", "lab/"])("no word is exported twice in %s: neither for two th
     const words = new Set(exportsOf(file).map(({ name }) => name.toLowerCase()));
     for (const word of words) places.set(word, [...(places.get(word) ?? []), file.path]);
   }
-  const twice = [...places].filter(([word, paths]) => paths.length > 1 && !STILL_TWICE.includes(word));
+  const twice = [...places].filter(([, paths]) => paths.length > 1);
   expect(twice).toEqual([]);
 });

@@ -2,7 +2,7 @@
 // or a new decoder, as much as a second of sound or more, so they are rationed by the sound that lies between. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import { OUTPUT_RATE_HZ } from "./resampler-kernel.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 
 /** In a row: streams of several parts begin with one or two. */
 const CHANGES_MAX = 8;
@@ -24,6 +24,6 @@ export class ChangeLimit {
 
   /** So much sound at 48 kHz has come: a second of it allows one change more. */
   earn(lengthSamples: number): void {
-    this.#left = Math.min(CHANGES_MAX, this.#left + lengthSamples / OUTPUT_RATE_HZ);
+    this.#left = Math.min(CHANGES_MAX, this.#left + lengthSamples / SAMPLE_RATE_HZ);
   }
 }

@@ -2,7 +2,8 @@
 // first sample out belongs to the first sample in). The filters are in resampler-kernel.ts. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import { kernelForRate, OUTPUT_RATE_HZ, type ResamplerKernel } from "./resampler-kernel.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { kernelForRate, type ResamplerKernel } from "../kernels/resampler-kernel.ts";
 
 /** Where the sound goes: a StereoFifo. */
 interface StereoSink {
@@ -117,6 +118,6 @@ export class Resampler {
 
   /** Outputs whose time lies before the end of the input. */
   #outputCountMax(): number {
-    return Math.ceil((this.#inputCount * OUTPUT_RATE_HZ) / this.inputRateHz);
+    return Math.ceil((this.#inputCount * SAMPLE_RATE_HZ) / this.inputRateHz);
   }
 }

@@ -3,12 +3,12 @@
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { StereoFifo } from "../../lib/stereo-fifo.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioCodec } from "../format/packet.ts";
 import type { ChangeLimit } from "./change-limit.ts";
 import type { PcmBlock } from "./decoder.ts";
 import { type MixMatrix, mixToStereo, stereoMixMatrix } from "./down-mix.ts";
 import { Resampler } from "./resampler.ts";
-import { OUTPUT_RATE_HZ } from "./resampler-kernel.ts";
 
 export interface StereoConverterOptions {
   /** Decides the order of more than two channels. */
@@ -44,7 +44,7 @@ export class StereoConverter {
     const { lengthSamples, channels, sampleRateHz } = block;
     const [first, second] = channels;
     if (lengthSamples === 0 || first === undefined) return;
-    const isOtherRate = sampleRateHz !== (this.#resampler?.inputRateHz ?? OUTPUT_RATE_HZ);
+    const isOtherRate = sampleRateHz !== (this.#resampler?.inputRateHz ?? SAMPLE_RATE_HZ);
     const isFirst = this.#channelCount === 0;
     if (!isFirst && (isOtherRate || channels.length !== this.#channelCount)) this.#options.limit.spend();
     if (isOtherRate) this.#changeRate(sampleRateHz, fifo);
@@ -82,7 +82,7 @@ export class StereoConverter {
   #changeRate(sampleRateHz: number, fifo: StereoFifo): void {
     this.flush(fifo);
     this.close();
-    if (sampleRateHz === OUTPUT_RATE_HZ) return;
+    if (sampleRateHz === SAMPLE_RATE_HZ) return;
     const resampler = new Resampler(sampleRateHz);
     this.#options.memory.take(resampler.sizeBytes, `converting its rate of ${sampleRateHz} Hz`);
     this.#resampler = resampler;

@@ -2,8 +2,8 @@
 // allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import { clamp } from "../format/clamp.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import { clamp } from "./clamp.ts";
 import { defineFilter } from "./filter-definition.ts";
 
 class ChannelMixFilter implements AudioFilter {

@@ -4,7 +4,7 @@
 // distortion-kernel.ts. Audio thread; no allocation once made.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
-import { type Curve, type DistortionKernel, sharedDistortionKernel } from "./distortion-kernel.ts";
+import { type Curve, type DistortionKernel, sharedDistortionKernel } from "../kernels/distortion-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 

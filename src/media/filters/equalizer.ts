@@ -7,11 +7,11 @@ import {
   BAND_NUMBERS,
   BAND_STATE_OFFSET,
   type EqualizerKernel,
-  GROUP_BANDS,
   HISTORY_OFFSET,
   STATE_NUMBERS,
   sharedEqualizerKernel,
-} from "./equalizer-kernel.ts";
+} from "../kernels/equalizer-kernel.ts";
+import { GROUP_BANDS } from "../kernels/numbers/equalizer.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 

@@ -1,10 +1,8 @@
 // What all filters share whose loop is WebAssembly: sound is copied into the loop's memory, worked on there, and copied back.
 // Audio thread; allocates only for calls with more than a frame.
 
+import { KERNEL_SAMPLES } from "../kernels/numbers/block.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-
-/** What a loop's memory holds of each side: a frame. */
-export const KERNEL_SAMPLES = 960;
 
 /** Places in a loop's memory, each of `KERNEL_SAMPLES`. */
 export interface KernelSound {
@@ -33,7 +31,7 @@ export abstract class KernelFilter implements AudioFilter {
     }
   }
 
-  /** Works on the first `count` samples in the loop's memory, 960 at most. */
+  /** Works on the first `count` samples in the loop's memory, a block at most. */
   protected abstract run(count: number): void;
 
   abstract reset(): void;

@@ -2,8 +2,9 @@
 // turn ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no allocation
 // once made.
 
+import { type Drive, ModulatedDelayKernel, STILL } from "../kernels/modulated-delay-kernel.ts";
+import { DELAY_SAMPLES_MIN } from "../kernels/numbers/modulated-delay.ts";
 import { KernelFilter } from "./kernel-filter.ts";
-import { DELAY_SAMPLES_MIN, type Drive, ModulatedDelayKernel, STILL } from "./modulated-delay-kernel.ts";
 import { Oscillator } from "./oscillator.ts";
 
 /** 5 ms: a step in the delay or in what is fed back would be heard. */

@@ -3,10 +3,11 @@
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { PHASER_STATE_NUMBERS } from "../kernels/numbers/phaser.ts";
+import { type Phasing, sharedPhaserKernel } from "../kernels/phaser-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
-import { type Phasing, STATE_NUMBERS, sharedPhaserKernel } from "./phaser-kernel.ts";
 
 /** Where each stage turns by a quarter: the notches lie at 0.41 and 2.41 times that. */
 const CENTRE_HZ = 800;
@@ -25,7 +26,7 @@ export class PhaserFilter extends KernelFilter {
   /** Where the last block ended. */
   readonly #phasing: Phasing;
   #hasStarted: boolean;
-  readonly #state = new Float64Array(STATE_NUMBERS);
+  readonly #state = new Float64Array(PHASER_STATE_NUMBERS);
 
   constructor(
     { frequency, depth, feedback, mix }: SettingsOf<"phaser">,

@@ -4,9 +4,9 @@
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "../kernels/reverb-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
-import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "./reverb-kernel.ts";
 
 /** Until the sound is 60 dB softer: 0.4 s in the smallest room, 8 s in the largest. */
 const DECAY_SECONDS_MIN = 0.4;

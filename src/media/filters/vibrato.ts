@@ -3,10 +3,11 @@
 // thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import { PAST_SAMPLES } from "../kernels/numbers/vibrato.ts";
+import { sharedVibratoKernel, type VibratoKernel } from "../kernels/vibrato-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
-import { PAST_SAMPLES, sharedVibratoKernel, type VibratoKernel } from "./vibrato-kernel.ts";
 
 /** Twice 1 ms: what the delay swings over at depth 1. */
 const SWING_SAMPLES = 96;

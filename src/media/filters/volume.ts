@@ -2,8 +2,8 @@
 // Upstream's curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio
 // thread; no allocation.
 
+import { clamp } from "../format/clamp.ts";
 import type { AudioFilter } from "./audio-filter.ts";
-import { clamp } from "./clamp.ts";
 import { defineFilter } from "./filter-definition.ts";
 
 /** A change is spread over 10 ms, so that it does not click. */

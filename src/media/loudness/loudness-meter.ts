@@ -2,7 +2,7 @@
 // relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio thread; no
 // allocation once made.
 
-import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "./loudness-kernel.ts";
+import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "../kernels/loudness-kernel.ts";
 
 /** 100 ms: blocks of four of these begin at each. */
 const STEP_SAMPLES = 4800;

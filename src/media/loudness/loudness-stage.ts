@@ -4,11 +4,12 @@
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { type LoudnessKernel, sharedLoudnessKernel } from "../kernels/loudness-kernel.ts";
+import { CHUNK_SAMPLES, REACH_BEHIND_SAMPLES } from "../kernels/numbers/loudness.ts";
+import { sanitize } from "../kernels/sane-samples.ts";
 import { GainRider } from "./gain-rider.ts";
-import { CHUNK_SAMPLES, type LoudnessKernel, REACH_BEHIND_SAMPLES, sharedLoudnessKernel } from "./loudness-kernel.ts";
 import { LoudnessMeter } from "./loudness-meter.ts";
 import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
-import { sanitize } from "./sane-samples.ts";
 
 /** Track samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
 const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;

@@ -9,10 +9,10 @@ import { ChangeLimit } from "../decode/change-limit.ts";
 import type { Decoder, PcmBlock } from "../decode/decoder.ts";
 import { cutPcm } from "../decode/pcm-pieces.ts";
 import { requirePlayableRate } from "../decode/resampler.ts";
-import { isRateReady, prepareRate } from "../decode/resampler-kernel.ts";
 import { StereoConverter } from "../decode/stereo-converter.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
+import { isRateReady, prepareRate } from "../kernels/resampler-kernel.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */

@@ -3,8 +3,8 @@
 // seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
-import { clamp } from "../filters/clamp.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import { clamp } from "../format/clamp.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { PRIMING_SAMPLES, type SoundFrame } from "../pipeline/transcoder.ts";
 import type { Fade } from "../sound/fade-curve.ts";

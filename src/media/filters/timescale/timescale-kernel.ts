@@ -2,7 +2,8 @@
 // WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where it
 // aliases into what can be heard. Audio thread.
 
-import { createResampleLoop, type ResampleLoop } from "../../decode/resampler-kernel.ts";
+import { INTERPOLATED_TAPS_STEP } from "../../kernels/numbers/resampler.ts";
+import { createResampleLoop, type ResampleLoop } from "../../kernels/resampler-kernel.ts";
 
 /** Positions between two samples are told apart this finely: a factor of 1 is exact to 0.002 cents. */
 export const PHASE_COUNT = 2 ** 20;
@@ -103,10 +104,11 @@ function createWorkplace(factor: number): Workplace {
   return { loop, input, output, rowsPerPhase: rowCount / PHASE_COUNT };
 }
 
-/** A whole number of 16-byte steps of the loop. */
+/** A whole number of steps of the loop. */
 function tapCountFor(factor: number): number {
   const full = Math.min(factor, FULL_FACTOR) * TAPS_PER_FACTOR;
-  return 4 * Math.ceil((full + Math.max(0, factor - FULL_FACTOR) * TAPS_PER_FACTOR_BEYOND) / 4);
+  const wanted = full + Math.max(0, factor - FULL_FACTOR) * TAPS_PER_FACTOR_BEYOND;
+  return INTERPOLATED_TAPS_STEP * Math.ceil(wanted / INTERPOLATED_TAPS_STEP);
 }
 
 // A bounded memo of a pure function: what a factor's filter is never changes.

@@ -2,7 +2,7 @@
 // heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
 // timescale-search-kernel.ts. Audio thread.
 
-import { type Stereo, sharedSearchKernel } from "../timescale-search-kernel.ts";
+import { type Stereo, sharedSearchKernel } from "../../kernels/timescale-search-kernel.ts";
 import { COARSE_STEP, type TimescaleWindow } from "./timescale-window.ts";
 
 /** How much sound is compared: 16 ms, the period of a 62 Hz tone. */

@@ -3,7 +3,7 @@ import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { Resampler } from "../../../../src/media/decode/resampler.ts";
-import { kernelForRate, ResamplerKernel } from "../../../../src/media/decode/resampler-kernel.ts";
+import { kernelForRate, ResamplerKernel } from "../../../../src/media/kernels/resampler-kernel.ts";
 
 function resample(rateHz: number, left: Float32Array, { right = left, blockSamples = 441 } = {}) {
   const resampler = new Resampler(rateHz);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DistortionFilter } from "../../../../src/media/filters/distortion.ts";
-import { DistortionKernel } from "../../../../src/media/filters/distortion-kernel.ts";
+import { DistortionKernel } from "../../../../src/media/kernels/distortion-kernel.ts";
 import { peak, type Stereo, signals } from "../../../support/filter-vectors.ts";
 
 const NEUTRAL = {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { EqualizerFilter } from "../../../../src/media/filters/equalizer.ts";
-import { EqualizerKernel } from "../../../../src/media/filters/equalizer-kernel.ts";
+import { EqualizerKernel } from "../../../../src/media/kernels/equalizer-kernel.ts";
 import { peak, signals } from "../../../support/filter-vectors.ts";
 
 it.each([

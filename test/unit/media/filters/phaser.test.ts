@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { PhaserFilter } from "../../../../src/media/filters/phaser.ts";
-import { PhaserKernel } from "../../../../src/media/filters/phaser-kernel.ts";
+import { PhaserKernel } from "../../../../src/media/kernels/phaser-kernel.ts";
 import { peak, signals } from "../../../support/filter-vectors.ts";
 
 it("SIMD and plain loop agree", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { VibratoFilter } from "../../../../src/media/filters/vibrato.ts";
-import { VibratoKernel } from "../../../../src/media/filters/vibrato-kernel.ts";
+import { VibratoKernel } from "../../../../src/media/kernels/vibrato-kernel.ts";
 import { peak, signals } from "../../../support/filter-vectors.ts";
 
 it("SIMD and plain loop agree", () => {

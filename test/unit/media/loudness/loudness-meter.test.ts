@@ -2,7 +2,7 @@
 // surround sound, which the meter never sees.
 
 import { describe, expect, it } from "vitest";
-import { sharedLoudnessKernel } from "../../../../src/media/loudness/loudness-kernel.ts";
+import { sharedLoudnessKernel } from "../../../../src/media/kernels/loudness-kernel.ts";
 import { LoudnessMeter } from "../../../../src/media/loudness/loudness-meter.ts";
 
 const BLOCK_SAMPLES = 960;

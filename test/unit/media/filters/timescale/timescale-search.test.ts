@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { findJump } from "../../../../../src/media/filters/timescale/timescale-search.ts";
 import { TimescaleWindow } from "../../../../../src/media/filters/timescale/timescale-window.ts";
-import { TimescaleSearchKernel } from "../../../../../src/media/filters/timescale-search-kernel.ts";
+import { TimescaleSearchKernel } from "../../../../../src/media/kernels/timescale-search-kernel.ts";
 import { signals } from "../../../../support/filter-vectors.ts";
 
 it.each([

@@ -1,0 +1,66 @@
+// Writes the sound loops to where the node loads them from (src/media/kernels/wasm-loop.ts), and knows when that is
+// needed.
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "../../src/media/kernels/wasm-loop.ts";
+
+/** The project's folder; this file is compiled to dist/lab/kernels. */
+const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
+export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
+/** What the loops are made from: themselves, the numbers they share with the plain loops, the format of sound … */
+const SOURCE_FOLDERS = [ASSEMBLY, new URL("src/media/kernels/numbers/", ROOT), new URL("src/media/format/", ROOT)];
+/** … what compiles them, and in which version. */
+const COMPILING = [new URL("lab/kernels/compile-kernel.ts", ROOT), new URL("package.json", ROOT)];
+/** Beside the loops: a hash of what they were made from. */
+const BUILT_FROM = "built-from.sha256";
+
+/**
+ * What is to be built, and where to; all of them to where the node looks for them unless said otherwise (for tests).
+ */
+interface Build {
+  readonly folder?: URL;
+  readonly names?: readonly KernelName[];
+}
+
+/**
+ * Compiles the loops, a few seconds' work. Each file appears whole or not at all: a test run may be reading the last
+ * one.
+ */
+export async function buildKernels({ folder = BUILT_KERNELS, names = KERNEL_NAMES }: Build = {}): Promise<void> {
+  // The compiler is large; where there is nothing to do it is not loaded.
+  const { compileKernel } = await import("./compile-kernel.ts");
+  const sourceHash = await hashSources();
+  await mkdir(folder, { recursive: true });
+  for (const name of names) {
+    const binary = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
+    await replaceFile(new URL(kernelFileName(name), folder), binary);
+  }
+  await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
+}
+
+/** The same, unless they were made from the very sources that are there. For tests, which run from the sources. */
+export async function refreshKernels({ folder = BUILT_KERNELS, names = KERNEL_NAMES }: Build = {}): Promise<void> {
+  const files = [BUILT_FROM, ...names.map(kernelFileName)];
+  const isComplete = files.every((name) => existsSync(new URL(name, folder)));
+  if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
+  await buildKernels({ folder, names });
+}
+
+async function hashSources(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const folder of SOURCE_FOLDERS) {
+    for (const name of (await readdir(folder)).toSorted()) {
+      hash.update(name).update(await readFile(new URL(name, folder)));
+    }
+  }
+  for (const file of COMPILING) hash.update(await readFile(file));
+  return hash.digest("hex");
+}
+
+async function replaceFile(file: URL, contents: Uint8Array | string): Promise<void> {
+  const unfinished = new URL(`${file.href}.${process.pid}`);
+  await writeFile(unfinished, contents);
+  await rename(unfinished, file);
+}

@@ -1,0 +1,5 @@
+// Builds the sound loops: the second half of `npm run build`.
+
+import { buildKernels } from "./build-kernels.ts";
+
+await buildKernels();

@@ -1,0 +1,35 @@
+// Vectors of four 32-bit floats taken apart and put together. AssemblyScript, compiled into each loop that uses it;
+// audio thread.
+
+/** a0 b0 a1 b1: the first of both, then the second of both. */
+export function lowPairs(a: v128, b: v128): v128 {
+  return f32x4.shuffle(a, b, 0, 4, 1, 5);
+}
+
+/** a2 b2 a3 b3 */
+export function highPairs(a: v128, b: v128): v128 {
+  return f32x4.shuffle(a, b, 2, 6, 3, 7);
+}
+
+/** a0 a1 b0 b1 */
+export function lowHalves(a: v128, b: v128): v128 {
+  return f32x4.shuffle(a, b, 0, 1, 4, 5);
+}
+
+/** a2 a3 b2 b3 */
+export function highHalves(a: v128, b: v128): v128 {
+  return f32x4.shuffle(a, b, 2, 3, 6, 7);
+}
+
+/** a0 + a2, b0 + b2, a1 + a3, b1 + b3: half of the way to the sums of all lanes, see `sumsOfHalves`. */
+export function sumsOfPairs(a: v128, b: v128): v128 {
+  return f32x4.add(lowPairs(a, b), highPairs(a, b));
+}
+
+/**
+ * Lanes 0 and 2, and 1 and 3, of both: of what `sumsOfPairs` made of a and b, and of c and d, the sums of a, b, c and
+ * d.
+ */
+export function sumsOfHalves(ab: v128, cd: v128): v128 {
+  return f32x4.add(lowHalves(ab, cd), highHalves(ab, cd));
+}

@@ -1,0 +1,102 @@
+// The built WebAssembly loops of the resampler, the filters and loudness: read when the module that uses one is
+// imported (0.4 to 2 kB each, before anything plays), compiled once per thread when first needed, each in a memory of
+// its own. Their source is in assembly/, docs/decisions/kernels.md says how they come to be. Audio thread.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+type WasmModule = { readonly isModule: true };
+declare const WebAssembly: {
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WasmMemory;
+  readonly Module: new (binary: Uint8Array) => WasmModule;
+  readonly Instance: new (
+    module: WasmModule,
+    imports: { readonly env: { readonly memory: WasmMemory } },
+  ) => { readonly exports: unknown };
+  validate(binary: Uint8Array): boolean;
+};
+
+/** Each is a file in assembly/. */
+export const KERNEL_NAMES = [
+  "distortion",
+  "equalizer",
+  "loudness",
+  "modulated-delay",
+  "phaser",
+  "resampler",
+  "reverb",
+  "timescale-search",
+  "vibrato",
+] as const;
+export type KernelName = (typeof KERNEL_NAMES)[number];
+
+/** Of a built loop, in its folder. */
+export function kernelFileName(name: KernelName): string {
+  return `${name}.wasm`;
+}
+
+export interface WasmLoop<Exports> {
+  /** As large as was asked for, rounded up to whole pages of 64 KiB. It never grows. */
+  readonly memory: ArrayBuffer;
+  /** Undefined where the processor lacks the SIMD instructions (or `isSimd` is false): the caller has a plain loop. */
+  readonly exports: Exports | undefined;
+}
+
+const PAGE_BYTES = 65_536;
+
+/**
+ * Where the loops stand once they are built: beside the compiled form of this file, which tests run from its source.
+ */
+export const BUILT_KERNELS = new URL(
+  import.meta.url.endsWith(".ts") ? "../../../dist/src/media/kernels/" : "./",
+  import.meta.url,
+);
+
+/** `Exports` is what the loop's source exports. */
+export class WasmKernel<Exports> {
+  readonly #binary: Uint8Array;
+  /** Undefined before its first use, null where it cannot run. */
+  #module: WasmModule | null | undefined;
+
+  /** Reads the file; throws when it is not there. To be called when a module is loaded, never in a tick. */
+  constructor(name: KernelName, folder = BUILT_KERNELS) {
+    this.#binary = readBuilt(folder, name);
+  }
+
+  createLoop({
+    isSimd,
+    sizeBytes = PAGE_BYTES,
+  }: {
+    readonly isSimd: boolean;
+    readonly sizeBytes?: number;
+  }): WasmLoop<Exports> {
+    const pages = Math.ceil(sizeBytes / PAGE_BYTES);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const compiled = isSimd ? this.#compile() : null;
+    if (compiled === null) return { memory: memory.buffer, exports: undefined };
+    const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+    // What is built from assembly/ exports this; the tests that compare it with the plain loop would not run otherwise.
+    return { memory: memory.buffer, exports: exports as Exports };
+  }
+
+  #compile(): WasmModule | null {
+    if (this.#module === undefined) {
+      this.#module = WebAssembly.validate(this.#binary) ? new WebAssembly.Module(this.#binary) : null;
+    }
+    return this.#module;
+  }
+}
+
+function readBuilt(folder: URL, name: KernelName): Uint8Array {
+  const file = new URL(kernelFileName(name), folder);
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const path = fileURLToPath(file);
+    throw new Error(`cannot read the sound loop ${path}: run \`npm run build\` in Tonearm's folder`, { cause });
+  }
+}

@@ -1,0 +1,52 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildKernels, refreshKernels } from "../../../../lab/kernels/build-kernels.ts";
+import { compileKernel } from "../../../../lab/kernels/compile-kernel.ts";
+
+let folder: URL;
+
+beforeEach(() => {
+  folder = pathToFileURL(`${mkdtempSync(join(tmpdir(), "tonearm-kernels-"))}/`);
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function sourceOf(text: string): URL {
+  const file = new URL("loop.ts", folder);
+  writeFileSync(file, text);
+  return file;
+}
+
+it("loops are built anew when one is missing or they were made from something else, and not otherwise", async () => {
+  const [loop, builtFrom] = [new URL("phaser.wasm", folder), new URL("built-from.sha256", folder)];
+  const number = () => statSync(loop).ino;
+  const build = { folder, names: ["phaser"] } as const;
+  await buildKernels(build);
+  const [first, bytes] = [number(), readFileSync(loop)];
+  await refreshKernels(build);
+  expect(number()).toBe(first);
+  writeFileSync(builtFrom, "of another source");
+  await refreshKernels(build);
+  expect(readFileSync(builtFrom, "utf8")).toMatch(/^[0-9a-f]{64}$/);
+  rmSync(loop);
+  await refreshKernels(build);
+  expect(readFileSync(loop).equals(bytes)).toBe(true);
+});
+
+it("a source that does not compile is refused in the compiler's words", async () => {
+  await expect(compileKernel(sourceOf("export function f(): i32 { return 1.5; }"))).rejects.toThrow(
+    /loop\.ts does not compile:\n.*Conversion from type 'f64' to 'i32'/,
+  );
+});
+
+it("a source with data of its own is refused: it would stand where the sound is", async () => {
+  const source = sourceOf(
+    "const TABLE: StaticArray<i32> = [1, 2];\nexport function f(i: i32): i32 { return TABLE[i]; }",
+  );
+  await expect(compileKernel(source)).rejects.toThrow("needs static data or a runtime");
+});

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { ASSEMBLY } from "../../../../lab/kernels/build-kernels.ts";
+import { compileKernel } from "../../../../lab/kernels/compile-kernel.ts";
+import { BUILT_KERNELS, KERNEL_NAMES, kernelFileName, WasmKernel } from "../../../../src/media/kernels/wasm-loop.ts";
+
+const NOT_THERE = new URL("not-there/", BUILT_KERNELS);
+
+it.each(KERNEL_NAMES)("%s: what runs is what its source gives", async (name) => {
+  const built = readFileSync(new URL(kernelFileName(name), BUILT_KERNELS));
+  const compiled = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
+  expect(built.equals(compiled)).toBe(true);
+});
+
+it("each file of assembly/ is a loop, but for what they share", () => {
+  const files = readdirSync(ASSEMBLY).filter((name) => name.endsWith(".ts") && name !== "lanes.ts");
+  expect(files.toSorted()).toEqual(KERNEL_NAMES.map((name) => `${name}.ts`));
+});
+
+it("a loop that was not built says what to do", () => {
+  expect(() => new WasmKernel("reverb", NOT_THERE)).toThrow(
+    /cannot read the sound loop .*reverb\.wasm: run `npm run build`/,
+  );
+});
+
+it("its memory is as large as asked for, in whole pages, and never grows", () => {
+  const { memory, exports } = new WasmKernel<object>("reverb").createLoop({ isSimd: true, sizeBytes: 65_537 });
+  expect(memory.byteLength).toBe(2 * 65_536);
+  expect(Object.keys(exports ?? {})).toEqual(["reverberate"]);
+});
+
+it("without SIMD there is a memory and no loop", () => {
+  const { memory, exports } = new WasmKernel<object>("phaser").createLoop({ isSimd: false });
+  expect(memory.byteLength).toBe(65_536);
+  expect(exports).toBeUndefined();
+});
