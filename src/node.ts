@@ -152,6 +152,7 @@ async function buildParts(
     ? new NodeMetrics({
         readStats: () => sessions.stats(),
         readLoad: () => loadToJson(workers.load),
+        sound: workers.totals,
         logCounts: logs.counts,
         startEpochMs: clock.epochMs(),
       })

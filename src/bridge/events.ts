@@ -5,6 +5,8 @@ import type { PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { PositionBatch } from "./position-batch.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
+import type { SoundBatch } from "./sound-batch.ts";
+import type { CauseCounts, PlayerReport } from "./sound-report.ts";
 import type { WireError } from "./wire-error.ts";
 
 /** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
@@ -15,19 +17,13 @@ export interface FrameMinute {
   /** Frames of 20 ms. */
   readonly sentFrames: number;
   /** Due frames that were not sent, by cause. */
-  readonly lostFrames: {
-    /** Nothing had come from the track's site. */
-    readonly inputDry: number;
-    /** It had, and was not decoded yet. */
-    readonly decoderLate: number;
-    /** The tick came so late that they were left out. */
-    readonly loopLate: number;
-    /** There was no voice connection that could send. */
-    readonly voiceNotReady: number;
-  };
+  readonly lostFrames: CauseCounts;
   /** True when it was playing without a gap of more than 100 ms since before the start of this minute. */
   readonly isWholeMinute: boolean;
 }
+
+/** Upper bounds of the classes in which lateness is counted. A frame is due every 20 ms; 60 may be caught up. */
+export const LATENESS_BOUNDS_MS = [1, 2, 5, 10, 20, 40, 60] as const;
 
 /** How a worker is doing; sent every 500 ms and so also its sign of life. */
 export interface WorkerCounters {
@@ -41,9 +37,15 @@ export interface WorkerCounters {
   /** Since the worker started, as the next one. */
   readonly framesSent: number;
   readonly framesLost: number;
+  /** Packets that voice connections handed to the system since the worker started, silence included. */
+  readonly packetsSent: number;
   /** Lateness of sent packets over the last period, milliseconds. */
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
+  /** The same packets by how late they were: see `LATENESS_BOUNDS_MS`, and one more for those beyond. */
+  readonly latenessCounts: readonly number[];
+  /** Their lateness in all, milliseconds. */
+  readonly latenessMsSum: number;
   /** Who takes most of the thread of those whose sound could be made elsewhere (`handOver`). */
   readonly heaviestPlayer: PlayerId | undefined;
 }
@@ -121,7 +123,14 @@ export type WorkerEvent =
   /** Its sound is made here as before: the host is to let go of it. */
   | { readonly type: "handOverFailed"; readonly playerId: PlayerId }
   /** Every 500 ms. */
-  | { readonly type: "counters"; readonly worker: WorkerCounters; readonly positions: PositionBatch }
+  | {
+      readonly type: "counters";
+      readonly worker: WorkerCounters;
+      readonly positions: PositionBatch;
+      readonly sounds: SoundBatch;
+    }
+  /** Of those players of which there is something to tell; with the counters. */
+  | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
   /** Of the minute that has ended, of all players that counted anything in it. */
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   /** An address to send one request from is needed; answered by a RouteCommand. Never sent without WorkerSettings.routing. */

@@ -31,6 +31,14 @@ export class Allowance {
     return this.#left >= 0;
   }
 
+  /** Counts it only when there is as much: false leaves no debt. */
+  take(amount: number): boolean {
+    this.#refill();
+    if (this.#left < amount) return false;
+    this.#left -= amount;
+    return true;
+  }
+
   /** Milliseconds until there is no debt; 0 when there is none. */
   get waitMs(): number {
     this.#refill();

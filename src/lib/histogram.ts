@@ -13,6 +13,7 @@ export class Histogram {
   readonly #counts: Uint32Array;
   readonly #widthMs: number;
   #total = 0;
+  #sumMs = 0;
   #max = 0;
 
   constructor(shape: HistogramShape) {
@@ -25,11 +26,17 @@ export class Histogram {
     return this.#max;
   }
 
+  /** All values since the last `clear`, added up. */
+  get sumMs(): number {
+    return this.#sumMs;
+  }
+
   /** Counts a value in milliseconds; one below 0 counts in the first bucket. */
   add(valueMs: number): void {
     const bucket = Math.min(this.#counts.length - 1, Math.max(0, Math.floor(valueMs / this.#widthMs)));
     this.#counts[bucket]! += 1;
     this.#total += 1;
+    this.#sumMs += valueMs;
     if (valueMs > this.#max) this.#max = valueMs;
   }
 
@@ -44,10 +51,26 @@ export class Histogram {
     return this.#max;
   }
 
+  /**
+   * How many values lie in each class: above the bound before and up to this one, and last those above all. Bounds are growing
+   * multiples of the bucket width; a value on a bound is counted above it, as buckets begin at theirs.
+   */
+  classCounts(boundsMs: readonly number[]): number[] {
+    const counts = boundsMs.map(() => 0);
+    counts.push(0);
+    let place = 0;
+    for (let bucket = 0; bucket < this.#counts.length; bucket++) {
+      while (place < boundsMs.length && bucket * this.#widthMs >= boundsMs[place]!) place++;
+      counts[place]! += this.#counts[bucket]!;
+    }
+    return counts;
+  }
+
   /** As if it were new. */
   clear(): void {
     this.#counts.fill(0);
     this.#total = 0;
+    this.#sumMs = 0;
     this.#max = 0;
   }
 }

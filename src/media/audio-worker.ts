@@ -8,10 +8,13 @@ import type { FrameMinute } from "../bridge/events.ts";
 import { packPositions } from "../bridge/position-batch.ts";
 import type { PositionReport } from "../bridge/position-report.ts";
 import type { WorkerReplies } from "../bridge/replies.ts";
+import { packSounds, type SoundState } from "../bridge/sound-batch.ts";
+import type { PlayerReport } from "../bridge/sound-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
 import { AudioPlayer, type PlayerSurroundings } from "./player/audio-player.ts";
+import { createRepairAllowance } from "./player/silence-watch.ts";
 import type { SoundCommand } from "./relay/relay-messages.ts";
 import { RelayPort } from "./relay/relay-port.ts";
 import { RelayedVoice } from "./relay/relayed-voice.ts";
@@ -53,12 +56,16 @@ export class AudioWorker {
   #countersTimer: Timer | undefined;
   #sentTotalOfGone = 0;
   #lostTotalOfGone = 0;
+  #packetsOfGone = 0;
+  /** What players had to tell when they went. */
+  #reportsOfGone: PlayerReport[] = [];
 
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
     this.#loop = new TickLoop(options.clock, options.bulkhead);
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
-    this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, send };
+    const repairs = createRepairAllowance(clock);
+    this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
     this.#armCounters();
   }
 
@@ -172,9 +179,12 @@ export class AudioWorker {
 
   async #destroy(player: AudioPlayer): Promise<undefined> {
     this.#players.delete(player.playerId);
-    this.#sentTotalOfGone += player.counters.sentTotal;
-    this.#lostTotalOfGone += player.counters.lostTotal;
     player.close();
+    this.#sentTotalOfGone += player.watch.counters.sentTotal;
+    this.#lostTotalOfGone += player.watch.counters.lostTotal;
+    this.#packetsOfGone += player.packetsSent;
+    const report = player.watch.takeReport();
+    if (report !== undefined) this.#reportsOfGone.push(report);
     return undefined;
   }
 
@@ -187,11 +197,15 @@ export class AudioWorker {
 
   #sendCounters(): void {
     const positions: PositionReport[] = [];
+    const sounds: SoundState[] = [];
     const minutes: FrameMinute[] = [];
+    const reports = this.#reportsOfGone;
+    this.#reportsOfGone = [];
     const epochMs = this.#options.clock.epochMs();
     let playingCount = 0;
     let framesSent = this.#sentTotalOfGone;
     let framesLost = this.#lostTotalOfGone;
+    let packetsSent = this.#packetsOfGone;
     const threadLoad = this.#options.takeThreadLoad();
     const hasOthers = [...this.#players.values()].filter(({ isPlaying }) => isPlaying).length > 1;
     let heaviestPlayer: PlayerId | undefined;
@@ -207,10 +221,16 @@ export class AudioWorker {
         const position = player.position;
         if (position !== undefined) positions.push(position);
       }
-      const minute = player.counters.takeMinute(player.playerId, epochMs);
+      const sound = player.takeSoundState();
+      if (sound !== undefined) sounds.push(sound);
+      const { counters } = player.watch;
+      const minute = counters.takeMinute(player.playerId, epochMs);
       if (minute !== undefined) minutes.push(minute);
-      framesSent += player.counters.sentTotal;
-      framesLost += player.counters.lostTotal;
+      const report = player.watch.takeReport();
+      if (report !== undefined) reports.push(report);
+      framesSent += counters.sentTotal;
+      framesLost += counters.lostTotal;
+      packetsSent += player.packetsSent;
     }
     const tick = this.#loop.takeReport();
     const worker = {
@@ -220,11 +240,20 @@ export class AudioWorker {
       threadLoad,
       framesSent,
       framesLost,
+      packetsSent,
       latenessMsP99: tick.latenessMsP99,
       latenessMsMax: tick.latenessMsMax,
+      latenessCounts: tick.latenessCounts,
+      latenessMsSum: tick.latenessMsSum,
       heaviestPlayer,
     };
-    this.#options.send({ type: "counters", worker, positions: packPositions(positions, epochMs) });
+    this.#options.send({
+      type: "counters",
+      worker,
+      positions: packPositions(positions, epochMs),
+      sounds: packSounds(sounds),
+    });
+    if (reports.length > 0) this.#options.send({ type: "playerReports", reports });
     if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
   }
 }

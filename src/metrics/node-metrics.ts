@@ -3,13 +3,17 @@
 
 import type { LoadJson, WorkerLoadJson } from "../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../control/protocol/stats-json.ts";
+import type { SoundTotals } from "../control/workers/sound-totals.ts";
 import type { LogLevel } from "../log.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
+import { soundFamilies } from "./sound-families.ts";
 
 export interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
   readonly readLoad: () => LoadJson;
+  /** What has become of sound since the start. */
+  readonly sound: SoundTotals;
   readonly logCounts: Readonly<Record<LogLevel, number>>;
   /** Epoch milliseconds of the start. */
   readonly startEpochMs: number;
@@ -27,7 +31,8 @@ export class NodeMetrics {
 
   /** All families, or those of the given names. */
   read(names: readonly string[] | undefined): string {
-    const families = [...this.#ofLavalink(), ...this.#ofTonearm(), ...this.#ofProcess()];
+    const { sound } = this.#options;
+    const families = [...this.#ofLavalink(), ...this.#ofTonearm(), ...soundFamilies(sound), ...this.#ofProcess()];
     return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
   }
 

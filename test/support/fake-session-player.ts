@@ -39,6 +39,10 @@ export class FakeSessionPlayer implements SessionPlayer {
     };
   }
 
+  diagnose(): never {
+    throw new Error("nobody asks for that here");
+  }
+
   frameMinute(minute: number): FrameMinute | undefined {
     return this.frames?.minute === minute ? this.frames : undefined;
   }

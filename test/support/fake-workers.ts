@@ -4,6 +4,7 @@ import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerReply } from "../../src/bridge/replies.ts";
+import type { Incident } from "../../src/bridge/sound-report.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player.ts";
 import {
@@ -12,6 +13,7 @@ import {
   WorkerHandle,
   type WorkerTenant,
 } from "../../src/control/workers/worker-handle.ts";
+import type { TenantPlace } from "../../src/control/workers/worker-pool.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -87,6 +89,21 @@ export class FakeWorkers implements WorkerProvider {
   admit(): void {
     if (this.refusal !== undefined) throw this.refusal;
     this.admitted += 1;
+  }
+
+  /** Where the player is said to be; the worker told of itself just now. */
+  place: TenantPlace | undefined = {
+    home: { index: 0, isAlone: false, counters: undefined, toldAgoMs: 0 },
+    host: undefined,
+  };
+  readonly incidents: Incident[] = [];
+
+  placeOf(): TenantPlace | undefined {
+    return this.place;
+  }
+
+  addIncident(incident: Incident): void {
+    this.incidents.push(incident);
   }
 
   /** The worker dies. */

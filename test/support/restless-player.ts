@@ -12,6 +12,7 @@ import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { AudioPlayer } from "../../src/media/player/audio-player.ts";
+import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
 import { TickLoop } from "../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
 import { createBulkhead } from "./bulkheads.ts";
@@ -20,6 +21,7 @@ import { FakeClock } from "./fake-clock.ts";
 import { randomFilters } from "./random-filters.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 import { createTrackBudget } from "./track-budgets.ts";
+import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 
 const FRAME_SAMPLES = 960;
 const SONG_MS = 20_000;
@@ -88,7 +90,7 @@ export async function makeSongs(): Promise<readonly Song[]> {
 }
 
 /** What a listener's client does with what it gets. */
-class ListeningVoice implements Voice {
+class ListeningVoice extends UndiagnosedVoice implements Voice {
   readonly gate = "send";
   /** The last two frames, left side. */
   heard = new Float32Array(2 * FRAME_SAMPLES);
@@ -97,6 +99,7 @@ class ListeningVoice implements Voice {
   readonly #decoder: Decoder;
 
   constructor(decoder: Decoder) {
+    super();
     this.#decoder = decoder;
   }
 
@@ -196,6 +199,7 @@ export class RestlessPlayer {
         },
         createBudget: (owner) => createTrackBudget({ clock: this.#clock, owner }),
         trackStuckThresholdMs: 10_000,
+        repairs: createRepairAllowance(this.#clock),
         send: (event) => this.#onEvent(event),
       },
       async () => this.#voice,
@@ -330,7 +334,7 @@ export class RestlessPlayer {
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
       this.#silentTicks = frames === 0 && isSoundDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
       if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no sound for ${this.#silentTicks} ticks`);
-      const { lostTotal } = this.#player.counters;
+      const { lostTotal } = this.#player.watch.counters;
       if (lostTotal > 0) throw new Error(`${lostTotal} frames lost`);
     }
   }

@@ -5,6 +5,7 @@ import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerProvider } from "../../src/control/players/player.ts";
 import { WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
+import type { TenantPlace } from "../../src/control/workers/worker-pool.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
 export class SilentWorkers implements WorkerProvider {
@@ -25,6 +26,13 @@ export class SilentWorkers implements WorkerProvider {
   isolate(): void {}
 
   admit(): void {}
+
+  placeOf(): TenantPlace {
+    const home = { index: 0, isAlone: false, counters: undefined, toldAgoMs: undefined };
+    return { home, host: undefined };
+  }
+
+  addIncident(): void {}
 }
 
 function silentEndpoint(): MainEnd {

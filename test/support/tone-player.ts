@@ -12,6 +12,7 @@ import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import type { PipelineOptions } from "../../src/media/pipeline/pipeline.ts";
 import { AudioPlayer } from "../../src/media/player/audio-player.ts";
+import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
 import { TickLoop } from "../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
 import { createBulkhead } from "./bulkheads.ts";
@@ -19,6 +20,7 @@ import { FakeClock } from "./fake-clock.ts";
 import { filterSettings } from "./filter-settings.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
 import { createTrackBudget } from "./track-budgets.ts";
+import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 
 const AMPLITUDE = 0.3;
 const PRE_SKIP_MS = 6.5;
@@ -85,7 +87,7 @@ export function pcmSong(hz: number, frameCount: number): ToneSong {
   return { hz, stream: PCM_STREAM, packets };
 }
 
-class RecordingVoice implements Voice {
+class RecordingVoice extends UndiagnosedVoice implements Voice {
   gate: Voice["gate"] = "send";
   readonly frames: Uint8Array[] = [];
   /** "frame", "silence" and "stop", in order. */
@@ -175,6 +177,7 @@ export class TonePlayer {
         codecs: this.codecs,
         createBudget: (owner) => createTrackBudget({ clock: this.clock, owner }),
         trackStuckThresholdMs: STUCK_MS,
+        repairs: createRepairAllowance(this.clock),
         send: (event) => this.events.push(event),
       },
       async () => this.voice,

@@ -131,7 +131,7 @@ export function findSession({ sessions }: ApiContext, { segments }: RestRequest)
 }
 
 /** Any way of writing a signed 64-bit integer that the published server takes; the player bears it in plain digits. */
-function readGuildId({ segments }: RestRequest): string {
+export function readGuildId({ segments }: RestRequest): string {
   const text = (segments.guildId ?? "").replaceAll(/\s/g, "");
   const [, sign, hex, decimal] = /^([+-]?)(?:(?:0[xX]|#)([0-9a-fA-F]{1,16})|(\d{1,40}))$/.exec(text) ?? [];
   if (hex === undefined && decimal === undefined) throw badRequest("the guild id is not an integer");

@@ -5,6 +5,7 @@
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { Incident } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
@@ -14,13 +15,16 @@ import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
+import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
 import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
 import type { Track } from "../sources/track.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
+import type { TenantPlace } from "../workers/worker-pool.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
+import { PlayerDiagnosis } from "./player-diagnosis.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { PlayerUpdate, TrackChange } from "./player-update.ts";
@@ -46,6 +50,8 @@ export interface WorkerProvider {
   detach(tenant: WorkerTenant): void;
   isolate(tenant: WorkerTenant): void;
   admit(tenant: WorkerTenant): void;
+  placeOf(tenant: WorkerTenant): TenantPlace | undefined;
+  addIncident(incident: Incident): void;
 }
 
 /** What a player needs of the TrackLoader. */
@@ -74,6 +80,7 @@ export class Player implements WorkerTenant, UpdateTarget {
   readonly #clock: Clock;
   readonly #memory: PlayerMemory;
   readonly #voice: PlayerVoice;
+  readonly #diagnosis: PlayerDiagnosis;
   readonly #updates = new UpdateQueue();
   readonly #trackChanges: Allowance;
   readonly #destruction = new AbortController();
@@ -96,9 +103,15 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#sink = options.sink;
     this.#clock = options.clock;
     this.#trackChanges = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
+    const logger = options.logger.child({ guildId: options.guildId });
+    this.#diagnosis = new PlayerDiagnosis({
+      clock: options.clock,
+      logger,
+      onIncident: (incident) => options.workers.addIncident(incident),
+    });
     this.#voice = new PlayerVoice({
       clock: options.clock,
-      logger: options.logger.child({ guildId: options.guildId }),
+      logger,
       connectTimeoutMs: options.voiceConnectTimeoutMs,
       onClosed: (code, reason, isByRemote) => this.#onVoiceClosed(code, reason, isByRemote),
       onReady: () => this.sendPlayerUpdate(),
@@ -132,6 +145,21 @@ export class Player implements WorkerTenant, UpdateTarget {
     };
   }
 
+  diagnose(): PlayerDiagnosisJson {
+    const { guildId } = this;
+    const { sessionId, workers } = this.#options;
+    const { position } = this.#stateJson();
+    const track = this.#state.kind === "loaded" ? this.#state.playing.track.info : undefined;
+    const played = track && {
+      identifier: track.identifier,
+      title: track.title,
+      sourceName: track.sourceName,
+      isStream: track.isStream,
+    };
+    const own = { guildId, sessionId, track: played ?? null, position, paused: this.#isPaused };
+    return this.#diagnosis.toJson(own, workers.placeOf(this));
+  }
+
   frameMinute(minute: number): FrameMinute | undefined {
     return this.#frameMinutes.find((entry) => entry.minute === minute);
   }
@@ -157,6 +185,8 @@ export class Player implements WorkerTenant, UpdateTarget {
   onWorkerLost(blame: Blame): void {
     this.#handle = undefined;
     this.#voice.onWorkerLost();
+    const isHeard = this.isPlaying && this.#state.kind === "loaded" && this.#state.playing.hasSounded;
+    this.#diagnosis.onWorkerLost({ isHeard });
     if (this.#state.kind === "loaded") {
       this.#state.playing.onWorkerLost(this.#clock.epochMs(), { isBlamed: blame.kind === "suspect" });
     }
@@ -170,6 +200,8 @@ export class Player implements WorkerTenant, UpdateTarget {
   onWorkerEvent(event: PlayerEvent): void {
     if (event.type === "frameMinute")
       this.#frameMinutes = [event.minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_KEPT);
+    else if (event.type === "soundState") this.#diagnosis.onSoundState(event.state);
+    else if (event.type === "playerReport") this.#diagnosis.onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
@@ -335,6 +367,7 @@ export class Player implements WorkerTenant, UpdateTarget {
     const track = this.#trackJson(this.#state.playing);
     this.#state = { kind: "idle" };
     this.#endedMs = this.#clock.now();
+    this.#diagnosis.endLoss();
     this.#memory.drop("track");
     this.#memory.drop("userData");
     this.#options.updateTimer.stop(this);
@@ -345,6 +378,7 @@ export class Player implements WorkerTenant, UpdateTarget {
     if (isPaused === this.#isPaused) return;
     if (this.#state.kind === "loaded") this.#state.playing.hold(this.#clock.epochMs());
     this.#isPaused = isPaused;
+    this.#diagnosis.endLoss();
     this.#send({ type: "pause", isPaused });
   }
 
@@ -377,9 +411,10 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   #onTrackEvent(
     playing: LoadedTrack,
-    event: Exclude<PlayerEvent, { type: "frameMinute" | "voiceState" | "voiceClosed" }>,
+    event: Exclude<PlayerEvent, { type: "frameMinute" | "soundState" | "playerReport" | "voiceState" | "voiceClosed" }>,
   ): void {
     if (event.type === "position") {
+      if (event.report.rate > 0) this.#diagnosis.endLoss();
       playing.report(this.#isPaused ? { ...event.report, rate: 0 } : event.report);
     } else if (event.trackId !== playing.trackId) {
       // Of a track that has been replaced or stopped meanwhile: its end has been told.

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
 import type { ApiContext } from "../api/api-context.ts";
+import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
 import { type Metrics, metricsRoutes } from "../api/metrics-route.ts";
@@ -67,6 +68,7 @@ export class Api {
       ...sessionRoutes(context),
       ...routePlannerRoutes(context),
       ...loadRoutes(context),
+      ...diagnosisRoutes(context),
     ];
     this.#app = createRestServer({
       context,

@@ -1,7 +1,7 @@
 // The `frameStats` of one session (protocol-v4.md section 4.5): averages over its players of the last whole minute. Main
 // thread.
 
-import type { FrameMinute } from "../../bridge/events.ts";
+import { sumOf } from "../../bridge/sound-report.ts";
 import type { FrameStatsJson } from "../protocol/stats-json.ts";
 import type { SessionPlayer } from "./session-player.ts";
 
@@ -20,7 +20,7 @@ export function frameStats(players: Iterable<SessionPlayer>, epochMs: number): F
     if (frames === undefined || !frames.isWholeMinute) continue;
     count++;
     sent += frames.sentFrames;
-    lost += lostFrameCount(frames);
+    lost += sumOf(frames.lostFrames);
   }
   if (count === 0) return null;
   return {
@@ -28,8 +28,4 @@ export function frameStats(players: Iterable<SessionPlayer>, epochMs: number): F
     nulled: Math.floor(lost / count),
     deficit: Math.trunc((FRAMES_PER_MINUTE * count - sent - lost) / count),
   };
-}
-
-function lostFrameCount({ lostFrames }: FrameMinute): number {
-  return lostFrames.inputDry + lostFrames.decoderLate + lostFrames.loopLate + lostFrames.voiceNotReady;
 }

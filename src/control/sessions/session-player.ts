@@ -3,6 +3,7 @@
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
+import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson } from "../protocol/player-json.ts";
 
 /** Calls come from the session and, through it, from the API; all on the main thread. */
@@ -16,6 +17,8 @@ export interface SessionPlayer {
    */
   update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void>;
   toJson(): PlayerJson;
+  /** How its sound does and why it stuttered, with what its worker told last. */
+  diagnose(): PlayerDiagnosisJson;
   /** Sends the client where the player is. */
   sendPlayerUpdate(): void;
   /** The frame counts of that minute (epoch milliseconds / 60000), if the worker has reported them. */

@@ -11,7 +11,7 @@ import type { Logger } from "../../log.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { Session, type SessionSocket } from "./session.ts";
-import type { CreatePlayer } from "./session-player.ts";
+import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
 const ID_LENGTH = 16;
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -111,6 +111,16 @@ export class Sessions {
       (session) => session.resumeKey === key && session.userId === userId,
     );
     return sessions.find(({ isWaiting }) => isWaiting) ?? sessions[0];
+  }
+
+  /** The players of a guild in all sessions, of clients that are away too; or in the session of that id. */
+  playersOf(guildId: string, sessionId?: string): SessionPlayer[] {
+    const found: SessionPlayer[] = [];
+    for (const session of this.#sessions.values()) {
+      const player = session.players.get(guildId);
+      if (player !== undefined && (sessionId ?? session.id) === session.id) found.push(player);
+    }
+    return found;
   }
 
   /** The Stats object without frame counts. Sessions whose client is away do not count. */

@@ -5,6 +5,8 @@ import type { CommandChannel, UnnumberedRequest, WorkerNotice } from "../../brid
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
 import type { WorkerReplies } from "../../bridge/replies.ts";
+import type { SoundState } from "../../bridge/sound-batch.ts";
+import type { PlayerReport } from "../../bridge/sound-report.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
@@ -20,7 +22,9 @@ export type HandOverEvent = Extract<WorkerEvent, { readonly type: "handedOver" |
 export type PlayerEvent =
   | Exclude<Extract<WorkerEvent, { readonly playerId: PlayerId }>, HandOverEvent>
   | Extract<WorkerEvent, { readonly type: "position" }>
-  | { readonly type: "frameMinute"; readonly minute: FrameMinute };
+  | { readonly type: "frameMinute"; readonly minute: FrameMinute }
+  | { readonly type: "soundState"; readonly state: SoundState }
+  | { readonly type: "playerReport"; readonly report: PlayerReport };
 
 /** What the loss of its worker has to do with a player. */
 export type Blame =

@@ -4,12 +4,15 @@
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
+import { unpackSounds } from "../../bridge/sound-batch.ts";
+import type { Incident } from "../../bridge/sound-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
+import { SoundTotals } from "./sound-totals.ts";
 import { SpareWorker } from "./spare-worker.ts";
 import type { Threads } from "./threads.ts";
 import type { ThreadLoss } from "./watched-thread.ts";
@@ -40,6 +43,21 @@ export interface WorkerLoad {
   readonly playerCount: number;
   /** What it said last; undefined before that. */
   readonly counters: WorkerCounters | undefined;
+}
+
+/** A worker as one of its players is told of it. */
+export interface WorkerView {
+  readonly index: number;
+  readonly isAlone: boolean;
+  /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
+  readonly counters: WorkerCounters | undefined;
+  readonly toldAgoMs: number | undefined;
+}
+
+/** Where a player is: its voice, and its sound where another worker makes that. */
+export interface TenantPlace {
+  readonly home: WorkerView;
+  readonly host: WorkerView | undefined;
 }
 
 /** As of the workers' last reports, which come twice a second. */
@@ -106,6 +124,8 @@ export class WorkerPool {
   readonly #governor: LoadGovernor;
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<WorkerTenant>();
+  /** What has become of all sound so far. */
+  readonly totals = new SoundTotals();
   #nextBatch: Timer | undefined;
   readonly #places = new Map<WorkerTenant, Home>();
   #playerCount = 0;
@@ -178,6 +198,18 @@ export class WorkerPool {
       refusedCount,
       hasRoom: freest !== undefined && this.#governor.hasRoom(freest.promisedLoad),
     };
+  }
+
+  /** Undefined while the player waits for a worker. */
+  placeOf(tenant: WorkerTenant): TenantPlace | undefined {
+    const place = this.#places.get(tenant);
+    if (place === undefined) return undefined;
+    return { home: viewOf(place.slot), host: place.host?.isHeard ? viewOf(place.host.slot) : undefined };
+  }
+
+  /** Counts an incident that no worker could tell of. */
+  addIncident(incident: Incident): void {
+    this.totals.addIncident(incident);
   }
 
   /** Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone. */
@@ -360,11 +392,18 @@ export class WorkerPool {
     if (event.type === "log") {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
     } else if (event.type === "counters") {
-      slot.onCounters(event.worker);
+      this.totals.addCounters(event.worker, slot.onCounters(event.worker));
       this.#relieve(slot);
       this.#governor.judge(this.#peakLoad);
       for (const report of unpackPositions(event.positions)) {
         this.#toTenant(slot, report.playerId, { type: "position", report });
+      }
+      for (const state of unpackSounds(event.sounds))
+        this.#toTenant(slot, state.playerId, { type: "soundState", state });
+    } else if (event.type === "playerReports") {
+      for (const report of event.reports) {
+        this.totals.addReport(report);
+        this.#toTenant(slot, report.playerId, { type: "playerReport", report });
       }
     } else if (event.type === "frameMinutes") {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
@@ -399,6 +438,7 @@ export class WorkerPool {
   #onLost(slot: WorkerSlot, { reason, wasReady, work }: ThreadLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
+    this.totals.workersLost++;
     const tenants = [...slot.tenants];
     this.#options.logger.error("an audio worker was lost and will be replaced", {
       worker: slot.index,
@@ -444,4 +484,8 @@ export class WorkerPool {
     }
     return best;
   }
+}
+
+function viewOf({ index, isAlone, thread }: WorkerSlot): WorkerView {
+  return { index, isAlone, counters: thread?.counters, toldAgoMs: thread?.toldAgoMs };
 }

@@ -78,10 +78,12 @@ export class WorkerSlot {
     this.#reports = [];
   }
 
-  /** Its worker has said how it is doing. */
-  onCounters(counters: WorkerCounters): void {
+  /** Its worker has said how it is doing. Returns what it said before, if anything. */
+  onCounters(counters: WorkerCounters): WorkerCounters | undefined {
+    const [before] = this.#reports;
     this.newTenantCount = 0;
     this.#reports = [counters, ...this.#reports].slice(0, REPORTS);
+    return before;
   }
 
   /** Who takes most of it and could have its sound made elsewhere. */

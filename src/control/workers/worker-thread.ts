@@ -47,6 +47,7 @@ export class WorkerThread {
   readonly #thread: WatchedThread;
   #listener: WorkerListener;
   #counters: WorkerCounters | undefined;
+  #toldAtMs: number | undefined;
 
   constructor(options: WorkerThreadOptions, listener: WorkerListener) {
     const { index, entry, settings, heapMegabytesMax, codecs, isSpare, threads, clock, logger } = options;
@@ -77,6 +78,11 @@ export class WorkerThread {
     return this.#counters;
   }
 
+  /** Milliseconds since it sent them; undefined before the first. */
+  get toldAgoMs(): number | undefined {
+    return this.#toldAtMs === undefined ? undefined : this.#clock.now() - this.#toldAtMs;
+  }
+
   /** Lets the worker close its players, for at most 2 s, then ends it. Resolves when the thread is gone. */
   async close(): Promise<void> {
     if (!this.#thread.release()) return;
@@ -89,7 +95,10 @@ export class WorkerThread {
 
   #onEvent(event: WorkerEvent): void {
     if (event.type === "ready" && this.#thread.onReady()) this.#listener.onReady();
-    else if (event.type === "counters" && this.isReady) this.#counters = event.worker;
+    else if (event.type === "counters" && this.isReady) {
+      this.#counters = event.worker;
+      this.#toldAtMs = this.#clock.now();
+    }
     if (event.type === "log" || this.isReady) this.#listener.onEvent(event);
   }
 

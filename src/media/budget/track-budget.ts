@@ -6,6 +6,7 @@ import type { Activity, WorkMark } from "../../bridge/work-mark.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ThreadTurns } from "./thread-turns.ts";
+import { Upstream } from "./upstream.ts";
 
 /** How long work may hold the thread without giving the others a turn; a step more may follow. */
 export const STRETCH_MS_MAX = 1;
@@ -31,6 +32,7 @@ export interface TrackBudgetOptions {
 export class TrackBudget {
   readonly clock: Clock;
   readonly memory: ByteBudget;
+  readonly upstream = new Upstream();
   readonly #options: TrackBudgetOptions;
   #isWorking = false;
   /** When the stretch began, and when work was last taken up within it. */

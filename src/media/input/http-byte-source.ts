@@ -89,7 +89,7 @@ export class HttpByteSource implements ByteSource {
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
       const access = { client: options.client, pace: new RequestPace(options.budget) };
-      const { resource, body } = await HttpResource.open(access, url, abort.signal);
+      const { resource, body } = await options.budget.upstream.await(HttpResource.open(access, url, abort.signal));
       const source = new HttpByteSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;
@@ -144,10 +144,11 @@ export class HttpByteSource implements ByteSource {
     if (this.#waiting.length >= WAITING_READS_MAX) {
       throw new NodeError("internal", `more than ${WAITING_READS_MAX} reads of one input at once`);
     }
-    return new Promise((resolve, reject) => {
+    const arrival = new Promise<Uint8Array>((resolve, reject) => {
       this.#waiting.push({ positionBytes, lengthBytes, resolve, reject });
       this.#serve();
     });
+    return this.#options.budget.upstream.await(arrival);
   }
 
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
@@ -267,6 +268,7 @@ export class HttpByteSource implements ByteSource {
         if (signal.aborted) return;
         if (!this.#resource.isReopenable || !isWorthRetrying(error)) throw error;
         if (!(await this.#retries.waitForTry(signal))) throw error;
+        this.#options.budget.upstream.countReopened();
         this.#options.logger.debug("input lost, opening it again", {
           url: describeUrl(this.#resource.url),
           positionBytes: this.#window.endBytes,

@@ -51,8 +51,12 @@ const NOT_MODIFIED = 304;
  * @throws NodeError as `HttpClient.get`, and "input-not-found", "input-http-status", "input-answer-invalid",
  * "memory-exhausted"
  */
-export async function downloadIfChanged(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
-  const { clock } = options.pace.budget;
+export function downloadIfChanged(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
+  return options.pace.budget.upstream.await(tryDownload(url, options));
+}
+
+async function tryDownload(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
+  const { clock, upstream } = options.pace.budget;
   const retries = new RetryBudget(clock);
   const tooLong = new AbortController();
   const timer = clock.after(DOWNLOAD_MS_MAX, () => tooLong.abort(new Error(`it took more than ${DOWNLOAD_MS_MAX} ms`)));
@@ -65,6 +69,7 @@ export async function downloadIfChanged(url: URL, options: DownloadOptions): Pro
         options.signal.throwIfAborted();
         if (signal.aborted) throw interruptedError(url, signal.reason);
         if (!isWorthRetrying(error) || !(await retries.waitForTry(signal))) throw error;
+        upstream.countReopened();
       }
     }
   } finally {

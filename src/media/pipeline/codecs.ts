@@ -21,8 +21,23 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
 /** Native decoders in place of failed ones, of all tracks together. Damage in a stream is a handful of packets. */
 const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
+/**
+ * Where a pipeline gets decoder and encoder when it has to transcode, and only then: the worker's Codecs, below.
+ */
+export interface CodecSupply {
+  /**
+   * A decoder for the stream, the caller's to close; what it keeps is taken from the budget's memory until then.
+   * Rejects with a NodeError when there is none for it, or its set-up data are damaged.
+   */
+  createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
+  /** An encoder that has encoded nothing, the caller's until given back. Rejects when libopus cannot be loaded. */
+  acquireEncoder(): Promise<OpusFrameEncoder>;
+  /** Once for each; packets of it that were not sent yet are void. */
+  releaseEncoder(encoder: OpusFrameEncoder): void;
+}
+
 /** One per audio worker; what its pipelines get their codecs from (`CodecSupply`). */
-export class Codecs {
+export class Codecs implements CodecSupply {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
   readonly #modules: CodecModules;

@@ -37,6 +37,11 @@ export class PacketQueue {
     return this.#entries.length - this.#head;
   }
 
+  /** Sound in it, milliseconds of track time. */
+  get durationMs(): number {
+    return this.#durationMs;
+  }
+
   get isFull(): boolean {
     const isLong = this.#durationMs >= QUEUE_MS_MAX || this.length >= QUEUE_COUNT_MAX;
     return isLong || this.#sizeBytes >= QUEUE_BYTES_MAX || this.#bufferBytes >= QUEUE_BUFFER_BYTES_MAX;

@@ -6,12 +6,11 @@
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import type { Decoder } from "../decode/decoder.ts";
-import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Fade } from "../sound/fade-curve.ts";
 import { SoundChain } from "../sound/sound-chain.ts";
+import type { CodecSupply } from "./codecs.ts";
 import { type OpenTrack, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
 import { RecentPackets } from "./recent-packets.ts";
@@ -24,21 +23,6 @@ const HISTORY_PACKETS = 4;
  * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming.
  */
 const DECODED_PACKETS_KEPT = 12;
-
-/**
- * Where a pipeline gets decoder and encoder when it has to transcode, and only then: the worker's Codecs (codecs.ts).
- */
-export interface CodecSupply {
-  /**
-   * A decoder for the stream, the caller's to close; what it keeps is taken from the budget's memory until then.
-   * Rejects with a NodeError when there is none for it, or its set-up data are damaged.
-   */
-  createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
-  /** An encoder that has encoded nothing, the caller's until given back. Rejects when libopus cannot be loaded. */
-  acquireEncoder(): Promise<OpusFrameEncoder>;
-  /** Once for each; packets of it that were not sent yet are void. */
-  releaseEncoder(encoder: OpusFrameEncoder): void;
-}
 
 /** What one playing of a track needs. Times are track time in milliseconds. */
 export interface PipelineOptions {
@@ -144,6 +128,11 @@ export class Pipeline {
   get dryCause(): DryCause {
     const isDecoding = this.#isStartingTranscoder || (this.#transcoder?.isWaiting ?? false);
     return isDecoding ? "decoder" : "input";
+  }
+
+  /** Sound that is read and neither decoded nor sent, milliseconds of track time. */
+  get queuedMs(): number {
+    return this.#reader.queue.durationMs;
   }
 
   /**

@@ -7,20 +7,24 @@ import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
+import type { SoundState } from "../../bridge/sound-batch.ts";
+import type { LossCause } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { Allowance } from "../../lib/allowance.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { HandOverOptions } from "../relay/hand-over.ts";
 import type { SoundCommand } from "../relay/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../tick/tick-loop.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
-import { FrameCounters } from "./frame-counters.ts";
 import { FrameSlot } from "./frame-slot.ts";
 import type { GreedCheck } from "./greed-watch.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { PlayerTracks } from "./player-tracks.ts";
-import { type TrackSurroundings, takeUsedMs } from "./playing-track.ts";
+import { dryCauseOf, type TrackSurroundings, takeReopened, takeUsedMs } from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
+import type { Lack } from "./silence-watch.ts";
 import { SoundPlace } from "./sound-place.ts";
+import { SoundWatch } from "./sound-watch.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
@@ -31,6 +35,8 @@ export interface PlayerSurroundings extends TrackSurroundings {
   readonly loop: TickLoop;
   /** A track without sound for so long is told to be stuck. */
   readonly trackStuckThresholdMs: number;
+  /** For players that should sound and send nothing (silence-watch.ts). */
+  readonly repairs: Allowance;
   /** To the main thread, in this order. */
   readonly send: (event: PlainEvent) => void;
 }
@@ -42,7 +48,7 @@ export interface PlayerSurroundings extends TrackSurroundings {
  */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
-  readonly counters: FrameCounters;
+  readonly watch: SoundWatch;
   readonly #surroundings: PlayerSurroundings;
   readonly #output: VoiceOutput;
   readonly #tracks: PlayerTracks;
@@ -66,8 +72,8 @@ export class AudioPlayer implements LoopMember {
     const { clock, send, trackStuckThresholdMs } = surroundings;
     this.playerId = playerId;
     this.#surroundings = surroundings;
-    this.counters = new FrameCounters(clock.epochMs());
     this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send });
+    this.watch = new SoundWatch({ ...surroundings, playerId, output: this.#output });
     this.#tracks = new PlayerTracks({
       playerId,
       surroundings,
@@ -87,6 +93,7 @@ export class AudioPlayer implements LoopMember {
       send,
       onTaken: (startMs) => this.#letSoundGo(startMs),
       onFailed: () => this.#tracks.keepHere(),
+      onLost: (cause) => this.watch.onLost(cause, 1),
     });
   }
 
@@ -114,6 +121,7 @@ export class AudioPlayer implements LoopMember {
     this.#tracks.play(command, { seekId, isHeard });
     this.#positions.begin(command.startMs);
     this.#health.onFlowing();
+    this.watch.onWish();
     if (command.isPaused) this.#dropSound();
     this.#attend();
   }
@@ -130,6 +138,7 @@ export class AudioPlayer implements LoopMember {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
     this.#health.onFlowing();
+    this.watch.onWish();
     if (isPaused) {
       this.#tracks.dropWaiting();
       this.#goSilent();
@@ -151,7 +160,7 @@ export class AudioPlayer implements LoopMember {
   setEnd(trackId: TrackId, endMs: number | undefined): void {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
-    track.pipeline.setEnd(endMs);
+    track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
@@ -206,6 +215,27 @@ export class AudioPlayer implements LoopMember {
     return this.#tracks.guestTrack !== undefined;
   }
 
+  /** Packets its voice connections have handed to the system so far. */
+  get packetsSent(): number {
+    return this.#output.packetsSent;
+  }
+
+  /** How its track's sound is made, with the frames sent since the last call; undefined without a track. */
+  takeSoundState(): SoundState | undefined {
+    const track = this.#tracks.current;
+    if (track === undefined) return undefined;
+    const { pipeline, budget } = track;
+    this.watch.addInputReopened(takeReopened(track));
+    const heard = pipeline.isTranscoding ? "transcoding" : "passthrough";
+    return {
+      playerId: this.playerId,
+      framesSent: this.watch.counters.takeSent(),
+      mode: track.hasSounded ? heard : "opening",
+      queuedMs: Math.round(pipeline.queuedMs),
+      heldBytes: budget.memory.usedBytes,
+    };
+  }
+
   /** Time of the thread that its track has used since the last call, milliseconds. */
   takeUsedMs(): number {
     const track = this.#tracks.current;
@@ -220,6 +250,7 @@ export class AudioPlayer implements LoopMember {
     this.#surroundings.loop.remove(this);
     this.#tracks.close();
     this.#output.close();
+    this.watch.onStopped();
   }
 
   // What the voice connection tells
@@ -254,7 +285,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   onDeadlinesDropped(frames: number): void {
-    if (this.#isSounding) this.counters.addLost("loopLate", frames);
+    if (this.#isSounding) this.#lose("workerLate", frames);
   }
 
   charge(usedMs: number): void {
@@ -268,19 +299,47 @@ export class AudioPlayer implements LoopMember {
     if (!this.#tracks.fail(error)) this.#output.drop();
   }
 
-  /** Called twice a second: stuck, abandoned and greedy tracks. */
+  /** Called twice a second: stuck, abandoned and greedy tracks, and players that are silent and should not be. */
   checkHealth(worker: GreedCheck): void {
     if (this.#isClosed) return;
+    const lack = this.#lack;
+    if (this.watch.check(lack) && lack !== undefined) this.#repair(lack);
     const track = this.#tracks.current;
     const isFlowing = this.#isPaused || this.#slot.track === track;
     const found = this.#health.check(worker, { track, hasVoice: this.#gate !== "down", isFlowing });
     if (found === "abandoned") this.#giveUp();
   }
 
+  /** What might keep it from being heard, as far as it should be; undefined when it should not, or nothing does. */
+  get #lack(): Lack | undefined {
+    const gate = this.#gate;
+    const track = this.#tracks.current;
+    if (gate === "down" || this.#isPaused || (track === undefined && !this.#place.isAway)) return undefined;
+    if (gate === "send" && this.#slot.opus === undefined) {
+      // Sound that is made elsewhere is looked after there.
+      return track && { kind: "reopen", cause: dryCauseOf(track), isHeld: false };
+    }
+    const cause = this.#output.obstacle;
+    return cause === "nobodyThere" ? undefined : { kind: "rejoin", cause, isHeld: gate === "hold" };
+  }
+
+  #repair(lack: Lack): void {
+    const isBegun = lack.kind === "rejoin" ? this.#output.rejoin() : this.#reopen();
+    if (isBegun) this.watch.onRepaired(lack);
+  }
+
+  #reopen(): boolean {
+    const { position } = this;
+    if (position === undefined || !this.#tracks.canReopen) return false;
+    this.#place.keep();
+    this.#tracks.reopen(position.positionMs);
+    return true;
+  }
+
   #sendSound(deadlineMs: number): void {
     const gate = this.#gate;
     if (gate === "hold" || gate === "down") {
-      if (this.#slot.opus !== undefined) this.counters.addLost("voiceNotReady", 1);
+      if (this.#slot.opus !== undefined) this.#lose(this.#output.obstacle, 1);
       this.#positions.run(0);
       if (gate === "down") this.#surroundings.loop.remove(this);
       return;
@@ -293,8 +352,8 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.#silenceFramesLeft = SILENCE_FRAMES;
-    if (this.#output.sendFrame(frame, deadlineMs)) this.counters.addSent();
-    else this.counters.addLost("voiceNotReady", 1);
+    if (this.#output.sendFrame(frame, deadlineMs)) this.watch.onSent();
+    else this.#lose(this.#output.obstacle, 1);
     // What is heard of the track before does not make up for one that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
@@ -320,11 +379,14 @@ export class AudioPlayer implements LoopMember {
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
   #sendNothing(deadlineMs: number): void {
     const track = this.#tracks.current;
-    if (track?.hasSounded) {
-      this.counters.addLost(track.pipeline.dryCause === "decoder" ? "decoderLate" : "inputDry", 1);
-    }
+    if (track !== undefined) this.#lose(dryCauseOf(track), 1);
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
+  }
+
+  /** Frames are missing where sound had begun: what comes late at the start of a track is not lost. */
+  #lose(cause: LossCause, frames: number): void {
+    if (this.#tracks.haveSounded) this.watch.onLost(cause, frames);
   }
 
   #sendSilence(deadlineMs: number): void {
@@ -349,19 +411,19 @@ export class AudioPlayer implements LoopMember {
 
   #onTrackEnded(): void {
     this.#place.keep();
-    if (!this.#isSounding) this.counters.onStopped(this.#surroundings.clock.epochMs());
+    if (!this.#isSounding) this.watch.onStopped();
   }
 
   /** Another worker's first frame is there. It is called one frame early: the one before may still have to be sent. */
   #letSoundGo(startMs: number): void {
     const { opus, track, endMs } = this.#slot;
     const isBefore = track === this.#tracks.current && endMs < startMs + FRAME_MS / 2;
-    if (isBefore && opus !== undefined && this.#output.voice?.sendFrame(opus)) this.counters.addSent();
+    if (isBefore && opus !== undefined && this.#output.voice?.sendFrame(opus)) this.watch.onSent();
     const released = this.#tracks.release();
     this.#slot.clear();
     this.#silenceFramesLeft = 0;
     this.#surroundings.loop.remove(this);
-    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    this.watch.onStopped();
     this.#surroundings.send({ type: "handedOver", playerId: this.playerId });
     released?.pipeline.close();
   }
@@ -387,13 +449,13 @@ export class AudioPlayer implements LoopMember {
       this.prepare();
       return;
     }
-    this.counters.onPlaying(this.#surroundings.clock.epochMs());
+    this.watch.onPlaying();
     this.#surroundings.loop.add(this);
   }
 
   /** No more sound: the loop serves the silence frames and then parks the player. */
   #goSilent(): void {
-    this.counters.onStopped(this.#surroundings.clock.epochMs());
+    this.watch.onStopped();
     this.#positions.run(0);
   }
 }

@@ -2,8 +2,7 @@
 // get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
 
 import type { FrameMinute } from "../../bridge/events.ts";
-
-export type LossCause = keyof FrameMinute["lostFrames"];
+import { type CauseCounts, type LossCause, noLosses, sumOf } from "../../bridge/sound-report.ts";
 
 const MINUTE_MS = 60_000;
 /** A player that had no track for longer than this was not playing "without a gap". */
@@ -15,7 +14,10 @@ export class FrameCounters {
   lostTotal = 0;
   #minute: number;
   #sent = 0;
-  readonly #lost: Record<LossCause, number> = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+  #lost = noLosses();
+  #sentTaken = 0;
+  #lostUntaken = noLosses();
+  #lostTaken = 0;
   /** Since when it plays without a gap, epoch milliseconds. */
   #playingSinceMs = Number.POSITIVE_INFINITY;
   /** When it stopped; plus infinity while it plays. */
@@ -32,6 +34,7 @@ export class FrameCounters {
 
   addLost(cause: LossCause, frames: number): void {
     this.#lost[cause] += frames;
+    this.#lostUntaken[cause] += frames;
     this.lostTotal += frames;
   }
 
@@ -46,24 +49,40 @@ export class FrameCounters {
     if (this.#stoppedAtMs === Number.POSITIVE_INFINITY) this.#stoppedAtMs = epochMs;
   }
 
+  /** Frames sent since the last call. */
+  takeSent(): number {
+    const sent = this.sentTotal - this.#sentTaken;
+    this.#sentTaken = this.sentTotal;
+    return sent;
+  }
+
+  /** Frames lost since the last call, by cause; undefined when none was. */
+  takeLost(): CauseCounts | undefined {
+    if (this.#lostTaken === this.lostTotal) return undefined;
+    this.#lostTaken = this.lostTotal;
+    const lost = this.#lostUntaken;
+    this.#lostUntaken = noLosses();
+    return lost;
+  }
+
   /** The minute that has just ended, once, for each player that counted anything in it; undefined otherwise. */
   takeMinute(playerId: number, epochMs: number): FrameMinute | undefined {
     const minute = Math.floor(epochMs / MINUTE_MS);
     if (minute === this.#minute) return undefined;
     const startedMs = this.#minute * MINUTE_MS;
     const lost = this.#lost;
-    const isIdle = this.#sent === 0 && lost.inputDry + lost.decoderLate + lost.loopLate + lost.voiceNotReady === 0;
+    const isIdle = this.#sent === 0 && sumOf(lost) === 0;
     const isPlaying = this.#stoppedAtMs === Number.POSITIVE_INFINITY;
     const report: FrameMinute = {
       playerId,
       minute: this.#minute,
       sentFrames: this.#sent,
-      lostFrames: { ...lost },
+      lostFrames: lost,
       isWholeMinute: isPlaying && this.#playingSinceMs <= startedMs,
     };
     this.#minute = minute;
     this.#sent = 0;
-    lost.inputDry = lost.decoderLate = lost.loopLate = lost.voiceNotReady = 0;
+    this.#lost = noLosses();
     return isIdle ? undefined : report;
   }
 }

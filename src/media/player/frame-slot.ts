@@ -37,7 +37,7 @@ export class FrameSlot {
     this.#opus = opus;
     if (opus === undefined || track === undefined) return;
     this.#track = track;
-    this.#endMs = track.pipeline.positionMs;
+    this.#endMs = track.pipeline.positionMs + track.offsetMs;
     this.#runNumber = track.pipeline.runNumber;
   }
 

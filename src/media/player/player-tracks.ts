@@ -16,7 +16,9 @@ import {
   canGoOnElsewhere,
   guestTrackOf,
   keepHere,
+  type PipelineHooks,
   type PlayingTrack,
+  reopenTrack,
   startTrack,
   type TrackSurroundings,
 } from "./playing-track.ts";
@@ -72,14 +74,30 @@ export class PlayerTracks {
   /** `seekId`: of its last seek, where it goes on from another worker. `isHeard`: the track before is, right now. */
   play(command: PlayCommand, { seekId, isHeard }: { readonly seekId: SeekId; readonly isHeard: boolean }): void {
     if (this.#current !== undefined) this.#letLeave(this.#current, isHeard);
-    const track: PlayingTrack = startTrack(command, this.#options.surroundings, {
-      volume: this.#volume,
-      filters: this.#filters,
-      onProgress: () => this.#onProgress(track),
-      onFailure: (error) => this.#onFailure(track, error),
-    });
+    const track: PlayingTrack = startTrack(
+      command,
+      this.#options.surroundings,
+      this.#hooksOf(() => track),
+    );
     track.seekId = seekId;
     this.#current = track;
+  }
+
+  /** There is a track that plays, and it is not just being mixed with the one before: that ends by itself. */
+  get canReopen(): boolean {
+    return this.#current !== undefined && this.#leaving?.isMixing !== true;
+  }
+
+  /** Reads the track that plays anew, from this track time on: what it was read or decoded with hangs. */
+  reopen(positionMs: number): void {
+    const track = this.#current;
+    if (track !== undefined)
+      reopenTrack(track, positionMs, { ...this.#options.surroundings, hooks: this.#hooksOf(() => track) });
+  }
+
+  /** A listener has something to miss: sound of the track that plays has been heard, or one before still is. */
+  get haveSounded(): boolean {
+    return this.#leaving !== undefined || this.#current?.hasSounded === true;
   }
 
   /** The next 20 ms. The slot stays empty where no track has any. */
@@ -202,6 +220,15 @@ export class PlayerTracks {
   #letLeavingFall(): void {
     if (this.#leaving?.canFade) this.#leaving.fall();
     else this.dropLeaving();
+  }
+
+  #hooksOf(track: () => PlayingTrack): PipelineHooks {
+    return {
+      volume: this.#volume,
+      filters: this.#filters,
+      onProgress: () => this.#onProgress(track()),
+      onFailure: (error) => this.#onFailure(track(), error),
+    };
   }
 
   #onProgress(track: PlayingTrack): void {

@@ -2,6 +2,7 @@
 // by player-tracks.ts. Audio thread.
 
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
+import type { LossCause } from "../../bridge/sound-report.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
@@ -19,9 +20,11 @@ export interface PlayingTrack {
   readonly trackId: TrackId;
   /** As it was asked for, but for the end, which may have been set anew. */
   command: PlayCommand;
-  readonly pipeline: Pipeline;
-  readonly budget: TrackBudget;
-  readonly greed: GreedWatch;
+  pipeline: Pipeline;
+  budget: TrackBudget;
+  greed: GreedWatch;
+  /** Added to the pipeline's track times: a stream that was opened anew counts from 0 there. */
+  offsetMs: number;
   seekId: SeekId;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   sentRun: number;
@@ -33,6 +36,8 @@ export interface PlayingTrack {
   staysUntilMs: number;
   /** What it had used of the thread when that was last asked for. */
   usedBeforeMs: number;
+  /** How often its input had been opened again by then. */
+  reopenedBefore: number;
 }
 
 /** What a track is played with. */
@@ -44,11 +49,14 @@ export interface TrackSurroundings {
   readonly createBudget: (playerId: PlayerId) => TrackBudget;
 }
 
+/** What a pipeline begins with, and whom it tells of what. */
+export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "onProgress" | "onFailure">;
+
 /** Begins to read it. */
 export function startTrack(
   command: PlayCommand,
   { clock, open, codecs, createBudget }: TrackSurroundings,
-  hooks: Pick<PipelineOptions, "volume" | "filters" | "onProgress" | "onFailure">,
+  hooks: PipelineHooks,
 ): PlayingTrack {
   const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
   const budget = createBudget(playerId);
@@ -57,6 +65,7 @@ export function startTrack(
     command,
     budget,
     greed: new GreedWatch(clock, budget),
+    offsetMs: 0,
     seekId: 0,
     sentRun: 0,
     hasSounded: false,
@@ -64,8 +73,33 @@ export function startTrack(
     isStuckReported: false,
     staysUntilMs: Number.NEGATIVE_INFINITY,
     usedBeforeMs: 0,
+    reopenedBefore: 0,
     pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, ...hooks }),
   };
+}
+
+/**
+ * Gives up what the track was read and decoded with, which hangs, and begins anew at a track time; of a stream, with what is
+ * live. A file that cannot be read in the middle begins at its beginning.
+ */
+export function reopenTrack(
+  track: PlayingTrack,
+  positionMs: number,
+  surroundings: TrackSurroundings & { readonly hooks: PipelineHooks },
+): void {
+  const { command } = track;
+  const isStream = command.lengthMs === undefined;
+  const offsetMs = isStream ? positionMs : 0;
+  const endMs = command.endMs === undefined ? undefined : command.endMs - offsetMs;
+  track.pipeline.close();
+  const anew = startTrack({ ...command, startMs: positionMs - offsetMs, endMs }, surroundings, surroundings.hooks);
+  track.pipeline = anew.pipeline;
+  track.budget = anew.budget;
+  track.greed = anew.greed;
+  track.offsetMs = offsetMs;
+  track.sentRun = 0;
+  track.usedBeforeMs = 0;
+  track.reopenedBefore = 0;
 }
 
 /** It has some time to play that is known, and is where it was last sent to. */
@@ -93,4 +127,18 @@ export function takeUsedMs(track: PlayingTrack): number {
   const sinceMs = usedMs - track.usedBeforeMs;
   track.usedBeforeMs = usedMs;
   return sinceMs;
+}
+
+/** How often a lost connection to its server has been opened again since the last call. */
+export function takeReopened(track: PlayingTrack): number {
+  const { reopenedCount } = track.budget.upstream;
+  const since = reopenedCount - track.reopenedBefore;
+  track.reopenedBefore = reopenedCount;
+  return since;
+}
+
+/** Why it has no frame to give. */
+export function dryCauseOf({ pipeline, budget }: PlayingTrack): LossCause {
+  if (pipeline.dryCause === "decoder") return "decoderLate";
+  return budget.upstream.isAwaited ? "network" : "inputDry";
 }

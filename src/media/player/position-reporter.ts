@@ -15,6 +15,8 @@ const DRIFT_REPORT_MS = 100;
 export interface LocatedTrack {
   readonly trackId: TrackId;
   readonly seekId: SeekId;
+  /** Added to the pipeline's track times. */
+  readonly offsetMs: number;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   readonly sentRun: number;
   readonly pipeline: Pick<Pipeline, "runNumber" | "seekTargetMs" | "landedMs">;
@@ -47,14 +49,15 @@ export class PositionReporter {
     const { playerId, clock, locate } = this.#options;
     const track = locate();
     if (track === undefined) return undefined;
-    const { trackId, seekId, sentRun, pipeline } = track;
+    const { trackId, seekId, offsetMs, sentRun, pipeline } = track;
     const hasJumped = pipeline.runNumber !== sentRun;
+    const landingMs = pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : undefined);
     const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
     return {
       playerId,
       trackId,
       seekId,
-      positionMs: pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : this.#sentUntilMs),
+      positionMs: landingMs === undefined ? this.#sentUntilMs : landingMs + offsetMs,
       epochMs: clock.epochMs() - agoMs,
       rate: this.#reportedRate,
     };

@@ -13,6 +13,8 @@ export interface SoundPlaceOptions {
   readonly onTaken: (startMs: number) => void;
   /** The other worker was not ready in time: the sound is made here as before. */
   readonly onFailed: () => void;
+  /** A frame of the other worker's was due and did not get out. */
+  readonly onLost: HandOverOptions["onLost"];
 }
 
 export class SoundPlace {
@@ -23,16 +25,22 @@ export class SoundPlace {
     this.#options = options;
   }
 
+  /** Another worker makes it. */
+  get isAway(): boolean {
+    return this.#handOver?.isTaken === true;
+  }
+
   /** No other worker makes it, or is about to. */
   get isHere(): boolean {
     return this.#handOver === undefined;
   }
 
   /** Has the worker at the other end of the port make the sound from a place a little ahead on. */
-  move(way: Omit<HandOverOptions, "onTaken" | "onFailed">): void {
-    const { onTaken, onFailed } = this.#options;
+  move(way: Omit<HandOverOptions, "onTaken" | "onFailed" | "onLost">): void {
+    const { onTaken, onFailed, onLost } = this.#options;
     this.#handOver = new HandOver({
       ...way,
+      onLost,
       onTaken: () => onTaken(way.track.play.startMs),
       onFailed: () => {
         onFailed();

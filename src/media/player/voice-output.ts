@@ -3,10 +3,12 @@
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
+import type { VoiceCounts, VoiceReport } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
-import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import type { Voice, VoiceClose, VoiceObstacle, VoiceStatus } from "../voice/voice.ts";
+import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
 
 export interface VoiceOutputOptions {
   readonly playerId: PlayerId;
@@ -21,6 +23,11 @@ export class VoiceOutput {
   #voice: Voice | undefined;
   #voiceId: VoiceId = 0;
   #lastSentDeadlineMs: number | undefined;
+  /** What has been told of the connection's counts, and how it was said to stand. */
+  #told: VoiceCounts = voiceCountsOf(createVoiceCounters());
+  #toldReport: VoiceReport | undefined;
+  /** Of connections before this one. */
+  #packetsOfGone = 0;
   #isClosed = false;
 
   constructor(options: VoiceOutputOptions) {
@@ -33,6 +40,33 @@ export class VoiceOutput {
 
   get gate(): Voice["gate"] {
     return this.#voice?.gate ?? "down";
+  }
+
+  /** Why frames have no way out, where they have none. */
+  get obstacle(): VoiceObstacle {
+    return this.#voice?.obstacle ?? "voiceNotReady";
+  }
+
+  /** Packets handed to the system so far, silence included. */
+  get packetsSent(): number {
+    return this.#packetsOfGone + (this.#voice?.counters?.packetsSent ?? 0);
+  }
+
+  /** A new voice session with the same credentials. False: there is none to begin with. */
+  rejoin(): boolean {
+    return this.#voice?.rejoin() ?? false;
+  }
+
+  /** What was counted since the last call, and how it stands where that is another than before. */
+  takeReport(): { readonly voice: VoiceReport | undefined; readonly voiceCounts: VoiceCounts | undefined } {
+    const voice = this.#voice;
+    if (voice?.counters === undefined) return { voice: undefined, voiceCounts: undefined };
+    const voiceCounts = countedSince(this.#told, voice.counters);
+    if (voiceCounts !== undefined) this.#told = voiceCountsOf(voice.counters);
+    const report = voice.describe();
+    const isNew = report !== undefined && !areSame(report, this.#toldReport);
+    if (isNew) this.#toldReport = report;
+    return { voice: isNew ? report : undefined, voiceCounts };
   }
 
   /** Resolves when the gateway's WebSocket is open. */
@@ -85,6 +119,8 @@ export class VoiceOutput {
     this.#voice = undefined;
     this.#whenVoice = undefined;
     if (voice === undefined) return;
+    this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
+    this.#told = voiceCountsOf(createVoiceCounters());
     this.tellClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
     voice.close();
   }
@@ -102,4 +138,10 @@ export class VoiceOutput {
     }
     this.#lastSentDeadlineMs = deadlineMs;
   }
+}
+
+function areSame(a: VoiceReport, b: VoiceReport | undefined): boolean {
+  if (b === undefined || a.state !== b.state || a.gate !== b.gate || a.pingMs !== b.pingMs) return false;
+  const { version, epoch, state, readyMs } = a.dave;
+  return version === b.dave.version && epoch === b.dave.epoch && state === b.dave.state && readyMs === b.dave.readyMs;
 }

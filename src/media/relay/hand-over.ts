@@ -2,6 +2,7 @@
 // little ahead; when the player has come there, it is called, and from its first frame on the player is only its voice
 // connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio thread.
 
+import type { LossCause } from "../../bridge/sound-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import { CATCH_UP_FRAMES_MAX } from "../tick/tick-loop.ts";
@@ -26,6 +27,8 @@ export interface HandOverOptions {
   readonly voice: () => Voice | undefined;
   /** The host's sound has begun to come: from now on none is made here. */
   readonly onTaken: () => void;
+  /** A frame of the host's was due and did not get out. */
+  readonly onLost: (cause: LossCause) => void;
   /** The host was not ready. Not called when `abandon` or `close` is. */
   readonly onFailed: () => void;
 }
@@ -99,9 +102,14 @@ export class HandOver {
   }
 
   #onFrame(voice: Voice | undefined, { opus, epochMs }: Extract<MessageToHome, { readonly type: "frame" }>): void {
-    if (voice?.gate !== "send") this.#watchGate();
-    else if (this.#options.clock.epochMs() - epochMs > LATE_MS_MAX) voice.skipFrames(1);
-    else voice.sendFrame(opus);
+    const { clock, onLost } = this.#options;
+    if (voice?.gate !== "send") {
+      onLost(voice?.obstacle ?? "voiceNotReady");
+      this.#watchGate();
+    } else if (clock.epochMs() - epochMs > LATE_MS_MAX) {
+      onLost("workerLate");
+      voice.skipFrames(1);
+    } else if (!voice.sendFrame(opus)) onLost(voice.obstacle);
   }
 
   /** Tells the host what the gate has become, and what it becomes until frames may come again. */
@@ -114,6 +122,6 @@ export class HandOver {
 
   #tellGate(gate: Voice["gate"]): void {
     this.#toldGate = gate;
-    this.#options.port.send({ type: "gate", gate });
+    this.#options.port.send({ type: "gate", gate, obstacle: this.#options.voice()?.obstacle ?? "voiceNotReady" });
   }
 }

@@ -4,7 +4,7 @@
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
-import type { Voice } from "../voice/voice.ts";
+import type { Voice, VoiceObstacle } from "../voice/voice.ts";
 
 /** Commands that are about the sound of a player, and so are carried out where that is made. */
 export type SoundCommand = Extract<
@@ -25,7 +25,7 @@ export type MessageToHost =
   /** First of all: make this ready. */
   | { readonly type: "begin"; readonly track: GuestTrack }
   /** The voice connection's gate, whenever it is another. Before the first `send` the home makes the sound itself. */
-  | { readonly type: "gate"; readonly gate: Voice["gate"] }
+  | { readonly type: "gate"; readonly gate: Voice["gate"]; readonly obstacle: VoiceObstacle }
   | { readonly type: "command"; readonly command: SoundCommand };
 
 export type MessageToHome =

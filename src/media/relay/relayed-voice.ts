@@ -2,7 +2,7 @@
 // of hand-over.ts. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
-import type { Voice } from "../voice/voice.ts";
+import type { Voice, VoiceObstacle } from "../voice/voice.ts";
 import type { GuestTrack, MessageToHome, MessageToHost, SoundCommand } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 
@@ -18,6 +18,9 @@ export interface RelayGuest {
 export class RelayedVoice implements Voice {
   /** As its home has told it; nothing may be sent before it has called. */
   gate: Voice["gate"] = "down";
+  obstacle: VoiceObstacle = "voiceNotReady";
+  /** The home reports them. */
+  readonly counters = undefined;
   readonly #port: RelayPort<MessageToHome, MessageToHost>;
   readonly #clock: Clock;
 
@@ -35,8 +38,10 @@ export class RelayedVoice implements Voice {
     this.#port.listen({
       onMessage: (message) => {
         if (message.type === "begin") guest.begin(message.track);
-        else if (message.type === "gate") setGate(message.gate);
-        else guest.execute(message.command);
+        else if (message.type === "gate") {
+          this.obstacle = message.obstacle;
+          setGate(message.gate);
+        } else guest.execute(message.command);
       },
       // The main thread gives the player another place.
       onClosed: () => setGate("down"),
@@ -65,6 +70,15 @@ export class RelayedVoice implements Voice {
 
   skipFrames(frames: number): void {
     this.#port.send({ type: "skip", frames });
+  }
+
+  /** The home's to do. */
+  rejoin(): boolean {
+    return false;
+  }
+
+  describe(): undefined {
+    return undefined;
   }
 
   close(): void {

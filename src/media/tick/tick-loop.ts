@@ -4,6 +4,7 @@
 // of the thread costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never
 // after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits or allocates per tick.
 
+import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
@@ -46,6 +47,9 @@ export interface TickReport {
   readonly latenessMsP50: number;
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
+  /** Sends by how late they were, in the classes of `LATENESS_BOUNDS_MS`, and their lateness added up. */
+  readonly latenessCounts: readonly number[];
+  readonly latenessMsSum: number;
 }
 
 /**
@@ -108,6 +112,8 @@ export class TickLoop {
       latenessMsP50: this.#lateness.quantile(0.5),
       latenessMsP99: this.#lateness.quantile(0.99),
       latenessMsMax: this.#lateness.max,
+      latenessCounts: this.#lateness.classCounts(LATENESS_BOUNDS_MS),
+      latenessMsSum: this.#lateness.sumMs,
     };
     this.#busyMs = 0;
     this.#reportedAtMs = now;

@@ -1,6 +1,7 @@
 // What the frames of one voice session go out as: plain, or encrypted for a DAVE group. Written by dave-session.ts as
 // its groups and transitions come and go, read in the tick: a frame costs one call of the cipher. Audio thread.
 
+import type { DaveGateState } from "./dave-gate.ts";
 import type { FrameCipher } from "./mls-group.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
@@ -46,6 +47,12 @@ export class DaveFrames {
 
   get isEncrypting(): boolean {
     return this.#version > 0 && this.#cipher !== undefined;
+  }
+
+  /** What they go out as now, if the gate lets them. */
+  describe(gate: DaveGateState): "encrypted" | "plain" | "waiting" {
+    if (this.isEncrypting) return "encrypted";
+    return gate === "send" ? "plain" : "waiting";
   }
 
   /** They can go out as they should: the call is plain, or there is a group. */

@@ -4,13 +4,15 @@
 // dave-proposals.ts's, frames dave-frames.ts's; commits, transitions and recovery stand here, as they work on the same
 // few pieces of state: the group, what is pending in it and the timers that bound the waiting.
 
-import { Allowance } from "../../lib/allowance.ts";
+import type { DaveReport } from "../../bridge/sound-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { LogFields, Logger } from "../../log.ts";
+import type { Logger } from "../../log.ts";
+import { DaveComplaints } from "./dave-complaints.ts";
 import { DaveFrames } from "./dave-frames.ts";
 import { DaveGate, type DaveGateState } from "./dave-gate.ts";
 import { DaveInbox } from "./dave-inbox.ts";
 import { DaveProposals } from "./dave-proposals.ts";
+import { DaveRecoveries } from "./dave-recoveries.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
 import { MlsGroup } from "./mls-group.ts";
 import { readMlsHeader } from "./mls-header.ts";
@@ -25,13 +27,8 @@ const POSTPONED_COMMIT_MS_MAX = 5000;
 /** Listeners keep the keys of the epoch before for 10 s. */
 const OLD_GROUP_MS_MAX = 8000;
 const TRANSITIONS_MAX = 64;
-const RECOVERIES_MAX = 3;
-const RECOVERY_WINDOW_MS = 60_000;
 /** A Discord call has far fewer; a bound against a gone-mad server. */
 const KNOWN_USERS_MAX = 1000;
-/** What goes wrong again and again is told now and then. */
-const COMPLAINTS_BURST = 10;
-const COMPLAINTS_PER_SECOND = 0.1;
 
 /** What the DAVE session needs of the voice session. */
 export interface DaveParent {
@@ -83,7 +80,7 @@ export class DaveSession {
   #lastTransitionId = 0;
   #postponed: PostponedCommit | undefined;
   #awaitedJoin: AwaitedJoin | undefined;
-  #recoveriesMs: number[] = [];
+  readonly #recoveries: DaveRecoveries;
   #isRecovering = false;
 
   /** Of an older group than `#group` while we recover. */
@@ -91,7 +88,7 @@ export class DaveSession {
   readonly #proposals: DaveProposals;
   readonly #gate: DaveGate;
   readonly #inbox: DaveInbox;
-  readonly #complaints: Allowance;
+  readonly #complaints: DaveComplaints;
   #startedMs = 0;
   #isFirstGroup = true;
   #hasKeyPackageBeenRepeated = false;
@@ -111,7 +108,7 @@ export class DaveSession {
       after: (delayMs, work) => this.#after(delayMs, work),
       sendCommit: (payload) => this.#parent.sendDaveBinary(OPCODE.mlsCommitWelcome, payload),
       onLost: (reason) => this.#recover(this.#lastTransitionId, reason),
-      complain: (message, fields) => this.#complain(message, fields),
+      complain: (message, fields) => this.#complaints.tell(message, fields),
     });
     this.#gate = new DaveGate({
       clock: options.clock,
@@ -125,16 +122,27 @@ export class DaveSession {
       onMessage: (message) => this.#guard(() => this.#dispatch(message)),
       onFull: (error) => options.parent.onDaveFlooded(error),
     });
-    this.#complaints = new Allowance({
-      clock: options.clock,
-      burst: COMPLAINTS_BURST,
-      perSecond: COMPLAINTS_PER_SECOND,
-    });
+    this.#complaints = new DaveComplaints(options);
+    this.#recoveries = new DaveRecoveries(options.clock);
   }
 
   /** What the player should do with a due frame. */
   get gate(): DaveGateState {
     return this.#gate.state;
+  }
+
+  /** Others are in the channel. */
+  get hasCompany(): boolean {
+    return this.#knownUserIds.size > 0;
+  }
+
+  describe(): DaveReport {
+    return {
+      version: this.#version,
+      epoch: this.#group.epoch === undefined ? undefined : Number(this.#group.epoch),
+      state: this.#isRecovering ? "recovering" : this.#frames.describe(this.gate),
+      readyMs: Math.round(this.#options.counters.daveReadyMs),
+    };
   }
 
   /** Op 4: begins a group for `version`, or plain sound for 0. Messages that came before have been heeded. */
@@ -396,13 +404,10 @@ export class DaveSession {
    */
   #recover(transitionId: number, reason: string, error?: unknown): void {
     if (this.#isRecovering && error === undefined) return;
-    const nowMs = this.#clock.now();
-    this.#recoveriesMs = this.#recoveriesMs.filter((atMs) => nowMs - atMs < RECOVERY_WINDOW_MS);
-    if (this.#recoveriesMs.length >= RECOVERIES_MAX) {
+    if (!this.#recoveries.begin()) {
       this.#parent.onDaveStuck();
       return;
     }
-    this.#recoveriesMs.push(nowMs);
     this.#isRecovering = true;
     this.#options.counters.daveRecoveries++;
     this.#options.logger.warn("rejoining the DAVE group", { reason, transitionId, error });
@@ -440,15 +445,11 @@ export class DaveSession {
     try {
       work();
     } catch (error) {
-      this.#complain("the MLS library failed", { error });
+      this.#complaints.tell("the MLS library failed", { error });
       this.#parent.onDaveStuck();
     } finally {
       this.#options.limits.spendMls(this.#clock.now() - startedMs);
     }
-  }
-
-  #complain(message: string, fields: LogFields): void {
-    if (this.#complaints.spend(1)) this.#options.logger.warn(message, fields);
   }
 
   #after(delayMs: number, work: () => void): Timer {

@@ -2,6 +2,7 @@
 // moves to another server without a gap, and tells the player what to do with its next frame. The player's only door to
 // media/voice; on the audio thread.
 
+import type { VoiceReport } from "../../bridge/sound-report.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../errors.ts";
@@ -11,7 +12,7 @@ import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type Attempt, explainClose, isOurMistake, ReconnectPlan, reactionsTo } from "./close-policy.ts";
-import type { VoiceClose, VoiceGate, VoiceStatus } from "./voice.ts";
+import type { Voice, VoiceClose, VoiceGate, VoiceObstacle, VoiceStatus } from "./voice.ts";
 import { type Contain, createContainment } from "./voice-containment.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
@@ -87,7 +88,7 @@ interface Waiter {
 const DISCONNECTED: VoiceStatus = { isConnected: false, isReady: false, pingMs: -1 };
 const CLOSED_BY_US: VoiceClose = { code: CLOSE_NORMAL, reason: "", isByRemote: false };
 
-export class VoiceConnection {
+export class VoiceConnection implements Voice {
   readonly counters: Readonly<VoiceCounters>;
   readonly #counters: VoiceCounters;
   readonly #options: VoiceConnectionOptions;
@@ -183,6 +184,35 @@ export class VoiceConnection {
   /** Lets the time of `count` frames pass that were skipped (late, paused). */
   skipFrames(count: number): void {
     this.#sounding?.skipFrames(count);
+  }
+
+  get obstacle(): VoiceObstacle {
+    return this.#sounding?.obstacle ?? "voiceNotReady";
+  }
+
+  /** See `Voice`. The plan of attempts begins afresh as well; whoever calls this again and again is bounded elsewhere. */
+  rejoin(): boolean {
+    const state = this.#state;
+    if (state.kind !== "active" || !state.target.hasOpened) return false;
+    this.#counters.reconnects++;
+    const plan = new ReconnectPlan(this.#options.random);
+    const target: Target = { ...state.target, plan, dialFailures: 0, hasBeenRebuiltForDave: false };
+    this.#enter({ kind: "active", target, session: undefined, previous: undefined, retry: undefined });
+    this.#publish();
+    this.#openSession(target);
+    return true;
+  }
+
+  describe(): VoiceReport {
+    const state = this.#state;
+    const session = this.#sounding ?? (state.kind === "active" ? state.session : undefined);
+    const { gate } = this;
+    if (session === undefined) {
+      const dave = { version: 0, epoch: undefined, state: "waiting", readyMs: 0 } as const;
+      return { state: state.kind === "active" ? "between" : "down", gate, pingMs: -1, dave };
+    }
+    const pingMs = session.isOpen ? session.pingMs : -1;
+    return { state: session.stateName, gate, pingMs, dave: session.describeDave() };
   }
 
   /** Ends it for good. Reports 1000 when it was connected. */

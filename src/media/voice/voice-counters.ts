@@ -1,7 +1,9 @@
 // What is counted about one player's voice over its whole life: for diagnosis ("why did it stutter?") and metrics. Filled
-// in by the parts of media/voice, read by the player. On the audio thread.
+// in by the parts of media/voice, read by the player's voice-output.ts, which reports it. On the audio thread.
 
-export interface VoiceCounters {
+import { VOICE_COUNTS, type VoiceCounts } from "../../bridge/sound-report.ts";
+
+export interface VoiceCounters extends Record<keyof VoiceCounts, number> {
   /** Packets handed to the system, silence included. */
   packetsSent: number;
   /** Frames that were due but had no way out: no session, encryption failed, too large. */
@@ -16,15 +18,17 @@ export interface VoiceCounters {
   plainFallbacks: number;
   /** From op 4 to the first group of the last session, milliseconds; 0 before. */
   daveReadyMs: number;
+  /** Errors of the system about packets on their way to the voice server. */
   udpErrors: number;
-  /** Gateway frames that could not be read. */
+  /** Gateway frames that could not be read; those of a WebSocket are added when it ends. */
   malformedMessages: number;
   /** Sessions taken up again after their WebSocket was lost. */
   resumes: number;
-  /** New sessions with the same credentials after a loss. */
+  /** New sessions with the same credentials after a loss, or as a repair. */
   reconnects: number;
 }
 
+/** All 0. */
 export function createVoiceCounters(): VoiceCounters {
   return {
     packetsSent: 0,
@@ -38,5 +42,23 @@ export function createVoiceCounters(): VoiceCounters {
     malformedMessages: 0,
     resumes: 0,
     reconnects: 0,
+  };
+}
+
+/** What `now` has more than `before`; undefined when that is nothing. */
+export function countedSince(before: VoiceCounts, now: VoiceCounts): VoiceCounts | undefined {
+  if (VOICE_COUNTS.every((name) => now[name] === before[name])) return undefined;
+  const since = { ...createVoiceCounters() };
+  for (const name of VOICE_COUNTS) since[name] = now[name] - before[name];
+  return voiceCountsOf(since);
+}
+
+/** The counts alone, as they cross the bridge. */
+export function voiceCountsOf(counters: VoiceCounts): VoiceCounts {
+  const { framesRefused, encryptFailures, daveTransitions, daveRecoveries, plainFallbacks } = counters;
+  const { udpErrors, malformedMessages, resumes, reconnects } = counters;
+  return {
+    ...{ framesRefused, encryptFailures, daveTransitions, daveRecoveries, plainFallbacks },
+    ...{ udpErrors, malformedMessages, resumes, reconnects },
   };
 }

@@ -4,6 +4,7 @@
 
 import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
+import type { DaveReport } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
@@ -30,7 +31,7 @@ import {
   XCHACHA_MODE,
 } from "./transport-encryption.ts";
 import { UdpSocket } from "./udp-socket.ts";
-import type { VoiceClose } from "./voice.ts";
+import type { VoiceClose, VoiceObstacle } from "./voice.ts";
 import type { Contain } from "./voice-containment.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -120,20 +121,42 @@ export class VoiceSession {
   #pingMs = 0;
   /** What Discord was told last; undefined when this SSRC was never announced. */
   #speaking: 0 | 1 | undefined;
+  /** Why the last frame that came while the gate was open had no way out. */
+  #lastRefusal: VoiceObstacle = "voiceNotReady";
+  #udpErrorsBefore: number;
 
   /** Dials at once. Throws NodeError "address-refused" for a literal address that may not be dialled. */
   constructor(options: VoiceSessionOptions) {
     this.#options = options;
     this.#clock = options.clock;
     this.#parent = options.parent;
+    this.#udpErrorsBefore = options.counters.udpErrors;
     this.#dave = this.#createDave();
     this.#state = { kind: "opening", gateway: this.#openGateway(), media: undefined };
   }
 
   get gate(): DaveGateState {
-    // Without a WebSocket sound goes on, but cannot begin: op 5 has to come before it.
-    const canSpeak = this.#speaking === 1 || this.#state.kind === "live";
-    return this.#media !== undefined && canSpeak ? this.#dave.gate : "hold";
+    return this.#canSpeak ? this.#dave.gate : "hold";
+  }
+
+  /** Why frames have no way out, or the last one had none. */
+  get obstacle(): VoiceObstacle {
+    if (!this.#canSpeak) return "voiceNotReady";
+    if (this.#dave.gate === "send") return this.#lastRefusal;
+    return this.#dave.gate === "discard" && !this.#dave.hasCompany ? "nobodyThere" : "daveNotReady";
+  }
+
+  /** Without a WebSocket sound goes on, but cannot begin: op 5 has to come before it. */
+  get #canSpeak(): boolean {
+    return this.#media !== undefined && (this.#speaking === 1 || this.#state.kind === "live");
+  }
+
+  get stateName(): State["kind"] {
+    return this.#state.kind;
+  }
+
+  describeDave(): DaveReport {
+    return this.#dave.describe();
   }
 
   /** The gateway's WebSocket is open. */
@@ -161,12 +184,23 @@ export class VoiceSession {
 
   sendFrame(opus: Uint8Array): boolean {
     const media = this.#media;
-    if (media === undefined || this.gate !== "send") return this.#refuse();
+    if (media === undefined || this.gate !== "send") return this.#refuse("voiceNotReady");
     if (this.#speaking !== 1) this.#speak(1);
     const payload = this.#dave.encrypt(opus);
-    if (payload !== undefined) return this.#dispatch(media, payload);
-    media.path.skipFrames(1);
-    return this.#refuse();
+    if (payload === undefined) {
+      media.path.skipFrames(1);
+      return this.#refuse("daveNotReady");
+    }
+    return this.#dispatch(media, payload) && !this.#hasNetworkFailed();
+  }
+
+  /** The system tells of a packet that it could not send when the next one is due: that one is counted for it. */
+  #hasNetworkFailed(): boolean {
+    const { udpErrors } = this.#options.counters;
+    if (udpErrors === this.#udpErrorsBefore) return false;
+    this.#udpErrorsBefore = udpErrors;
+    this.#lastRefusal = "network";
+    return true;
   }
 
   /** Only while speaking: silence announces the end of sound and says nothing by itself. */
@@ -188,7 +222,8 @@ export class VoiceSession {
     this.#enter({ kind: "closed" });
   }
 
-  #refuse(): false {
+  #refuse(obstacle: VoiceObstacle): false {
+    this.#lastRefusal = obstacle;
     this.#options.counters.framesRefused++;
     return false;
   }
@@ -201,7 +236,7 @@ export class VoiceSession {
     }
     // Out of the tick: it takes the session apart.
     if (outcome === "exhausted") this.#clock.after(0, () => this.#onExhausted(media));
-    return this.#refuse();
+    return this.#refuse("voiceNotReady");
   }
 
   #onExhausted({ path }: Media): void {

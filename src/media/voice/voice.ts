@@ -1,6 +1,8 @@
 // What a player and its voice connection (voice/voice-connection.ts) know of each other. Audio thread.
 
+import type { LossCause, VoiceReport } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { VoiceCounters } from "./voice-counters.ts";
 
 /** What a player needs from its voice connection (voice/voice-connection.ts). */
 export interface Voice {
@@ -19,9 +21,22 @@ export interface Voice {
   stopSpeaking(): void;
   /** So many deadlines have passed without a frame: RTP time goes on. */
   skipFrames(count: number): void;
+  /** Why frames have no way out. Asked while the gate is not "send", and after a `sendFrame` that was false. */
+  readonly obstacle: VoiceObstacle;
+  /**
+   * Gives up what session there is, whatever state it is in, and begins one with the same credentials, silently towards the
+   * client. False: there is nothing to begin anew.
+   */
+  rejoin(): boolean;
+  /** What was counted so far, and how it stands now; undefined where the connection is another worker's. */
+  readonly counters: Readonly<VoiceCounters> | undefined;
+  describe(): VoiceReport | undefined;
   /** For good. May be called more than once. */
   close(): void;
 }
+
+/** Why a frame has no way out, as far as voice can tell. */
+export type VoiceObstacle = Extract<LossCause, "network" | "voiceNotReady" | "daveNotReady" | "nobodyThere">;
 
 /**
  * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up

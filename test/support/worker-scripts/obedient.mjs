@@ -61,7 +61,7 @@ function obey(order, requestId) {
     parentPort.postMessage({ type: "routeFailed", address: order.slice(4), isSearch: false, reason: "banned" });
   }
   if (order === "minute") {
-    const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+    const lostFrames = { inputDry: 0 };
     const minute = { playerId: 1, minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true };
     parentPort.postMessage({ type: "frameMinutes", minutes: [minute] });
   }
@@ -78,8 +78,11 @@ function sendCounters() {
     framesLost: 0,
     latenessMsP99: 0,
     latenessMsMax: 0,
+    packetsSent: 0,
+    latenessCounts: [],
+    latenessMsSum: 0,
   };
-  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] } });
+  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, sounds: [] });
 }
 
 function sendPosition(playerId) {

@@ -28,6 +28,15 @@ describe("an allowance", () => {
     expect(allowance.spend(0.1)).toBe(false);
   });
 
+  test("that is taken only where there is enough leaves no debt, however often it was asked for", () => {
+    const { allowance, clock } = create();
+    expect(allowance.take(10)).toBe(true);
+    for (let count = 0; count < 100; count++) expect(allowance.take(1)).toBe(false);
+    expect(allowance.waitMs).toBe(0);
+    clock.advance(500);
+    expect([allowance.take(1), allowance.take(1)]).toEqual([true, false]);
+  });
+
   test("leaves no larger debt than the burst, whatever was spent", () => {
     const { allowance } = create();
     for (let count = 0; count < 100; count++) allowance.spend(1000);

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
+import { LOSS_CAUSES, REPAIR_KINDS } from "../../../src/bridge/sound-report.ts";
 import type { LoadJson } from "../../../src/control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../../src/control/protocol/stats-json.ts";
+import { SoundTotals } from "../../../src/control/workers/sound-totals.ts";
 import { silentLogger } from "../../../src/log.ts";
 import { GcPauses } from "../../../src/metrics/gc-pauses.ts";
 import { LogCounter } from "../../../src/metrics/log-counter.ts";
@@ -40,6 +43,7 @@ function create(): NodeMetrics {
   metrics = new NodeMetrics({
     readStats: () => STATS,
     readLoad: () => LOAD,
+    sound: new SoundTotals(),
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
   });
@@ -66,6 +70,28 @@ describe("the text", () => {
     ]) {
       expect(text.split("\n")).toContain(line);
     }
+  });
+
+  test("is what docs/reference/metrics.md says: each family with its type and labels, and no others", () => {
+    const page = readFileSync(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| (?:`(\w+)` )?\| .{10,} \|$/gm)];
+    const told = rows.map(([, name, type, label = ""]) => `${name} ${type} ${label}`);
+    const text = create().read(undefined);
+    const served = [...text.matchAll(/^# TYPE (\w+) (\w+)\n\w+(?:\{(\w+)=[^,}]*\})? /gm)].map(
+      ([, name, type, label = ""]) => `${name} ${type} ${label}`,
+    );
+    expect(told.toSorted()).toEqual(served.toSorted());
+    expect(text.match(/^# TYPE /gm)).toHaveLength(served.length);
+  });
+
+  test("has every cause and kind from the start, with 0", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const cause of LOSS_CAUSES) {
+      expect(lines).toContain(`tonearm_frames_lost_total{cause="${cause}"} 0`);
+      expect(lines).toContain(`tonearm_incidents_total{cause="${cause}"} 0`);
+    }
+    for (const kind of REPAIR_KINDS) expect(lines).toContain(`tonearm_repairs_total{kind="${kind}"} 0`);
+    expect(lines).toContain('tonearm_frame_lateness_seconds_bucket{le="+Inf"} 0');
   });
 
   test("has every name that Lavalink's dashboards use", () => {

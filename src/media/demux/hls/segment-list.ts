@@ -145,11 +145,11 @@ export class SegmentList {
 
   /** Loads the playlist again: a target duration after the last time, half of one if that brought nothing new. */
   async #reload(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options.pace.budget;
+    const { clock, upstream } = this.#options.pace.budget;
     const { targetDurationMs, sizeBytes } = this.#playlist;
     const wantedMs = this.#hasMoved ? targetDurationMs : targetDurationMs / 2;
     const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, wantedMs);
-    if (dueMs > clock.now()) await pause(clock, dueMs - clock.now(), signal);
+    if (dueMs > clock.now()) await upstream.await(pause(clock, dueMs - clock.now(), signal));
     signal.throwIfAborted();
     const loaded = await loadPlaylistIfChanged(this.#url, this.#options, { signal, known: this.#validator });
     if (loaded !== undefined && !isMedia(loaded)) {

@@ -211,6 +211,11 @@ describe("real answers are as it says", () => {
     });
     await ask("GET", `${players}/7`);
     await ask("GET", players);
+    const [diagnosis] = (await ask("GET", "/v4/tonearm/players/7")).json;
+    expect(diagnosis).toMatchObject({ guildId: "7", track: { title: TRACK.info.title }, paused: true, incidents: [] });
+    expect((await ask("GET", "/v4/tonearm/players/8")).status).toBe(404);
+    expect((await ask("GET", "/v4/tonearm/players/7?sessionId=nope")).status).toBe(404);
+    await ask("GET", "/v4/tonearm/players/x");
     await ask("PATCH", `${players}/7`, { body: { volume: "loud" } });
     await ask("DELETE", `${players}/7`);
     await ask("GET", `${players}/7`);

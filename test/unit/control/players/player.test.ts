@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { PositionReport } from "../../../../src/bridge/position-report.ts";
+import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../../../src/bridge/voice-credentials.ts";
 import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
@@ -873,7 +874,7 @@ describe("a worker that dies", () => {
 });
 
 test("the last two frame minutes are kept", () => {
-  const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+  const lostFrames = noLosses();
   for (const minute of [7, 8, 9]) {
     const entry = { playerId: 1, minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
     workers.say({ type: "frameMinute", minute: entry });

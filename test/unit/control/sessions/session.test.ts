@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
 import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
@@ -56,7 +57,7 @@ describe("a connected session", () => {
   });
 
   test("averages frame counts over players that played throughout the last whole minute", async () => {
-    const lostFrames = { inputDry: 5, decoderLate: 2, loopLate: 1, voiceNotReady: 0 };
+    const lostFrames = { ...noLosses(), inputDry: 5, decoderLate: 2, workerLate: 1, voiceNotReady: 0 };
     const epochMs = clock.epochMs() + 60_000;
     const minute = Math.floor(epochMs / 60_000) - 1;
     const add = async (guildId: string, frames: { sentFrames: number; isWholeMinute: boolean; minute?: number }) => {
@@ -82,7 +83,7 @@ describe("a connected session", () => {
     const player = await addPlayer();
     player.isPlaying = true;
     const minute = Math.floor((clock.epochMs() + 60_000) / 60_000) - 1;
-    const lostFrames = { inputDry: 0, decoderLate: 0, loopLate: 0, voiceNotReady: 0 };
+    const lostFrames = noLosses();
     player.frames = { playerId: 1, minute, lostFrames, sentFrames: 3001, isWholeMinute: true };
     clock.advance(60_000);
     expect(socket.received.at(-1).frameStats).toEqual({ sent: 3001, nulled: 0, deficit: -1 });

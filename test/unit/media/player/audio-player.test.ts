@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
+import { createRepairAllowance } from "../../../../src/media/player/silence-watch.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { TickLoop } from "../../../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../../../src/media/voice/voice.ts";
@@ -12,6 +14,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
+import { UndiagnosedVoice } from "../../../support/undiagnosed-voice.ts";
 
 const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
 const STUCK_MS = 10_000;
@@ -20,7 +23,7 @@ const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description
 
 const PACKETS = numberedPackets(FRAME_COUNT);
 
-class RecordingVoice implements Voice {
+class RecordingVoice extends UndiagnosedVoice implements Voice {
   gate: Voice["gate"] = "send";
   readonly log: string[] = [];
   readonly frames: number[] = [];
@@ -60,6 +63,8 @@ let player: AudioPlayer;
 let events: WorkerEvent[];
 let demuxers: ScriptedDemuxer[];
 let nextDemuxer: () => Promise<ScriptedDemuxer>;
+/** Of the track that is played last. */
+let budget: TrackBudget;
 
 beforeEach(async () => {
   clock = new FakeClock();
@@ -83,8 +88,12 @@ beforeEach(async () => {
         acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
         releaseEncoder: () => undefined,
       },
-      createBudget: (owner) => createTrackBudget({ clock, owner }),
+      createBudget: (owner) => {
+        budget = createTrackBudget({ clock, owner });
+        return budget;
+      },
       trackStuckThresholdMs: STUCK_MS,
+      repairs: createRepairAllowance(clock),
       send: (event) => events.push(event),
     },
     async () => voice,
@@ -122,6 +131,14 @@ async function checkHealthFor(ms: number): Promise<void> {
     player.checkHealth({ hasOthers: false, threadLoad: 0 });
   }
   await settle();
+}
+
+/** With the reading and the checks that there are on a real worker. */
+async function soundFor(ms: number): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += 500) {
+    await tick(25);
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+  }
 }
 
 describe("playing", () => {
@@ -343,7 +360,7 @@ describe("a track without data", () => {
       demuxer.holdAt(10, stalled);
       return demuxer;
     };
-    play();
+    play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await settle();
     await tick(20);
     expect(voice.frames.length).toBe(10);
@@ -369,10 +386,185 @@ describe("a track without data", () => {
     await settle();
     await tick(30);
     clock.advance(60_000);
-    const minute = player.counters.takeMinute(1, clock.epochMs());
+    const minute = player.watch.counters.takeMinute(1, clock.epochMs());
     expect(minute?.sentFrames).toBe(10);
     expect(minute?.lostFrames.inputDry).toBeGreaterThan(15);
     expect(minute?.lostFrames.voiceNotReady).toBe(0);
+  });
+});
+
+describe("a player that should sound and sends nothing", () => {
+  /** Reads ten packets, and then no more; the next one that is opened reads on. */
+  function hangOnce(): void {
+    let opened = 0;
+    nextDemuxer = async () => {
+      const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+      if (opened++ === 0) demuxer.holdAt(10, new Promise(() => undefined));
+      return demuxer;
+    };
+  }
+
+  it("has its track opened anew where it is, before the client is told that it is stuck", async () => {
+    hangOnce();
+    play({ lengthMs: FRAME_COUNT * FRAME_MS });
+    await settle();
+    await tick(20);
+    await checkHealthFor(5500);
+    await tick(FRAME_COUNT);
+    expect(demuxers).toHaveLength(2);
+    expect(demuxers.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+    expect(demuxers[1]?.seeks).toEqual([200]);
+    expect(voice.frames).toEqual(PACKETS.map((_, index) => index));
+    expect(eventsOf("trackStuck")).toEqual([]);
+    expect(eventsOf("trackEnded")).toMatchObject([{ trackId: 1, reason: "finished" }]);
+  });
+
+  it("says so: what was missing and why, and what was done about it", async () => {
+    hangOnce();
+    play({ lengthMs: FRAME_COUNT * FRAME_MS });
+    await settle();
+    await tick(20);
+    expect(player.takeSoundState()).toEqual({
+      ...{ playerId: 1, framesSent: 10, mode: "passthrough", queuedMs: 0, heldBytes: 0 },
+    });
+    const startEpochMs = player.watch.takeReport()?.openIncident?.startEpochMs;
+    await checkHealthFor(5500);
+    const report = player.watch.takeReport();
+    expect(report?.repairs).toMatchObject([{ kind: "reopen", cause: "inputDry", silentMs: 5000 }]);
+    expect(report?.openIncident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
+    await soundFor(1500);
+    const [incident] = player.watch.takeReport()?.incidents ?? [];
+    expect(incident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
+    expect(incident?.framesLost).toBe(Math.round((incident?.lengthMs ?? 0) / FRAME_MS));
+    expect(player.watch.takeReport()).toBeUndefined();
+  });
+
+  it("is told to be stuck once, and when it would have been, where opening anew does not help", async () => {
+    nextDemuxer = () => new Promise(() => undefined);
+    play();
+    await checkHealthFor(STUCK_MS - 500);
+    expect(eventsOf("trackStuck")).toEqual([]);
+    await checkHealthFor(500);
+    expect(eventsOf("trackStuck")).toHaveLength(1);
+    await checkHealthFor(600_000);
+    expect(eventsOf("trackStuck")).toHaveLength(1);
+    expect(player.watch.takeReport()?.repairs).toHaveLength(1);
+  });
+
+  it("goes on from what is live when its track is a stream, and its position goes on", async () => {
+    hangOnce();
+    play({ lengthMs: undefined });
+    await settle();
+    await tick(20);
+    await checkHealthFor(5500);
+    await tick(10);
+    expect(demuxers[1]?.seeks).toEqual([]);
+    expect(voice.frames.slice(10, 13)).toEqual([0, 1, 2]);
+    expect(player.position?.positionMs).toBe(voice.frames.length * FRAME_MS);
+  });
+
+  it("is left alone while a server is waited for: that is the source's to deal with", async () => {
+    nextDemuxer = async () => {
+      const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+      demuxer.holdAt(10, budget.upstream.await(new Promise<void>(() => undefined)));
+      return demuxer;
+    };
+    play({ lengthMs: FRAME_COUNT * FRAME_MS });
+    await settle();
+    await tick(20);
+    await checkHealthFor(60_000);
+    expect(demuxers).toHaveLength(1);
+    expect(eventsOf("trackStuck")).toHaveLength(1);
+    expect(player.watch.takeReport()?.openIncident?.cause).toBe("network");
+  });
+
+  it("gets a new voice session when the gate stays shut beyond its own bounds, once", async () => {
+    play();
+    await settle();
+    await tick(10);
+    voice.gate = "hold";
+    voice.obstacle = "daveNotReady";
+    await checkHealthFor(9500);
+    expect(voice.rejoinCount).toBe(0);
+    await checkHealthFor(300_000);
+    expect(voice.rejoinCount).toBe(1);
+    const report = player.watch.takeReport();
+    expect(report?.repairs).toMatchObject([{ kind: "rejoin", cause: "daveNotReady" }]);
+    expect(report?.lostFrames?.daveNotReady).toBeGreaterThan(1000);
+  });
+
+  it("gets one when voice takes its frames and lets none out", async () => {
+    voice.gate = "discard";
+    voice.obstacle = "daveNotReady";
+    nextDemuxer = async () => new ScriptedDemuxer({ stream: OPUS, packets: numberedPackets(10_000) });
+    play();
+    await settle();
+    await soundFor(70_000);
+    expect(voice.rejoinCount).toBe(1);
+  });
+
+  it("needs nothing when nobody is there to hear it, when it is paused, or has no voice", async () => {
+    voice.gate = "discard";
+    voice.obstacle = "nobodyThere";
+    play();
+    await settle();
+    await checkHealthFor(300_000);
+    voice.gate = "send";
+    play({ trackId: 2 });
+    await settle();
+    await tick(5);
+    player.pause(true);
+    await checkHealthFor(300_000);
+    player.pause(false);
+    voice.gate = "down";
+    await checkHealthFor(50_000);
+    expect([voice.rejoinCount, player.watch.takeReport()?.repairs ?? []]).toEqual([0, []]);
+  });
+});
+
+describe("a frame", () => {
+  it("that nobody is there to hear is counted and makes no incident", async () => {
+    voice.gate = "discard";
+    voice.obstacle = "nobodyThere";
+    play();
+    await settle();
+    await tick(20);
+    const report = player.watch.takeReport();
+    expect(report?.lostFrames?.nobodyThere).toBeGreaterThan(10);
+    expect(report?.openIncident).toBeUndefined();
+  });
+
+  it("that is late at the start of a track is not lost, whatever it waits for", async () => {
+    voice.gate = "hold";
+    play();
+    await settle();
+    await tick(50);
+    voice.gate = "send";
+    await tick(5);
+    expect(player.watch.counters.lostTotal).toBe(0);
+  });
+
+  it("dropped because the thread was late is lost by the worker", async () => {
+    play();
+    await settle();
+    await tick(10);
+    clock.stall(200);
+    await tick(2);
+    expect(player.watch.takeReport()).toMatchObject({ lostFrames: { workerLate: 9 } });
+  });
+
+  it("missing at the end of a pause is none of the incident before it", async () => {
+    voice.gate = "send";
+    play();
+    await settle();
+    await tick(10);
+    voice.gate = "hold";
+    await tick(3);
+    player.pause(true);
+    expect(player.watch.takeReport()).toMatchObject({
+      incidents: [{ cause: "voiceNotReady" }],
+      openIncident: undefined,
+    });
   });
 });
 

@@ -11,7 +11,7 @@ function playing() {
   const reporter = new PositionReporter({
     playerId: 1,
     clock,
-    locate: () => ({ trackId: 1, seekId: 0, sentRun: 0, pipeline: PIPELINE }),
+    locate: () => ({ trackId: 1, seekId: 0, offsetMs: 0, sentRun: 0, pipeline: PIPELINE }),
     send: (report) => reports.push(report),
   });
   reporter.begin(0);

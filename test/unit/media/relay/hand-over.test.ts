@@ -13,6 +13,7 @@ import { tonearmFilter } from "../../../support/filter-settings.ts";
 import { numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
+import { UndiagnosedVoice } from "../../../support/undiagnosed-voice.ts";
 
 const HOME_ID = 1;
 const HOST_ID = 2;
@@ -26,7 +27,7 @@ const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", cha
 
 const PACKETS = numberedPackets(FRAME_COUNT);
 
-class RecordingVoice implements Voice {
+class RecordingVoice extends UndiagnosedVoice implements Voice {
   gate: Voice["gate"] = "send";
   /** Numbers of frames; -1 for silence. */
   readonly heard: number[] = [];

@@ -658,6 +658,74 @@ describe("moving", () => {
   });
 });
 
+describe("begun anew", () => {
+  test("is a new session with the same credentials, silently towards the client", async () => {
+    const { connection, gateway, states, closes } = await goLive();
+    expect(connection.rejoin()).toBe(true);
+    expect(connection.gate).toBe("hold");
+    await until(() => connection.gate === "send");
+    expect(gateway.connections).toHaveLength(2);
+    expect(gateway.connections[0]?.closeCode).toBe(1000);
+    expect(gateway.last.all(0)).toEqual(gateway.connections[0]?.all(0));
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(connection.counters.reconnects).toBe(1);
+    expect(states.at(-1)).toMatchObject({ isConnected: true, isReady: true });
+    expect(closes).toEqual([]);
+  });
+
+  test("also helps one that waits for its next attempt", async () => {
+    const fixture = await goLive();
+    await closeByServer(fixture, 4009);
+    expect(fixture.connection.describe().state).toBe("between");
+    expect(fixture.connection.rejoin()).toBe(true);
+    await until(() => fixture.connection.gate === "send");
+    fixture.clock.advance(10_000);
+    await settle();
+    expect(fixture.gateway.connections).toHaveLength(2);
+  });
+
+  test("is not possible before it was open, or after it was closed", async () => {
+    const { connection } = await goLive();
+    connection.close();
+    expect(connection.rejoin()).toBe(false);
+    const fresh = await prepare();
+    expect(fresh.connection.rejoin()).toBe(false);
+  });
+});
+
+describe("what keeps frames back is told", () => {
+  test("first the gateway, then that nobody is there, then that there is no group", async () => {
+    const { connection, credentials, gateway, clock } = await prepare({ daveVersion: 1 });
+    expect([connection.gate, connection.obstacle, connection.describe().state]).toEqual([
+      "down",
+      "voiceNotReady",
+      "down",
+    ]);
+    await connection.connect(credentials());
+    expect(connection.obstacle).toBe("voiceNotReady");
+    await until(() => gateway.last.all(26).length === 1);
+    clock.advance(1000);
+    expect([connection.gate, connection.obstacle]).toEqual(["discard", "nobodyThere"]);
+    gateway.last.send(11, { user_ids: ["701"] }, 1);
+    await until(() => connection.gate === "hold");
+    expect(connection.obstacle).toBe("daveNotReady");
+    expect(connection.describe()).toMatchObject({
+      ...{ state: "live", gate: "hold" },
+      dave: { version: 1, state: "waiting", readyMs: 0 },
+    });
+  });
+
+  test("packets that the system could not send are frames lost to the network", async () => {
+    const { gateway, connection } = await goLive();
+    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(connection.describe()).toMatchObject({ state: "live", gate: "send", dave: { version: 0, state: "plain" } });
+    await gateway.closeUdp();
+    await until(() => !connection.sendFrame(OPUS));
+    expect(connection.obstacle).toBe("network");
+    expect(connection.counters.udpErrors).toBeGreaterThan(0);
+  });
+});
+
 describe("DAVE that does not come about", () => {
   test("without a group sound goes out plain, one new session is tried, and then it stays", async () => {
     const { connection, credentials, gateway, clock, closes } = await prepare({ daveVersion: 1 });

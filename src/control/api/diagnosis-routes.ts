@@ -1,0 +1,31 @@
+// The route that says how the players of one guild do and why they stuttered (docs/reference/rest.md). Main thread.
+
+import { playerDiagnosesSchema } from "../protocol/player-diagnosis-json.ts";
+import type { ApiContext } from "./api-context.ts";
+import { ApiError } from "./api-error.ts";
+import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
+import { readGuildId } from "./session-routes.ts";
+
+/** GET /v4/tonearm/players/{guildId}, of all sessions or of one. */
+export function diagnosisRoutes(context: Pick<ApiContext, "sessions">): readonly RestRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/v4/tonearm/players/:guildId",
+      handle: (request) => diagnose(context, request),
+      description: {
+        summary: "How the sound of a guild's players does, and why it stuttered.",
+        query: [{ name: "sessionId", meaning: "Only the player of this session.", type: "string" }],
+        answers: { 200: playerDiagnosesSchema },
+        errors: [404],
+      },
+    },
+  ];
+}
+
+/** A guild may have a player in each of several sessions. */
+function diagnose({ sessions }: Pick<ApiContext, "sessions">, request: RestRequest): RestAnswer {
+  const players = sessions.playersOf(readGuildId(request), request.query.get("sessionId"));
+  if (players.length === 0) throw new ApiError(404, "Player not found");
+  return json(players.map((player) => player.diagnose()));
+}

@@ -1,0 +1,168 @@
+// All that is known of how one player's sound does, wherever it was made: what its workers told, added up, and what became of
+// it while a worker was lost. Answers although a worker hangs: with what was told last, and how long ago. Main thread.
+
+import type { SoundState } from "../../bridge/sound-batch.ts";
+import {
+  type Incident,
+  LOSS_CAUSES,
+  noLosses,
+  type PlayerReport,
+  type Repair,
+  type RepairKind,
+  VOICE_COUNTS,
+  type VoiceCounts,
+  type VoiceReport,
+} from "../../bridge/sound-report.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type {
+  IncidentJson,
+  PlayerDiagnosisJson,
+  VoiceDiagnosisJson,
+  WorkerPlaceJson,
+} from "../protocol/player-diagnosis-json.ts";
+import type { TenantPlace, WorkerView } from "../workers/worker-pool.ts";
+import { IncidentLines } from "./incident-lines.ts";
+
+const INCIDENTS_KEPT = 20;
+const FRAME_MS = 20;
+
+export interface PlayerDiagnosisOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** An incident that no worker could tell of. */
+  readonly onIncident: (incident: Incident) => void;
+}
+
+/** What only the player knows. */
+type PlayerPart = Pick<PlayerDiagnosisJson, "guildId" | "sessionId" | "track" | "position" | "paused">;
+
+export class PlayerDiagnosis {
+  readonly #options: PlayerDiagnosisOptions;
+  readonly #lines: IncidentLines;
+  #framesSent = 0;
+  readonly #lost = noLosses();
+  readonly #voiceCounts: Record<keyof VoiceCounts, number> = {
+    ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 0, daveRecoveries: 0, plainFallbacks: 0 },
+    ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
+  };
+  readonly #repairCounts: Record<RepairKind, number> = { reopen: 0, rejoin: 0 };
+  #inputReopened = 0;
+  #sound: SoundState | undefined;
+  #voice: VoiceReport | undefined;
+  #open: Incident | undefined;
+  /** Newest first. */
+  #incidents: readonly Incident[] = [];
+  #lastRepair: Repair | undefined;
+  #toldAtMs: number | undefined;
+  /** A worker was lost while sound was heard: when, Unix epoch milliseconds. */
+  #lostEpochMs: number | undefined;
+
+  constructor(options: PlayerDiagnosisOptions) {
+    this.#options = options;
+    this.#lines = new IncidentLines(options);
+  }
+
+  onSoundState(state: SoundState): void {
+    this.#toldAtMs = this.#options.clock.now();
+    this.#sound = state;
+    this.#framesSent += state.framesSent;
+  }
+
+  onReport({ lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice }: PlayerReport): void {
+    this.#toldAtMs = this.#options.clock.now();
+    if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.#lost[cause] += lostFrames[cause];
+    if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.#voiceCounts[name] += voiceCounts[name];
+    this.#inputReopened += inputReopened;
+    this.#voice = voice ?? this.#voice;
+    for (const repair of repairs) {
+      this.#repairCounts[repair.kind] += 1;
+      this.#lastRepair = repair;
+      this.#lines.tellRepair(repair);
+    }
+    for (const incident of incidents) this.#add(incident);
+    this.#open = openIncident;
+  }
+
+  /** `isHeard`: its track had sounded, and was not paused. */
+  onWorkerLost({ isHeard }: { readonly isHeard: boolean }): void {
+    this.#open = undefined;
+    if (isHeard) this.#lostEpochMs ??= this.#options.clock.epochMs();
+  }
+
+  /** Sound goes out, or none is wanted any more: what was missing since a worker was lost is all. */
+  endLoss(): void {
+    const incident = this.#loss;
+    if (incident === undefined) return;
+    this.#lostEpochMs = undefined;
+    this.#lost.workerLost += incident.framesLost;
+    this.#options.onIncident(incident);
+    this.#add(incident);
+  }
+
+  toJson(player: PlayerPart, place: TenantPlace | undefined): PlayerDiagnosisJson {
+    const toldAgoMs = this.#toldAtMs === undefined ? undefined : this.#options.clock.now() - this.#toldAtMs;
+    const sound = player.track === null ? undefined : this.#sound;
+    const openNow = this.#loss ?? this.#open;
+    const open = openNow === undefined ? [] : [incidentToJson(openNow, { isOver: false })];
+    const over = this.#incidents.map((incident) => incidentToJson(incident, { isOver: true }));
+    return {
+      ...player,
+      age: roundedOrNull(place?.home.toldAgoMs ?? toldAgoMs),
+      worker: place === undefined ? null : workerToJson(place.home),
+      soundWorker: place?.host === undefined ? null : workerToJson(place.host),
+      sound: sound === undefined ? null : { mode: sound.mode, queued: sound.queuedMs, heldBytes: sound.heldBytes },
+      voice: this.#voice === undefined ? null : voiceToJson(this.#voice, this.#voiceCounts),
+      frames: { sent: this.#framesSent, lost: { ...this.#lost } },
+      incidents: [...open, ...over].slice(0, INCIDENTS_KEPT),
+      repairs: { ...this.#repairCounts, last: this.#lastRepair === undefined ? null : repairToJson(this.#lastRepair) },
+      inputReopened: this.#inputReopened,
+    };
+  }
+
+  /** What is missing by now since a worker was lost. */
+  get #loss(): Incident | undefined {
+    const startEpochMs = this.#lostEpochMs;
+    if (startEpochMs === undefined) return undefined;
+    const lengthMs = Math.max(FRAME_MS, this.#options.clock.epochMs() - startEpochMs);
+    const framesLost = Math.round(lengthMs / FRAME_MS);
+    return { cause: "workerLost", startEpochMs, lengthMs, framesLost, repair: undefined };
+  }
+
+  #add(incident: Incident): void {
+    this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_KEPT);
+    this.#lines.tell(incident);
+  }
+}
+
+function workerToJson({ index, isAlone, counters }: WorkerView): WorkerPlaceJson {
+  const { threadLoad = 0, latenessMsP99 = 0, latenessMsMax = 0 } = counters ?? {};
+  const [load, latenessP99, latenessMax] = [threadLoad, latenessMsP99, latenessMsMax].map(rounded);
+  return { index, isAlone, load: load ?? 0, latenessP99: latenessP99 ?? 0, latenessMax: latenessMax ?? 0 };
+}
+
+function voiceToJson({ state, gate, pingMs, dave }: VoiceReport, counts: VoiceCounts): VoiceDiagnosisJson {
+  const { version, epoch, readyMs } = dave;
+  return {
+    ...{ state, gate, ping: pingMs },
+    dave: { version, epoch: epoch ?? null, state: dave.state, ready: readyMs },
+    counts: { ...counts },
+  };
+}
+
+function incidentToJson(incident: Incident, { isOver }: { readonly isOver: boolean }): IncidentJson {
+  const { cause, startEpochMs, lengthMs, framesLost, repair } = incident;
+  return { cause, start: startEpochMs, length: lengthMs, framesLost, repair: repair ?? null, isOver };
+}
+
+function repairToJson({ kind, cause, epochMs, silentMs }: Repair): PlayerDiagnosisJson["repairs"]["last"] {
+  return { kind, cause, time: epochMs, silent: silentMs };
+}
+
+function roundedOrNull(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

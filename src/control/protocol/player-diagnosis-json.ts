@@ -1,0 +1,92 @@
+// How a player's sound does and why it stuttered, for those who run the node: GET /v4/tonearm/players/{guildId}. No
+// part of Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
+
+import { z } from "zod";
+import { SOUND_MODES } from "../../bridge/sound-batch.ts";
+import { LOSS_CAUSES, REPAIR_KINDS, VOICE_COUNTS, VOICE_STATES } from "../../bridge/sound-report.ts";
+import { count, type JsonOf, share, text } from "./json-of.ts";
+
+/** One player. All that is told by its worker is from the time that `age` says. */
+export type PlayerDiagnosisJson = JsonOf<typeof playerDiagnosisSchema>;
+/** An audio thread, as it told of itself last. */
+export type WorkerPlaceJson = NonNullable<PlayerDiagnosisJson["worker"]>;
+/** How its voice connection stands, and what it has counted. */
+export type VoiceDiagnosisJson = NonNullable<PlayerDiagnosisJson["voice"]>;
+/** What a listener would call one stutter. */
+export type IncidentJson = PlayerDiagnosisJson["incidents"][number];
+
+const milliseconds = z.number().min(0);
+const epochMilliseconds = z.int().describe("Epoch milliseconds");
+const cause = z.enum(LOSS_CAUSES);
+const repairKind = z.enum(REPAIR_KINDS);
+
+const workerPlace = z.strictObject({
+  index: count,
+  isAlone: z.boolean(),
+  load: share.describe("Share of a core"),
+  latenessP99: milliseconds.describe("Of all its packets over its last half second"),
+  latenessMax: milliseconds,
+});
+
+const sound = z.strictObject({
+  mode: z.enum(SOUND_MODES),
+  queued: milliseconds.describe("Sound that is read and not sent yet"),
+  heldBytes: count.describe("Memory of the track: bytes read ahead, tables, decoder"),
+});
+
+const voice = z.strictObject({
+  state: z.enum(VOICE_STATES),
+  gate: z.enum(["send", "hold", "discard", "down"]).describe("What becomes of due frames"),
+  ping: z.int().describe("Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged"),
+  dave: z.strictObject({
+    version: count.describe("0: the call is not encrypted end to end"),
+    epoch: count.nullable(),
+    state: z.enum(["plain", "waiting", "encrypted", "recovering"]),
+    ready: milliseconds.describe("What the first group of the session took; 0 before"),
+  }),
+  counts: z.record(z.enum(VOICE_COUNTS), count),
+});
+
+const incident = z.strictObject({
+  cause: cause.describe("That of most of its frames"),
+  start: epochMilliseconds,
+  length: milliseconds,
+  framesLost: count,
+  repair: repairKind.nullable().describe("What was done about it"),
+  isOver: z.boolean(),
+});
+
+const repairs = z.strictObject({
+  reopen: count,
+  rejoin: count,
+  last: z
+    .strictObject({
+      kind: repairKind,
+      cause,
+      time: epochMilliseconds,
+      silent: milliseconds.describe("For how long nothing had been sent by then"),
+    })
+    .nullable(),
+});
+
+const playerDiagnosisSchema = z
+  .strictObject({
+    guildId: text,
+    sessionId: text,
+    track: z.strictObject({ identifier: text, title: text, sourceName: text, isStream: z.boolean() }).nullable(),
+    position: count.describe("Milliseconds"),
+    paused: z.boolean(),
+    age: count.nullable().describe("Milliseconds since its worker last told of itself; null if it never has"),
+    worker: workerPlace.nullable().describe("That of its voice; null while it waits for one"),
+    soundWorker: workerPlace.nullable().describe("Another one that makes its sound"),
+    sound: sound.nullable().describe("Null without a track"),
+    voice: voice.nullable().describe("Null before it has ever had a connection"),
+    frames: z.strictObject({ sent: count, lost: z.record(cause, count) }).describe("Of 20 ms"),
+    incidents: z.array(incident).describe("Newest first; the last 20"),
+    repairs,
+    inputReopened: count.describe("Times a lost connection to the server of its input was opened again"),
+  })
+  .meta({ id: "PlayerDiagnosis" });
+
+/** Of an array of PlayerDiagnosisJson. */
+export const playerDiagnosesSchema = z.array(playerDiagnosisSchema).meta({ id: "PlayerDiagnoses" });

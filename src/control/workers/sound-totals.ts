@@ -1,0 +1,57 @@
+// What has become of sound on all workers together since the node started, those that are gone included. Filled by the pool
+// from what workers report; read for metrics. Main thread.
+
+import { LATENESS_BOUNDS_MS, type WorkerCounters } from "../../bridge/events.ts";
+import {
+  type Incident,
+  LOSS_CAUSES,
+  noLosses,
+  type PlayerReport,
+  REPAIR_KINDS,
+  type RepairKind,
+  VOICE_COUNTS,
+  type VoiceCounts,
+} from "../../bridge/sound-report.ts";
+
+/** One for a node; only grows. */
+export class SoundTotals {
+  /** Frames of sound; packets of voice connections, silence included. */
+  framesSent = 0;
+  packetsSent = 0;
+  /** Frames, and incidents. */
+  readonly lostFrames = noLosses();
+  readonly incidents = noLosses();
+  readonly repairs: Record<RepairKind, number> = { reopen: 0, rejoin: 0 };
+  inputReopened = 0;
+  readonly voice: Record<keyof VoiceCounts, number> = {
+    ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 0, daveRecoveries: 0, plainFallbacks: 0 },
+    ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
+  };
+  /** Workers that died or hung. */
+  workersLost = 0;
+  /** Sends by how late they were (`LATENESS_BOUNDS_MS`, and those beyond), and their lateness in all, milliseconds. */
+  readonly latenessCounts: number[] = [...LATENESS_BOUNDS_MS, 0].fill(0);
+  latenessMsSum = 0;
+
+  /** `before`: what the same worker said last; undefined when it says something for the first time. */
+  addCounters(now: WorkerCounters, before: WorkerCounters | undefined): void {
+    this.framesSent += now.framesSent - (before?.framesSent ?? 0);
+    this.packetsSent += now.packetsSent - (before?.packetsSent ?? 0);
+    for (const [place, count] of now.latenessCounts.entries()) this.latenessCounts[place]! += count;
+    this.latenessMsSum += now.latenessMsSum;
+  }
+
+  addReport({ lostFrames, incidents, repairs, inputReopened, voiceCounts }: PlayerReport): void {
+    if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.lostFrames[cause] += lostFrames[cause];
+    for (const { cause } of incidents) this.incidents[cause] += 1;
+    for (const kind of REPAIR_KINDS) this.repairs[kind] += repairs.filter((repair) => repair.kind === kind).length;
+    this.inputReopened += inputReopened;
+    if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.voice[name] += voiceCounts[name];
+  }
+
+  /** One that no worker could report: it was the loss of one. */
+  addIncident({ cause, framesLost }: Incident): void {
+    this.incidents[cause] += 1;
+    this.lostFrames[cause] += framesLost;
+  }
+}

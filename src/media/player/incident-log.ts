@@ -1,0 +1,94 @@
+// Gathers missing frames of one player to incidents: what a listener would call one stutter. One begins with the first frame
+// that is missing and ends when sound has been whole for a second, or is not wanted any more. Held by sound-watch.ts; `add` is
+// called in the tick and allocates nothing. Audio thread.
+
+import {
+  INCIDENTS_PER_REPORT,
+  type Incident,
+  LOSS_CAUSES,
+  type LossCause,
+  noLosses,
+  type RepairKind,
+  sumOf,
+} from "../../bridge/sound-report.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
+
+/** Whole sound that ends an incident: gaps closer to each other are heard as one trouble. */
+const WHOLE_MS = 1000;
+
+export class IncidentLog {
+  readonly #clock: Clock;
+  /** Of the open one; all 0 without. */
+  readonly #lost = noLosses();
+  #isOpen = false;
+  #startMs = 0;
+  #startEpochMs = 0;
+  /** The end of the last missing frame. */
+  #endMs = 0;
+  #repair: RepairKind | undefined;
+  #over: Incident[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `frames` frames are missing, the last of which is due now. */
+  add(cause: LossCause, frames: number): void {
+    const nowMs = this.#clock.now();
+    this.#endMs = nowMs + FRAME_MS;
+    this.#lost[cause] += frames;
+    if (this.#isOpen) return;
+    const agoMs = (frames - 1) * FRAME_MS;
+    this.#isOpen = true;
+    this.#startMs = nowMs - agoMs;
+    this.#startEpochMs = this.#clock.epochMs() - agoMs;
+  }
+
+  /** What was done about the one that is open, if one is. */
+  noteRepair(kind: RepairKind): void {
+    if (this.#isOpen) this.#repair ??= kind;
+  }
+
+  /** Called twice a second. */
+  check(): void {
+    if (this.#isOpen && this.#clock.now() - this.#endMs >= WHOLE_MS) this.end();
+  }
+
+  /** No more sound is wanted: what was missing until now is all. */
+  end(): void {
+    const incident = this.open;
+    if (incident === undefined) return;
+    if (this.#over.length < INCIDENTS_PER_REPORT) this.#over.push(incident);
+    this.#isOpen = false;
+    this.#repair = undefined;
+    for (const cause of LOSS_CAUSES) this.#lost[cause] = 0;
+  }
+
+  /** The one that is not over, as it is by now. */
+  get open(): Incident | undefined {
+    if (!this.#isOpen) return undefined;
+    return {
+      cause: mainCause(this.#lost),
+      startEpochMs: this.#startEpochMs,
+      lengthMs: Math.round(this.#endMs - this.#startMs),
+      framesLost: sumOf(this.#lost),
+      repair: this.#repair,
+    };
+  }
+
+  /** Those that have ended since the last call. */
+  takeOver(): readonly Incident[] {
+    if (this.#over.length === 0) return this.#over;
+    const over = this.#over;
+    this.#over = [];
+    return over;
+  }
+}
+
+/** That of most frames; of equals the one that is told first. */
+function mainCause(lost: Readonly<Record<LossCause, number>>): LossCause {
+  let main: LossCause = LOSS_CAUSES[0];
+  for (const cause of LOSS_CAUSES) if (lost[cause] > lost[main]) main = cause;
+  return main;
+}

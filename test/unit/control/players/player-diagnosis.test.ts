@@ -1,0 +1,171 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/sound-report.ts";
+import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
+import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
+import type { TenantPlace } from "../../../../src/control/workers/worker-pool.ts";
+import { createLogger, type LogFields } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const PLAYER = {
+  ...{ guildId: "1", sessionId: "s", position: 0, paused: false },
+  track: { identifier: "i", title: "t", sourceName: "http", isStream: false },
+};
+const PLACE: TenantPlace = {
+  home: { index: 2, isAlone: false, counters: undefined, toldAgoMs: 120.4 },
+  host: undefined,
+};
+const INCIDENT: Incident = { cause: "network", startEpochMs: 5, lengthMs: 60, framesLost: 3, repair: undefined };
+const VOICE: VoiceReport = {
+  ...{ state: "live", gate: "send", pingMs: 12 },
+  dave: { version: 1, epoch: 4, state: "encrypted", readyMs: 90 },
+};
+const QUIET: PlayerReport = {
+  ...{ playerId: 1, lostFrames: undefined, incidents: [], openIncident: undefined, repairs: [] },
+  ...{ inputReopened: 0, voiceCounts: undefined, voice: undefined },
+};
+
+let clock: FakeClock;
+let lines: { readonly message: string; readonly fields: LogFields }[];
+let untold: Incident[];
+let diagnosis: PlayerDiagnosis;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lines = [];
+  untold = [];
+  diagnosis = new PlayerDiagnosis({
+    clock,
+    logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
+    onIncident: (incident) => untold.push(incident),
+  });
+});
+
+function report(more: Partial<PlayerReport>): void {
+  diagnosis.onReport({ ...QUIET, ...more });
+}
+
+function json(place: TenantPlace | "none" = PLACE): PlayerDiagnosisJson {
+  return diagnosis.toJson(PLAYER, place === "none" ? undefined : place);
+}
+
+describe("what is told of a player", () => {
+  test("is there before any worker has said anything", () => {
+    expect(json("none")).toEqual({
+      ...PLAYER,
+      ...{ age: null, worker: null, soundWorker: null, sound: null, voice: null },
+      frames: { sent: 0, lost: noLosses() },
+      incidents: [],
+      repairs: { reopen: 0, rejoin: 0, last: null },
+      inputReopened: 0,
+    });
+  });
+
+  test("adds up what came of it on one worker after the other", () => {
+    const voiceCounts = {
+      ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 1, daveRecoveries: 0, plainFallbacks: 0 },
+      ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
+    };
+    for (const heldBytes of [10, 20]) {
+      diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes });
+      report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });
+    }
+    report({ voice: VOICE });
+    report({});
+    expect(json()).toMatchObject({
+      sound: { mode: "transcoding", queued: 900, heldBytes: 20 },
+      voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
+      frames: { sent: 50, lost: { network: 6 } },
+      inputReopened: 2,
+    });
+    expect(json().voice?.counts.daveTransitions).toBe(2);
+    expect(json().incidents).toHaveLength(2);
+  });
+
+  test("keeps the last twenty incidents, and shows the one that is not over first", () => {
+    for (let at = 0; at < 30; at++) report({ incidents: [{ ...INCIDENT, startEpochMs: at }] });
+    report({ openIncident: { ...INCIDENT, startEpochMs: 30 } });
+    const { incidents } = json();
+    expect(incidents.map(({ start }) => start)).toEqual(Array.from({ length: 20 }, (_, index) => 30 - index));
+    expect(incidents.map(({ isOver }) => isOver)).toEqual([false, ...new Array(19).fill(true)]);
+  });
+
+  test("says how long ago that was, also while its worker hangs or is lost", () => {
+    diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0 });
+    expect(json().age).toBe(120);
+    clock.advance(700);
+    expect(json("none")).toMatchObject({ age: 700, worker: null, frames: { sent: 25 } });
+  });
+
+  test("names both workers when its sound is made on another one", () => {
+    const counters = {
+      ...{ playerCount: 1, playingCount: 1, tickLoad: 0.1, threadLoad: 0.25, framesSent: 0, framesLost: 0 },
+      ...{ packetsSent: 0, latenessMsP99: 1.25, latenessMsMax: 3, latenessCounts: [], latenessMsSum: 0 },
+      heaviestPlayer: undefined,
+    };
+    const host = { index: 5, isAlone: true, counters, toldAgoMs: 3 };
+    expect(json({ ...PLACE, host })).toMatchObject({
+      worker: { index: 2, isAlone: false, load: 0 },
+      soundWorker: { index: 5, isAlone: true, load: 0.25, latenessP99: 1.25, latenessMax: 3 },
+    });
+  });
+});
+
+describe("a worker that is lost", () => {
+  test("is an incident until sound goes out again, and is counted for the node", () => {
+    diagnosis.onWorkerLost({ isHeard: true });
+    clock.advance(400);
+    expect(json().incidents).toMatchObject([{ cause: "workerLost", length: 400, isOver: false }]);
+    // Another one, too.
+    diagnosis.onWorkerLost({ isHeard: true });
+    clock.advance(400);
+    diagnosis.endLoss();
+    diagnosis.endLoss();
+    expect(json()).toMatchObject({
+      incidents: [{ cause: "workerLost", length: 800, framesLost: 40, isOver: true }],
+      frames: { lost: { workerLost: 40 } },
+    });
+    expect(untold).toMatchObject([{ cause: "workerLost", framesLost: 40 }]);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("is none when nothing was heard", () => {
+    diagnosis.onWorkerLost({ isHeard: false });
+    diagnosis.endLoss();
+    expect(json().incidents).toEqual([]);
+    expect(untold).toEqual([]);
+  });
+});
+
+describe("the log", () => {
+  test("has a line an incident, with its cause and without secrets", () => {
+    report({ incidents: [{ ...INCIDENT, repair: "reopen" }] });
+    expect(lines).toEqual([
+      { message: "sound was missing", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
+    ]);
+  });
+
+  test("has a few when there are very many, and says how many were not told", () => {
+    for (let second = 0; second < 60; second++) {
+      report({ incidents: [INCIDENT] });
+      clock.advance(1000);
+    }
+    expect(lines.length).toBeGreaterThanOrEqual(6);
+    expect(lines.length).toBeLessThanOrEqual(8);
+    const untoldCount = lines.reduce((sum, { fields }) => sum + Number(fields.untold ?? 0), 0);
+    clock.advance(60_000);
+    report({ incidents: [INCIDENT] });
+    expect(untoldCount + Number(lines.at(-1)?.fields.untold)).toBe(61 - lines.length);
+  });
+
+  test("has a line a repair", () => {
+    report({ repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 9, silentMs: 60_000 }] });
+    expect(lines).toEqual([
+      {
+        message: "a player that should sound sends nothing: a new voice session is begun",
+        fields: { cause: "daveNotReady", silentMs: 60_000 },
+      },
+    ]);
+    const last = { kind: "rejoin", cause: "daveNotReady", time: 9, silent: 60_000 };
+    expect(json().repairs).toEqual({ reopen: 0, rejoin: 1, last });
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { createRepairAllowance, type Lack, SilenceWatch } from "../../../../src/media/player/silence-watch.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const HANGS: Lack = { kind: "reopen", cause: "inputDry", isHeld: false };
+const STALLS: Lack = { kind: "reopen", cause: "network", isHeld: false };
+const HELD: Lack = { kind: "rejoin", cause: "daveNotReady", isHeld: true };
+const SWALLOWED: Lack = { kind: "rejoin", cause: "daveNotReady", isHeld: false };
+const RECONNECTS: Lack = { kind: "rejoin", cause: "voiceNotReady", isHeld: true };
+
+let clock: FakeClock;
+let watch: SilenceWatch;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  watch = create();
+});
+
+function create(repairs = createRepairAllowance(clock), trackStuckThresholdMs = 10_000): SilenceWatch {
+  return new SilenceWatch({ clock, trackStuckThresholdMs, repairs });
+}
+
+/** Looks twice a second; after how many milliseconds repairs were due. */
+function silence(lack: Lack | undefined, forMs: number, of = watch): number[] {
+  const dueMs: number[] = [];
+  for (let passedMs = 500; passedMs <= forMs; passedMs += 500) {
+    clock.advance(500);
+    if (of.isRepairDue(lack)) dueMs.push(passedMs);
+  }
+  return dueMs;
+}
+
+describe("a player that should sound and sends nothing", () => {
+  it.each([
+    ["a reader or decoder that hangs", HANGS, 5000],
+    ["a server that does not send", STALLS, 90_000],
+    ["frames that are held for DAVE", HELD, 10_000],
+    ["frames that DAVE does not encrypt", SWALLOWED, 60_000],
+    ["a voice gateway that is being connected", RECONNECTS, 120_000],
+  ])("is repaired once, because of %s, when those responsible have had their time", (_what, lack, afterMs) => {
+    expect(silence(lack, 600_000)).toEqual([afterMs]);
+  });
+
+  it("is repaired before the client is told that its track is stuck, but not within five seconds", () => {
+    expect(silence(HANGS, 20_000, create(undefined, 30_000))).toEqual([15_000]);
+    expect(silence(HANGS, 20_000, create(undefined, 500))).toEqual([5000]);
+  });
+
+  it("is repaired again when it has sounded in between, four times an hour at most", () => {
+    const repairs: number[] = [];
+    for (let round = 0; round < 10; round++) {
+      repairs.push(...silence(HANGS, 5000));
+      watch.onSent();
+      expect(watch.isRepairDue(HANGS)).toBe(false);
+    }
+    expect(repairs).toHaveLength(4);
+  });
+
+  it("has patience anew for another track", () => {
+    expect(silence(HANGS, 4500)).toEqual([]);
+    watch.reset();
+    expect(silence(HANGS, 4500)).toEqual([]);
+    expect(silence(HANGS, 500)).toEqual([500]);
+  });
+
+  it("waits while another is repaired, when very many are silent at once", () => {
+    const repairs = createRepairAllowance(clock);
+    const many = Array.from({ length: 50 }, () => create(repairs));
+    let count = 0;
+    for (let passedMs = 0; passedMs < 60_000; passedMs += 500) {
+      clock.advance(500);
+      for (const each of many) if (each.isRepairDue(HANGS)) count++;
+    }
+    expect(count).toBe(10);
+  });
+});
+
+describe("nothing is wrong with a player", () => {
+  it("that sends", () => {
+    for (let passedMs = 0; passedMs < 600_000; passedMs += 500) {
+      watch.onSent();
+      clock.advance(500);
+      expect(watch.isRepairDue(HANGS)).toBe(false);
+    }
+  });
+
+  it("that lacks nothing now and then", () => {
+    for (let round = 0; round < 10; round++) {
+      expect(silence(HANGS, 4500)).toEqual([]);
+      expect(silence(undefined, 500)).toEqual([]);
+    }
+  });
+
+  it("whose thread stood still for a minute", () => {
+    expect(silence(HANGS, 500)).toEqual([]);
+    clock.stall(60_000);
+    expect(watch.isRepairDue(HANGS)).toBe(false);
+    expect(watch.silentMs).toBe(1000);
+  });
+});
