@@ -17,7 +17,7 @@ import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
-import { PasswordGate } from "./authentication.ts";
+import { PasswordCheck } from "./authentication.ts";
 import { Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
@@ -50,10 +50,10 @@ export class Api {
   readonly #connections: Connections;
 
   constructor(options: ApiOptions) {
-    const gate = new PasswordGate(options);
+    const passwordCheck = new PasswordCheck(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
     const checkPassword = (asker: Asker) => {
-      const authorization = gate.check(asker);
+      const authorization = passwordCheck.check(asker);
       if (authorization === "granted") connections.shownPassword(asker.socket);
       return authorization;
     };

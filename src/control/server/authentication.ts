@@ -23,7 +23,7 @@ interface WrongCount {
   readonly atMs: number;
 }
 
-export class PasswordGate {
+export class PasswordCheck {
   readonly #matches: (header: string) => boolean;
   readonly #clock: Clock;
   readonly #logger: Logger;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
-import { PasswordGate } from "../../../../src/control/server/authentication.ts";
+import { PasswordCheck } from "../../../../src/control/server/authentication.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
@@ -10,18 +10,18 @@ const WRONG_MAX = 100;
 
 let clock: FakeClock;
 let lines: unknown[];
-let gate: PasswordGate;
+let passwordCheck: PasswordCheck;
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
   const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
-  gate = new PasswordGate({ password: "right", clock, logger });
+  passwordCheck = new PasswordCheck({ password: "right", clock, logger });
 });
 
 function check(authorization: string | undefined, remoteAddress = "192.0.2.1") {
   // Of the socket only the address is looked at.
-  return gate.check({ headers: { authorization }, socket: { remoteAddress } as Socket });
+  return passwordCheck.check({ headers: { authorization }, socket: { remoteAddress } as Socket });
 }
 
 function checkOften(count: number, address?: string): string[] {
