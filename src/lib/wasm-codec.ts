@@ -39,7 +39,8 @@ export interface WasmCodecInstance<Functions> {
   readonly heap: { readonly buffer: ArrayBuffer };
 }
 
-const PAGE_BYTES = 65_536;
+/** What WebAssembly memory comes in. */
+export const WASM_PAGE_BYTES = 65_536;
 /** What the C library returns for files, of which there are none: EBADF. */
 const NO_FILE = 8;
 
@@ -52,7 +53,7 @@ export function startWasmCodec<Functions>(
   { sizeBytesMax = 0 }: { readonly sizeBytesMax?: number } = {},
 ): WasmCodecInstance<Functions> {
   const grow = (sizeBytes: number): number => {
-    const missing = Math.ceil(((sizeBytes >>> 0) - memory.buffer.byteLength) / PAGE_BYTES);
+    const missing = Math.ceil(((sizeBytes >>> 0) - memory.buffer.byteLength) / WASM_PAGE_BYTES);
     if (sizeBytes >>> 0 > sizeBytesMax) return 0;
     memory.grow(Math.max(0, missing));
     return 1;

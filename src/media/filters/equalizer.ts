@@ -2,7 +2,7 @@
 // Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
-import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import {
   BAND_NUMBERS,
   BAND_STATE_OFFSET,
@@ -16,8 +16,6 @@ import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 
 const CENTRES_HZ = [25, 40, 63, 100, 160, 250, 400, 630, 1000, 1600, 2500, 4000, 6300, 10_000, 16_000];
-/** States below this (-400 dB) are silence: smaller numbers would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 const STATE_END = BAND_STATE_OFFSET + 4;
 
 /** w[n] = x[n] - x[n-2] + g w[n-1] - b w[n-2]; the band-pass is `a` times w and has gain 1 at its centre. */
@@ -91,7 +89,7 @@ export class EqualizerFilter extends KernelFilter {
     for (let place = 0; place < this.#bands.length; place++) {
       const at = place * BAND_NUMBERS + BAND_STATE_OFFSET;
       for (let side = at; side < at + 2; side++) {
-        if (Math.abs(state[side]!) >= SILENCE || Math.abs(state[side + 2]!) >= SILENCE) continue;
+        if (Math.abs(state[side]!) >= INAUDIBLE || Math.abs(state[side + 2]!) >= INAUDIBLE) continue;
         state[side] = 0;
         state[side + 2] = 0;
       }

@@ -2,12 +2,10 @@
 // filter, whose state means the same at any frequency, so that a change does not ring. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
-import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
 
-/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 const DAMPING = Math.SQRT2;
 
 class HighPassFilter implements AudioFilter {
@@ -48,7 +46,7 @@ class HighPassFilter implements AudioFilter {
   }
 
   #keep(first: number, second: number, at: number): void {
-    const isSilent = Math.abs(first) < SILENCE && Math.abs(second) < SILENCE;
+    const isSilent = Math.abs(first) < INAUDIBLE && Math.abs(second) < INAUDIBLE;
     this.#state[at] = isSilent ? 0 : first;
     this.#state[at + 1] = isSilent ? 0 : second;
   }

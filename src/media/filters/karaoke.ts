@@ -2,7 +2,7 @@
 // (the bass, say). Upstream's formulas. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
-import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
 
@@ -10,8 +10,6 @@ import { defineFilter } from "./filter-definition.ts";
 const WIDTH_HZ_MIN = 0.01;
 /** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
 const BAND_HZ_MAX = 1e6;
-/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 
 class KaraokeFilter implements AudioFilter {
   readonly #level: number;
@@ -54,7 +52,7 @@ class KaraokeFilter implements AudioFilter {
       left[sample] = l - r * level + band;
       right[sample] = r - l * level + band;
     }
-    const isSilent = Math.abs(y1) < SILENCE && Math.abs(y2) < SILENCE;
+    const isSilent = Math.abs(y1) < INAUDIBLE && Math.abs(y2) < INAUDIBLE;
     this.#y1 = isSilent ? 0 : y1;
     this.#y2 = isSilent ? 0 : y2;
   }

@@ -2,11 +2,9 @@
 // starts at the first sample it hears instead of at silence. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import { INAUDIBLE } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
-
-/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 
 class LowPassFilter implements AudioFilter {
   readonly #share: number;
@@ -36,8 +34,8 @@ class LowPassFilter implements AudioFilter {
       left[sample] = heardLeft;
       right[sample] = heardRight;
     }
-    this.#left = Math.abs(heardLeft) < SILENCE ? 0 : heardLeft;
-    this.#right = Math.abs(heardRight) < SILENCE ? 0 : heardRight;
+    this.#left = Math.abs(heardLeft) < INAUDIBLE ? 0 : heardLeft;
+    this.#right = Math.abs(heardRight) < INAUDIBLE ? 0 : heardRight;
   }
 
   reset(): void {

@@ -2,7 +2,7 @@
 // right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
-import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { PHASER_STATE_NUMBERS } from "../kernels/numbers/phaser.ts";
 import { type Phasing, sharedPhaserKernel } from "../kernels/phaser-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
@@ -15,8 +15,6 @@ const CENTRE_HZ = 800;
 const SWEEP = Math.log(4);
 /** The stages are tuned this often, and glide in between. */
 const BLOCK_SAMPLES = 64;
-/** Below this (-400 dB) sound is none: smaller numbers would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 
 export class PhaserFilter extends KernelFilter {
   readonly #kernel;
@@ -55,7 +53,7 @@ export class PhaserFilter extends KernelFilter {
     for (let start = 0; start < count; start += BLOCK_SAMPLES)
       this.#sweep(start, Math.min(start + BLOCK_SAMPLES, count));
     this.#state.set(kernel.state);
-    if (this.#state.every((value) => Math.abs(value) < SILENCE)) this.#state.fill(0);
+    if (this.#state.every((value) => Math.abs(value) < INAUDIBLE)) this.#state.fill(0);
   }
 
   #sweep(start: number, end: number): void {

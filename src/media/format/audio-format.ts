@@ -15,3 +15,6 @@ export const FRAME_SAMPLES = FRAME_MS * SAMPLES_PER_MS;
 
 /** An Opus encoder gives sound later by this many samples at 48 kHz (OPUS_GET_LOOKAHEAD of libopus, 6.5 ms). */
 export const ENCODER_DELAY_SAMPLES = 312;
+
+/** What is below this (-400 dB) is silence, and made 0: smaller numbers would in the end be subnormal and slow. */
+export const INAUDIBLE = 1e-20;

@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { WASM_PAGE_BYTES } from "../../lib/wasm-codec.ts";
 
 /** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
 interface WasmMemory {
@@ -46,8 +47,6 @@ export interface WasmLoop<Exports> {
   readonly exports: Exports | undefined;
 }
 
-const PAGE_BYTES = 65_536;
-
 /**
  * Where the loops stand once they are built: beside the compiled form of this file, which tests run from its source.
  */
@@ -69,12 +68,12 @@ export class WasmKernel<Exports> {
 
   createLoop({
     isSimd,
-    sizeBytes = PAGE_BYTES,
+    sizeBytes = WASM_PAGE_BYTES,
   }: {
     readonly isSimd: boolean;
     readonly sizeBytes?: number;
   }): WasmLoop<Exports> {
-    const pages = Math.ceil(sizeBytes / PAGE_BYTES);
+    const pages = Math.ceil(sizeBytes / WASM_PAGE_BYTES);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const compiled = isSimd ? this.#compile() : null;
     if (compiled === null) return { memory: memory.buffer, exports: undefined };

@@ -2,6 +2,7 @@
 // relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio thread; no
 // allocation once made.
 
+import { INAUDIBLE } from "../format/audio-format.ts";
 import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "../kernels/loudness-kernel.ts";
 
 /** 100 ms: blocks of four of these begin at each. */
@@ -18,8 +19,6 @@ const LOUDNESS_LUFS_MAX = 20;
 const BIN_COUNT = (LOUDNESS_LUFS_MAX - ABSOLUTE_GATE_LUFS) * BINS_PER_LU;
 /** Half an hour. Then all that was counts half: a radio station is not judged by yesterday. */
 const BLOCKS_MAX = 18_000;
-/** Numbers below this (-400 dB) are silence: smaller ones would in the end be subnormal and slow. */
-const SILENCE = 1e-20;
 
 export class LoudnessMeter {
   readonly #kernel: LoudnessKernel;
@@ -66,7 +65,7 @@ export class LoudnessMeter {
     }
     for (let number = 0; number < WEIGHTING_NUMBERS; number++) {
       const value = kernel.state[number]!;
-      this.#weighting[number] = Math.abs(value) < SILENCE ? 0 : value;
+      this.#weighting[number] = Math.abs(value) < INAUDIBLE ? 0 : value;
     }
     return isNew;
   }
