@@ -1,5 +1,5 @@
-// What npm runs after an install in a checkout: the build, where its tools are. Without them (`npm ci --omit=dev`) it says
-// how to get one and succeeds: the install has done what was asked, and dist may come from somewhere else.
+// What npm runs after an install in a checkout: the build, where its tools are. Without them (`npm ci --omit=dev`) it
+// says how to get one and succeeds: the install has done what was asked, and dist may come from somewhere else.
 
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -20,6 +20,7 @@ if (hasCompiler()) {
   process.exitCode = status ?? 1;
 } else {
   process.stderr.write(
-    "tonearm: nothing was built, because the development packages are left out: `npm ci --include=dev` builds, and `npm prune --omit=dev` then takes them away.\n",
+    "tonearm: nothing was built, because the development packages are left out: `npm ci --include=dev` builds, " +
+      "and `npm prune --omit=dev` then takes them away.\n",
   );
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// The command `tonearm`. Plain JavaScript, so that it can say what is missing when nothing has been built or Node is old.
+// The command `tonearm`. Plain JavaScript, so that it can say what is missing when nothing has been built or Node is
+// old.
 
 import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 
-// Keeps the main thread's young generation at 1 MB instead of letting it grow to 16: it allocates little, and this saves 7 MB.
-// Before anything else is loaded, as the heap grows with the loading.
+// Keeps the main thread's young generation at 1 MB instead of letting it grow to 16: it allocates little, and this
+// saves 7 MB. Before anything else is loaded, as the heap grows with the loading.
 setFlagsFromString("--semi-space-growth-factor=1");
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

@@ -1,5 +1,5 @@
-// Builds every component of a node from its configuration, and closes them in reverse. The one place that knows how they
-// fit together. Main thread.
+// Builds every component of a node from its configuration, and closes them in reverse. The one place that knows how
+// they fit together. Main thread.
 
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
@@ -72,8 +72,8 @@ export interface Node {
   /** Where clients reach it; the port is the real one, also when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called more
-   * than once.
+   * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called
+   * more than once.
    */
   close(): Promise<void>;
 }

@@ -119,7 +119,8 @@ function summarize(values: readonly number[]): string {
 
 async function main(): Promise<void> {
   console.log(
-    `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first sound after`,
+    `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first ` +
+      "sound after",
   );
   for (const codec of CODECS) {
     for (const isRemote of codec === "none" ? [true] : [false, true]) {

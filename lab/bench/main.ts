@@ -14,7 +14,8 @@ const PASSTHROUGH_PLAYERS = [1, 50, 200, 500];
 const MP3_PLAYERS = [1, 20, 50];
 const START_RUNS = 5;
 const HEADER =
-  "| node | file | players | CPU/player % | CPU % | MB/player | MB | due | sent | late p50 | p99 | max ms |\n|---|---|---|---|---|---|---|---|---|---|---|---|";
+  "| node | file | players | CPU/player % | CPU % | MB/player | MB | due | sent | late p50 | p99 | max ms " +
+  "|\n|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 const { values } = parseArgs({
   options: {
@@ -43,7 +44,8 @@ for (const node of nodes) {
   if (isWanted("idle")) {
     const idle = await measureIdle(node, START_RUNS);
     console.log(
-      `${node.name}: idle ${idle.residentMegabytes.toFixed(0)} MB, /version answers after ${idle.startMs.toFixed(0)} ms`,
+      `${node.name}: idle ${idle.residentMegabytes.toFixed(0)} MB, /version answers after ` +
+        `${idle.startMs.toFixed(0)} ms`,
     );
     results.push(idle);
   }
@@ -90,7 +92,8 @@ function describeApiLoad(result: ApiLoadResult): string {
     `p50 ${latenessMsP50.toFixed(1)}, p99 ${latenessMsP99.toFixed(1)}, max ${latenessMsMax.toFixed(1)} ms`;
   return [
     `${result.node}: ${result.players} playing players, ${result.wantedPerSecond} requests a second wanted`,
-    `  answered ${result.answeredPerSecond.toFixed(0)} a second, ${result.failed} failed, p50 ${result.p50Ms.toFixed(1)} ms, p99 ${result.p99Ms.toFixed(1)} ms`,
+    `  answered ${result.answeredPerSecond.toFixed(0)} a second, ${result.failed} failed, p50 ` +
+      `${result.p50Ms.toFixed(1)} ms, p99 ${result.p99Ms.toFixed(1)} ms`,
     `  packets late before: ${lateness(result.latenessBefore)}`,
     `  packets late meanwhile: ${lateness(result.latenessMeanwhile)}`,
   ].join("\n");

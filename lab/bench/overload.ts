@@ -81,7 +81,8 @@ async function measureRecovery({ bot, guildIds, node }: Crowd): Promise<void> {
   }
   const tookSeconds = ((performance.now() - startedMs) / 1000).toFixed(0);
   console.log(
-    `\nWhen nine of ten had gone, encoders were back from complexity ${before.encoder.complexity} to ${load.encoder.complexity} after ${tookSeconds} s.\n`,
+    `\nWhen nine of ten had gone, encoders were back from complexity ${before.encoder.complexity} to ` +
+      `${load.encoder.complexity} after ${tookSeconds} s.\n`,
   );
 }
 

@@ -182,7 +182,8 @@ function report(stage: Stage, latencyMs: number | undefined): void {
     ["frames lost", `${total.lostPackets} on the way, ${total.skippedFrames} skipped by the node`],
     [
       "lateness",
-      `p50 ${total.latenessMsP50.toFixed(1)} ms, p99 ${total.latenessMsP99.toFixed(1)} ms, max ${total.latenessMsMax.toFixed(1)} ms`,
+      `p50 ${total.latenessMsP50.toFixed(1)} ms, p99 ${total.latenessMsP99.toFixed(1)} ms, max ` +
+        `${total.latenessMsMax.toFixed(1)} ms`,
     ],
     ["Discord's rules", violationCount === 0 ? "all kept" : `${violationCount} broken`],
   ];

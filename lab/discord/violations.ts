@@ -1,5 +1,5 @@
-// What a real Discord would refuse, or what would sound wrong to a listener: collected here, so that a test can end with
-// "and nothing was wrong". Part of the fake Discord.
+// What a real Discord would refuse, or what would sound wrong to a listener: collected here, so that a test can end
+// with "and nothing was wrong". Part of the fake Discord.
 
 /**
  * - `gateway-*`: the voice WebSocket (message shape, order, opcodes, heartbeat, `seq_ack`)

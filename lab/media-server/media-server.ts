@@ -144,7 +144,8 @@ export class MediaServer {
     const file = await this.#file(filePath);
     if (file === undefined) return statusPlan(404);
     const mimeType = MIME_TYPES[extname(filePath).toLowerCase()];
-    return (behaviour ?? BEHAVIOURS.ranges!)({ ...request, path: filePath, file, mimeType }); // `ranges` is in the table.
+    // `ranges` is in the table.
+    return (behaviour ?? BEHAVIOURS.ranges!)({ ...request, path: filePath, file, mimeType });
   }
 
   async #file(path: string): Promise<Uint8Array | undefined> {

@@ -5,7 +5,8 @@ import { gapLimitOf, longestGapMs, missingShare } from "./verdict.ts";
 
 export const HEADER = [
   "gap: the longest time without sound of an honest player, control / attack (allowed), ms; missing: share of",
-  "the sound of the player who lost most; version: slowest GET /version, control / attack, ms; memory: before / after, MB",
+  "the sound of the player who lost most; version: slowest GET /version, control / attack, ms; memory: before / " +
+    "after, MB",
   "",
 ].join("\n");
 
@@ -25,18 +26,25 @@ export function formatSummary(results: readonly CaseResult[]): string {
   const memory = results.flatMap(({ attempts }) => attempts).map((attempt) => attempt.memory);
   return [
     "",
-    `${results.length - failed.length} passed (${twice.length} of them at the second try, marked *), ${failed.length} failed`,
-    `memory at the start ${megabytes(memory[0]?.beforeBytes)} MB, at the end ${megabytes(memory.at(-1)?.afterBytes)} MB`,
+    `${results.length - failed.length} passed (${twice.length} of them at the second try, marked *), ` +
+      `${failed.length} failed`,
+    `memory at the start ${megabytes(memory[0]?.beforeBytes)} MB, at the end ` +
+      `${megabytes(memory.at(-1)?.afterBytes)} MB`,
     ...failed.map(({ layer, name }) => `  FAIL ${layer} / ${name}`),
   ].join("\n");
 }
 
 function figures(attempt: Attempt): string {
   const { control, attack, memory } = attempt;
-  const gap = `${longestGapMs(control).toFixed(0)} / ${longestGapMs(attack).toFixed(0)} (${gapLimitOf(control, attack).toFixed(0)})`;
+  const gap =
+    `${longestGapMs(control).toFixed(0)} / ${longestGapMs(attack).toFixed(0)} ` +
+    `(${gapLimitOf(control, attack).toFixed(0)})`;
   const version = `${control.versionMsMax.toFixed(0)} / ${attack.versionMsMax.toFixed(0)}`;
   const missing = `${(Math.max(0, missingShare(control, attack)) * 100).toFixed(1)} %`;
-  return `gap ${gap}  missing ${missing}  version ${version}  memory ${megabytes(memory.beforeBytes)} / ${megabytes(memory.afterBytes)}`;
+  return (
+    `gap ${gap}  missing ${missing}  version ${version}  memory ${megabytes(memory.beforeBytes)} / ` +
+    `${megabytes(memory.afterBytes)}`
+  );
 }
 
 function megabytes(bytes = 0): string {

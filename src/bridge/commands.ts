@@ -1,6 +1,6 @@
-// Everything the main thread can ask of an audio worker, and of the thread that looks inputs up. Plain data: it must survive
-// a structured clone, and later a network, but for the ports of two workers that share a player. Commands for one player are
-// carried out in the order sent.
+// Everything the main thread can ask of an audio worker, and of the thread that looks inputs up. Plain data: it must
+// survive a structured clone, and later a network, but for the ports of two workers that share a player. Commands for
+// one player are carried out in the order sent.
 
 import type { MessagePort } from "node:worker_threads";
 import type { FilterSettings } from "./filters/filter-settings.ts";
@@ -23,8 +23,8 @@ export type RouteId = number;
 export const VOLUME_DEFAULT = 100;
 
 /**
- * Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). Sound begins when its first frame
- * is ready; what cannot be opened comes back as `trackException` and `trackEnded` (`loadFailed`).
+ * Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). Sound begins when its first
+ * frame is ready; what cannot be opened comes back as `trackException` and `trackEnded` (`loadFailed`).
  */
 export interface PlayCommand {
   readonly type: "play";
@@ -65,8 +65,8 @@ export type LookupCommand =
   | { readonly type: "abortProbe"; readonly requestId: number };
 
 /**
- * What an audio worker is told. Those for one player are carried out in the order they were sent; what is about one that
- * is gone is passed over, but its requests are answered.
+ * What an audio worker is told. Those for one player are carried out in the order they were sent; what is about one
+ * that is gone is passed over, but its requests are answered.
  */
 export type WorkerCommand =
   | RouteCommand
@@ -79,7 +79,9 @@ export type WorkerCommand =
       readonly volume: number;
       readonly filters: FilterSettings;
     }
-  /** Stops everything of the player and closes voice with 1000, without events. Answered by a `reply` when that is done. */
+  /**
+   * Stops everything of the player and closes voice with 1000, without events. Answered by a `reply` when that is done.
+   */
   | { readonly type: "destroyPlayer"; readonly playerId: PlayerId; readonly requestId: number }
   | PlayCommand
   /** Ends the current track without an event. */
@@ -97,10 +99,11 @@ export type WorkerCommand =
   /** Replaces all of them; heard with the next frames, faded over 20 ms. */
   | { readonly type: "setFilters"; readonly playerId: PlayerId; readonly filters: FilterSettings }
   /**
-   * Connects, or moves: the connection before this one sends on until the new one can, then closes with 1000 and without
-   * a `voiceClosed` (the main thread has told the client). The main thread sends it only when something differs or the
-   * connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true }), or
-   * with an error when it could not be opened; after that error the connection is gone and nothing more comes of it.
+   * Connects, or moves: the connection before this one sends on until the new one can, then closes with 1000 and
+   * without a `voiceClosed` (the main thread has told the client). The main thread sends it only when something differs
+   * or the connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true
+   * }), or with an error when it could not be opened; after that error the connection is gone and nothing more comes of
+   * it.
    */
   | {
       readonly type: "connectVoice";
@@ -110,12 +113,15 @@ export type WorkerCommand =
       readonly credentials: VoiceCredentials;
     }
   /**
-   * The sound of a player that plays is to be made on another worker, which has the other end of `port`: it plays on here until
-   * sound comes from there, and that is passed on then. Voice stays, and commands come here as before. Answered by
-   * `handedOver` or `handOverFailed`; given up when a command about its sound comes first.
+   * The sound of a player that plays is to be made on another worker, which has the other end of `port`: it plays on
+   * here until sound comes from there, and that is passed on then. Voice stays, and commands come here as before.
+   * Answered by `handedOver` or `handOverFailed`; given up when a command about its sound comes first.
    */
   | { readonly type: "handOver"; readonly playerId: PlayerId; readonly port: MessagePort }
-  /** Makes the sound of a player whose home is at the other end of `port`, until `destroyPlayer`. Its events are its own. */
+  /**
+   * Makes the sound of a player whose home is at the other end of `port`, until `destroyPlayer`. Its events are its
+   * own.
+   */
   | { readonly type: "hostSound"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }

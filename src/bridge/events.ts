@@ -51,8 +51,8 @@ export interface WorkerCounters {
 }
 
 /**
- * Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`. `cleanup`:
- * nobody has listened for long.
+ * Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`.
+ * `cleanup`: nobody has listened for long.
  */
 export type EndReason = "finished" | "loadFailed" | "cleanup";
 
@@ -88,7 +88,10 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly thresholdMs: number;
     }
-  /** For some seconds its track has taken this share of the thread, 0 to 1: too much beside others, or even for one alone. */
+  /**
+   * For some seconds its track has taken this share of the thread, 0 to 1: too much beside others, or even for one
+   * alone.
+   */
   | {
       readonly type: "trackGreedy";
       readonly playerId: PlayerId;
@@ -97,7 +100,9 @@ export type WorkerEvent =
     }
   /** Whenever it changes other than by time; else it comes with the counters. */
   | { readonly type: "position"; readonly report: PositionReport }
-  /** `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread. */
+  /**
+   * `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread.
+   */
   | {
       readonly type: "voiceState";
       readonly playerId: PlayerId;
@@ -133,7 +138,10 @@ export type WorkerEvent =
   | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
   /** Of the minute that has ended, of all players that counted anything in it. */
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
-  /** An address to send one request from is needed; answered by a RouteCommand. Never sent without WorkerSettings.routing. */
+  /**
+   * An address to send one request from is needed; answered by a RouteCommand. Never sent without
+   * WorkerSettings.routing.
+   */
   | {
       readonly type: "routeWanted";
       readonly routeId: RouteId;

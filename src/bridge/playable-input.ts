@@ -1,8 +1,8 @@
 // What a worker needs to fetch one track's bytes: all that crosses the bridge about a source.
 
 /**
- * Where the bytes come from: `url` is http or https, `path` that of a file here. `container` is Lavalink's probe info (`mp3`,
- * `m3u|hls-outer`), a hint; content decides.
+ * Where the bytes come from: `url` is http or https, `path` that of a file here. `container` is Lavalink's probe info
+ * (`mp3`, `m3u|hls-outer`), a hint; content decides.
  */
 export type PlayableInput =
   | { readonly kind: "http"; readonly url: string; readonly container: string | undefined }

@@ -98,7 +98,8 @@ function warnOfOpenDoors(config: Pick<NodeConfig, "server" | "voice">, context: 
   if (isReachableAddress(address) && password.reveal() === WELL_KNOWN_PASSWORD) {
     context.warn(
       `THE PASSWORD IS "${WELL_KNOWN_PASSWORD}", WHICH EVERYBODY KNOWS, AND THE NODE LISTENS ON ${address}. ` +
-        "Anybody who reaches it can use it. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of your own.",
+        "Anybody who reaches it can use it. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of " +
+        "your own.",
     );
   }
   if (config.voice.gatewayScheme === "ws") {

@@ -78,7 +78,10 @@ function brokenRule(blocks: readonly NamedBlock[], strategy: RoutePlannerValues[
   if (first === undefined) return undefined;
   const other = blocks.find(({ family }) => family !== first.family);
   if (other !== undefined) {
-    return `all blocks must be of one IP version, but ${first.text} is IPv${first.family} and ${other.text} IPv${other.family}`;
+    return (
+      `all blocks must be of one IP version, but ${first.text} is IPv${first.family} and ${other.text} ` +
+      `IPv${other.family}`
+    );
   }
   if (strategy === "RotatingNanoSwitch") {
     const small = blocks.find(({ size }) => size < SUBNET_SIZE);
@@ -86,7 +89,8 @@ function brokenRule(blocks: readonly NamedBlock[], strategy: RoutePlannerValues[
   }
   const size = blocks.reduce((sum, block) => sum + block.size, 0n);
   if (strategy === "NanoSwitch" && size < SUBNET_SIZE) {
-    return `strategy NanoSwitch needs as many addresses as a /64 of IPv6 has (${SUBNET_SIZE}), but the blocks have ${size}`;
+    const needed = `as many addresses as a /64 of IPv6 has (${SUBNET_SIZE})`;
+    return `strategy NanoSwitch needs ${needed}, but the blocks have ${size}`;
   }
   return undefined;
 }

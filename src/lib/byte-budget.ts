@@ -74,7 +74,8 @@ export class ByteBudget {
     if (!this.#isReserveLeft(sizeBytes)) {
       throw new NodeError(
         "memory-exhausted",
-        `${owner} needs ${toMegabytes(sizeBytes)} MB more of memory for ${purpose}: what is left is for those with little`,
+        `${owner} needs ${toMegabytes(sizeBytes)} MB more of memory for ${purpose}: what is left is for those ` +
+          "with little",
       );
     }
     parent?.take(sizeBytes, purpose);

@@ -40,7 +40,9 @@ export class Histogram {
     if (valueMs > this.#max) this.#max = valueMs;
   }
 
-  /** The upper edge of the bucket that holds the given share (0 to 1) of the values, never above `max`. 0 when empty. */
+  /**
+   * The upper edge of the bucket that holds the given share (0 to 1) of the values, never above `max`. 0 when empty.
+   */
   quantile(share: number): number {
     const wanted = this.#total * share;
     let seen = 0;

@@ -5,7 +5,10 @@ import { isIP } from "node:net";
 
 const BITS = { 4: 32, 6: 128 } as const;
 
-/** The part of an IPv6 address below its subnet (RFC 4291 section 2.5.4): a link, or what one machine is given, is a /64. */
+/**
+ * The part of an IPv6 address below its subnet (RFC 4291 section 2.5.4): a link, or what one machine is given, is a
+ * /64.
+ */
 export const IPV6_INTERFACE_BITS = 64n;
 
 /** An IPv4 or IPv6 address as a number. */

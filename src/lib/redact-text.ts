@@ -23,7 +23,8 @@ const USER_INFO_LENGTH_MAX = 1024;
  */
 export function redactText(text: string, lengthMax = LENGTH_MAX): string {
   if (text.length <= lengthMax) return withoutSecrets(text, 0);
-  return `${withoutSecrets(text.slice(0, lengthMax), 0).slice(0, -USER_INFO_LENGTH_MAX)}… (of ${text.length} characters)`;
+  const start = withoutSecrets(text.slice(0, lengthMax), 0).slice(0, -USER_INFO_LENGTH_MAX);
+  return `${start}… (of ${text.length} characters)`;
 }
 
 function withoutSecrets(text: string, base64Depth: number): string {

@@ -7,10 +7,9 @@ const TELLING_PART =
 
 /** Whole names. Those of signed addresses are sites' own: googlevideo, CloudFront, Akamai, Azure, Google Storage. */
 const TELLING_NAMES = new Set(
-  `sig lsig key auth pass pwd pw pot hmac sid jwt otp nonce dsn session sessionid sessionkey mediakey resumekey resumingkey
-  secretkey encryptionkey policy keypairid hdnea hdnts hdntl googleaccessid authkey sign wssecret txsecret`.split(
-    /\s+/,
-  ),
+  `sig lsig key auth pass pwd pw pot hmac sid jwt otp nonce dsn session sessionid sessionkey mediakey
+  resumekey resumingkey secretkey encryptionkey policy keypairid hdnea hdnts hdntl googleaccessid authkey sign
+  wssecret txsecret`.split(/\s+/),
 );
 
 /** True for `token`, `X-Amz-Signature`, `access_token`, `auth[key]`, `%74oken`, `\u0074oken` and the like. */

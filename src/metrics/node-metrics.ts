@@ -1,5 +1,5 @@
-// What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so that
-// dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
+// What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so
+// that dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
 import type { LoadJson, WorkerLoadJson } from "../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../control/protocol/stats-json.ts";

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => node.close());
 
-test("whatever is sent to any route, the node answers, is not at fault, does not grow and spares the others", async () => {
+test("whatever is sent to any route, the node answers, is not at fault, does not grow, spares the others", async () => {
   const random = seededRandom(fuzzSeed());
   const statuses = new Map<number, number>();
   await fire(random, WARM_UP_COUNT, statuses);

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => node.close());
 
-test("whatever a handshake or a frame looks like, the connection ends or goes on, and nobody else notices", async () => {
+test("whatever a handshake or a frame looks like, the connection ends or goes on unnoticed by others", async () => {
   const warmMemoryBytes = await node.memoryBytes();
   const answers = new Map<string, number>();
   for (let count = 0; count < HANDSHAKE_COUNT; count += 8) {

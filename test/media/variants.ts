@@ -186,7 +186,8 @@ const STREAMS: readonly SongVariant[] = [
   {
     file: "hls-mp3.m3u8",
     encode:
-      "-c:a libmp3lame -b:a 192k -f segment -segment_time 1 -segment_format mp3 -segment_format_options write_xing=0:id3v2_version=0 -segment_list hls-mp3.m3u8",
+      "-c:a libmp3lame -b:a 192k -f segment -segment_time 1 -segment_format mp3 -segment_format_options " +
+      "write_xing=0:id3v2_version=0 -segment_list hls-mp3.m3u8",
     output: "hls-mp3-%d.mp3",
   },
   {

@@ -178,8 +178,8 @@ export class Music {
   }
 
   /**
-   * Three times, with a second of music before and after: bans the address that the song is being sent to, in the middle
-   * of a body, and refuses the next one that asks for the rest as well.
+   * Three times, with a second of music before and after: bans the address that the song is being sent to, in the
+   * middle of a body, and refuses the next one that asks for the rest as well.
    */
   async banThrice(): Promise<void> {
     for (let count = 0; count < 3; count++) {

@@ -77,7 +77,7 @@ describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
   /** One of every sixteen neighbours, so that what is left is even by sixteens and by last digit. */
   const excludedIps = Array.from({ length: 16 }, (_, index) => `10.78.0.${index * 16 + 5}`);
 
-  test("sends 1,000 loads alike from all of a /24 but what is excluded, and others take over what is banned", async () => {
+  test("sends 1,000 loads alike from all of a /24 but what is excluded; others take over what is banned", async () => {
     const { stage, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: IPV4_BLOCK, excludedIps });
     const music = await stage.playMusic(host);
     await stage.loadMany(bot, { host, count: LOADS, atOnce: 4 });

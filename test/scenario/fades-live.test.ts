@@ -1,6 +1,6 @@
-// A bot asks for fades and lets one song follow the other: the listener hears the first one rise, both at once where one gives
-// way to the next, without a hole or a click, every packet in its place, and between the fades the files' own packets. The
-// bot hears of ends and starts in the order it knows.
+// A bot asks for fades and lets one song follow the other: the listener hears the first one rise, both at once where
+// one gives way to the next, without a hole or a click, every packet in its place, and between the fades the files' own
+// packets. The bot hears of ends and starts in the order it knows.
 
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// A checkout as an operator installs it without development packages: real npm, offline, on a copy whose package.json names
-// no packages, as npm would have to fetch them.
+// A checkout as an operator installs it without development packages: real npm, offline, on a copy whose package.json
+// names no packages, as npm would have to fetch them.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ function run(command: string, args: readonly string[], cwd: string): { status: n
   return { status, told: stderr.split("\n").filter((line) => line !== "" && !/^npm (warn|notice)/.test(line)) };
 }
 
-test("npm ci --omit=dev succeeds and says in one line how to build; a start without a build says it too, and fails", () => {
+test("npm ci --omit=dev succeeds and says in one line how to build; a start without says it too, and fails", () => {
   const checkout = copyCheckout();
   const install = run("npm", ["ci", "--omit=dev", "--offline"], checkout);
   expect(install).toEqual({

@@ -1,5 +1,5 @@
-// A worker has more to do than another: players' sound moves there while they play. Listeners notice nothing, clients are told
-// nothing, and what clients ask for is carried out as before.
+// A worker has more to do than another: players' sound moves there while they play. Listeners notice nothing, clients
+// are told nothing, and what clients ask for is carried out as before.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { honestSongs } from "../../lab/neighbours/songs.ts";
@@ -55,8 +55,8 @@ it("what is passed through is heard packet for packet, what is decoded without a
   await passed.hearMore(50);
   const heard = watch.close(performance.now());
 
-  // Each packet once and in order. A machine that has no time for this may leave out deadlines, and packets with them: then RTP
-  // time has gone on as well.
+  // Each packet once and in order. A machine that has no time for this may leave out deadlines, and packets with them:
+  // then RTP time has gone on as well.
   const numbers = packetNumbers(passed.sound);
   const steps = stepsOf(numbers);
   expect(numbers[0]).toBe(0);

@@ -121,7 +121,7 @@ it.concurrent("a banned address is left for another, is shown, and comes back wh
   expect(await failing(bot)).toEqual([]);
 });
 
-it.concurrent("bans end no load while there is another, and nothing but a free route helps after the last", async () => {
+it.concurrent("bans end no load while there is another, and only a free route helps after the last", async () => {
   const stage = await start({ ipBlocks: "127.16.0.0/30" });
   const bot = await stage.connectBot();
   const song = `${stage.media.url}/chord.webm`;

@@ -97,7 +97,7 @@ describe.concurrent("timescale", { retry: 2 }, () => {
     expect(Math.abs(heard.length - 100)).toBeLessThanOrEqual(6);
   });
 
-  test("is set, changed and removed while a song is passed through, and leads back to the song's own packets", async () => {
+  test("is set, changed and removed while a song is passed through, and leads back to its own packets", async () => {
     const guildId = await listener.openGuild(1);
     await listener.start(guildId, url("song.webm"));
     await listener.untilHeard(guildId, 30);

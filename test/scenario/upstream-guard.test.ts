@@ -1,5 +1,6 @@
-// Nothing a bot or a server hands in brings the node to a private address or to a file outside its folders: not links, not
-// redirects, lists, streams, keys, nor encoded tracks. Only 127.0.0.1 is allowed here; 127.0.0.2 and others are not.
+// Nothing a bot or a server hands in brings the node to a private address or to a file outside its folders: not links,
+// not redirects, lists, streams, keys, nor encoded tracks. Only 127.0.0.1 is allowed here; 127.0.0.2 and others are
+// not.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";

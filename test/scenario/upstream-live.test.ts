@@ -53,7 +53,8 @@ async function loadTrack(path: string): Promise<{ encoded: string; info: Record<
 
 describe("a station", () => {
   const broadcast = (second: number, { headers, path, earlierRequests }: LoggedRequest) =>
-    BEHAVIOURS.icy?.({ file: SEGMENTS[second]!.bytes, mimeType: "audio/ogg", path, headers, earlierRequests }); // a few seconds only
+    // a few seconds only
+    BEHAVIOURS.icy?.({ file: SEGMENTS[second]!.bytes, mimeType: "audio/ogg", path, headers, earlierRequests });
 
   it.concurrent("that drops its listeners is joined again at once, and again after a refusal", async () => {
     const path = "station.ogg?live";
@@ -125,7 +126,8 @@ describe("HLS", () => {
 
   it.concurrent("a segment that fails for a moment is asked for again", async () => {
     const { encoded } = await loadTrack("plain/index.m3u8?again");
-    upstream.answer("plain/2.ogg", (nth) => (nth === 0 ? statusPlan(500) : plainPlan(SEGMENTS[2]!.bytes, undefined))); // there are twelve
+    // there are twelve
+    upstream.answer("plain/2.ogg", (nth) => (nth === 0 ? statusPlan(500) : plainPlan(SEGMENTS[2]!.bytes, undefined)));
     const guild = await upstream.enterGuild();
     await guild.play(encoded);
     expect(await guild.ended()).toBe("finished");

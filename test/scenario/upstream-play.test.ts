@@ -1,5 +1,5 @@
-// A track loads and is something else by the time it is played: gone, forbidden, garbage, cut short, another format. The
-// client is told what is wrong in the right order, and the listener hears what there is.
+// A track loads and is something else by the time it is played: gone, forbidden, garbage, cut short, another format.
+// The client is told what is wrong in the right order, and the listener hears what there is.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -108,7 +108,7 @@ describe("a file that is less than it says", () => {
   });
 });
 
-it.concurrent("a server that never sends the second half is given up after its tries, told once, and ends", async () => {
+it.concurrent("a server that never sends the second half is given up after its tries, told once", async () => {
   const half: AnswerPlan = { ...plainPlan(SONG, "audio/ogg"), fault: { kind: "cut", afterBytes: THREE_PAGES_BYTES } };
   const guild = await start("song.ogg?half", () => ({ ...half, acceptsRanges: false }));
   const exception = await guild.exception(40_000);

@@ -1,5 +1,5 @@
-// The server behind a track cuts, stalls or comes to an end too early: while there is a way to the rest of the song, the
-// listener hears every packet of it, in order and without a gap.
+// The server behind a track cuts, stalls or comes to an end too early: while there is a way to the rest of the song,
+// the listener hears every packet of it, in order and without a gap.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HeardFrame } from "../../lab/discord/listener.ts";
@@ -10,7 +10,9 @@ import { pathsIn, UpstreamStage } from "../support/upstream-stage.ts";
 const SONG = countedSong({ seconds: 3 });
 const SONG_PACKETS = numbersFrom(0, 150);
 const MIDDLE_BYTES = Math.floor(SONG.length / 2);
-/** Frames in which ten songs that start together on a slow machine may still be short of packets; long before the cut. */
+/**
+ * Frames in which ten songs that start together on a slow machine may still be short of packets; long before the cut.
+ */
 const STARTING_FRAMES = 25;
 /** Whole packets in what lies before the middle: a page counts once it is there to its end. */
 const MIDDLE_PACKETS = 50;
@@ -82,7 +84,7 @@ describe("a connection cut half way", () => {
     expect(guild.eventTypes).not.toContain("TrackExceptionEvent");
   });
 
-  it.concurrent("without length and ranges: what came is heard, then the client is told and the track has finished", async () => {
+  it.concurrent("without length and ranges: what came is heard, then the client is told, and it is over", async () => {
     const guild = await start("song.ogg?chunked", () => ({ ...CUT, ...CHUNKED }));
     const exception = await guild.exception();
     expect(exception).toMatchObject({ severity: "suspicious" });
@@ -121,7 +123,7 @@ describe("a connection cut half way", () => {
 });
 
 describe("a server that stalls half way", () => {
-  it.concurrent("is told once after the threshold, silence is sent, and the song goes on where it was when data comes", async () => {
+  it.concurrent("is told once after the threshold, silence is sent, and the song goes on when data comes", async () => {
     const guild = await start("song.ogg?stall", () => STALLED);
     expect(await guild.event("TrackStuckEvent")).toMatchObject({ thresholdMs: STUCK_THRESHOLD_MS });
     expect(guild.numbers).toEqual(numbersFrom(0, MIDDLE_PACKETS));
@@ -138,7 +140,8 @@ describe("a server that stalls half way", () => {
     const kinds = kindsOf(guild.frames.slice(STARTING_FRAMES));
     expect(kinds).toMatch(/^x{20,30}-{5}x{100}-{0,5}$/);
     const sequences = guild.frames.map(({ sequence }) => sequence);
-    expect(sequences).toEqual(numbersFrom(sequences[0]!, sequences[0]! + sequences.length).map((n) => n & 0xffff)); // frames came
+    // frames came
+    expect(sequences).toEqual(numbersFrom(sequences[0]!, sequences[0]! + sequences.length).map((n) => n & 0xffff));
     const lastSilence = STARTING_FRAMES + kinds.indexOf("-x");
     const before = guild.frames[lastSilence]!; // matched above
     const after = guild.frames[lastSilence + 1]!;
@@ -149,7 +152,8 @@ describe("a server that stalls half way", () => {
   it.concurrent("can be left by stopping, by the next track and by destroying", async ({ expect }) => {
     const next = await upstream.load("song.ogg?next");
     const guilds = await Promise.all(["a", "b", "c"].map((name) => start(`song.ogg?left-${name}`, () => LONG_STALL)));
-    const [stopped, replaced, destroyed] = guilds as [(typeof guilds)[0], (typeof guilds)[0], (typeof guilds)[0]]; // three
+    // three
+    const [stopped, replaced, destroyed] = guilds as [(typeof guilds)[0], (typeof guilds)[0], (typeof guilds)[0]];
     await Promise.all(guilds.map((guild) => guild.hears(MIDDLE_PACKETS)));
     await stopped.update({ track: { encoded: null } });
     expect(await stopped.ended()).toBe("stopped");

@@ -109,7 +109,7 @@ it.concurrent("another voice server takes over while the old one still listens",
   expect(await call.player()).toMatchObject({ state: { connected: true } });
 });
 
-it.concurrent("another voice server after a close with 4014: the song waits and loses only what was under way", async () => {
+it.concurrent("another voice server after a close with 4014: the song waits and loses little", async () => {
   const call = await MusicCall.join(stage);
   const old = call.session;
   await playThrough(call, async () => {

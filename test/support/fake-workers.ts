@@ -1,4 +1,5 @@
-// Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it to.
+// Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it
+// to.
 
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../src/bridge/commands.ts";

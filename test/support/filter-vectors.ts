@@ -1,5 +1,5 @@
-// The recordings of upstream's filters in test/fixtures/filters, the signals they were made with, and ways to measure ours
-// the same way. Signals are 48 kHz, stereo, 16 bit as floats: q(x) = floor(x * 32768 + 0.5) / 32768.
+// The recordings of upstream's filters in test/fixtures/filters, the signals they were made with, and ways to measure
+// ours the same way. Signals are 48 kHz, stereo, 16 bit as floats: q(x) = floor(x * 32768 + 0.5) / 32768.
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";

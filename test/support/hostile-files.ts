@@ -1,5 +1,5 @@
-// Media files made to cost whoever reads them more than they weigh: searches that start over, tables that claim much, packets
-// without end or sound. Each is built to a size, so that twice the file can be compared with twice the work.
+// Media files made to cost whoever reads them more than they weigh: searches that start over, tables that claim much,
+// packets without end or sound. Each is built to a size, so that twice the file can be compared with twice the work.
 
 import { ascii, be, concat, le } from "../../lab/neighbours/bytes.ts";
 import { box, ebml, oggPage } from "../../lab/neighbours/containers.ts";

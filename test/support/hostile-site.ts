@@ -52,7 +52,8 @@ export class HostileSite {
 
   /** The address of the site that leads to `target`. */
   leadingTo(target: string, way: string): string {
-    return `http://${SITE_ADDRESS}:${(this.#server.address() as AddressInfo).port}/${way}?${encodeURIComponent(target)}`;
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://${SITE_ADDRESS}:${port}/${way}?${encodeURIComponent(target)}`;
   }
 
   close(): Promise<void> {

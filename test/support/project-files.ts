@@ -22,7 +22,7 @@ const IGNORED = new Set([
   "target",
   "package-lock.json",
 ]);
-const TEXT_FILE = /\.(ts|js|mjs|wat|json|md|yml|yaml|toml)$|(^|\/)(LICENSE|run|\.npmrc|\.gitignore)$/;
+const TEXT_FILE = /\.(ts|js|mjs|sh|wat|json|md|yml|yaml|toml)$|(^|\/)(LICENSE|run|\.npmrc|\.gitignore)$/;
 
 /** Every text file below `folder`, which ends with a slash or is empty for all. Fixtures are left out. */
 export function projectFiles(folder: string): ProjectFile[] {

@@ -1,5 +1,6 @@
-// Random filters objects, made of the filter table: as clients send them at worst, and as audio workers get them at worst, who
-// get what the check of the former lets through: often at the edges of the ranges, or far out where there are none.
+// Random filters objects, made of the filter table: as clients send them at worst, and as audio workers get them at
+// worst, who get what the check of the former lets through: often at the edges of the ranges, or far out where there
+// are none.
 
 import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
 import type { FilterSettings } from "../../src/bridge/filters/filter-settings.ts";

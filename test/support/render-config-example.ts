@@ -6,7 +6,8 @@ import { factOf, variableTextOf, wrap } from "./key-texts.ts";
 
 const COLUMNS = 100;
 
-const HEADER = `# Every key of Tonearm's configuration, with its default. Copy what you need into tonearm.yml (or keep the
+const HEADER = `\
+# Every key of Tonearm's configuration, with its default. Copy what you need into tonearm.yml (or keep the
 # application.yml you have from Lavalink) in the folder you start the node in.
 #
 # A key can also be given as environment variable (named behind "Variable") or on the command line:

@@ -12,8 +12,8 @@ Made from the keys in src/config/keys, as [config.example.yml](../../config.exam
 How values are read, and what differs from Lavalink, is in [docs/decisions/config.md](../decisions/config.md).
 
 Every key can stand in the file (\`tonearm.yml\` or \`application.yml\`), be an environment variable, or an argument:
-\`--server.port=2333\`. The command line goes before the environment, the environment before the file. Behind each key is
-what it may be, its default, and its environment variable.
+\`--server.port=2333\`. The command line goes before the environment, the environment before the file. Behind each key
+is what it may be, its default, and its environment variable.
 `;
 
 const WITHOUT_EFFECT = `## Without effect

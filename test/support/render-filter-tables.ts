@@ -1,4 +1,5 @@
-// The tables of docs/reference/filters.md as the bridge's filter table has them: the protocol's filters first, then our own.
+// The tables of docs/reference/filters.md as the bridge's filter table has them: the protocol's filters first, then our
+// own.
 
 import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../src/bridge/filters/filter-table.ts";

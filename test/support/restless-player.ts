@@ -1,7 +1,7 @@
-// A whole player, with real pipelines, decoders and encoders, on a clock of the test's, whose client cannot leave it alone:
-// random filters at random times, seeks, pauses, other volumes, ends and tracks. Its voice decodes every frame as a listener
-// does. Throws as soon as something is wrong: sound that is no number, a frame lost, late or doubled, events out of order,
-// or a position that is not that of the song heard.
+// A whole player, with real pipelines, decoders and encoders, on a clock of the test's, whose client cannot leave it
+// alone: random filters at random times, seeks, pauses, other volumes, ends and tracks. Its voice decodes every frame
+// as a listener does. Throws as soon as something is wrong: sound that is no number, a frame lost, late or doubled,
+// events out of order, or a position that is not that of the song heard.
 
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { type FilterSettings, settingsIn } from "../../src/bridge/filters/filter-settings.ts";
@@ -38,8 +38,8 @@ const START_TICKS_MAX = 3;
 const CHECK_TICKS_MAX = 120;
 const POSITION_MS_MAX = FRAME_MS;
 /**
- * Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. The longest is
- * timescale at twenty times the speed: what it holds goes on for half a second, at a pitch that comes back.
+ * Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. The longest
+ * is timescale at twenty times the speed: what it holds goes on for half a second, at a pitch that comes back.
  */
 const MIX_MS_MORE = 1000;
 const ENCODING = { complexity: 1, bitrateBps: 160_000 };
@@ -61,7 +61,10 @@ interface Song {
 
 const soundAt = (ms: number) => 0.4 * Math.sin((2 * Math.PI * (START_HZ * ms + (RISE_HZ_PER_MS * ms * ms) / 2)) / 1000);
 
-/** One song as Opus, which can be passed through, and at another rate, which cannot; and MP3, some seconds over and over. */
+/**
+ * One song as Opus, which can be passed through, and at another rate, which cannot; and MP3, some seconds over and
+ * over.
+ */
 export async function makeSongs(): Promise<readonly Song[]> {
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 128_000 });
   const rest = { durationMs: FRAME_MS, trimEndSamples: 0 };

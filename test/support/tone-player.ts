@@ -1,5 +1,5 @@
-// A player whose songs are tones, with real codecs and a clock that stands still: what it sends can be listened to, tone by
-// tone, so a test hears which songs sound and how loud each one is.
+// A player whose songs are tones, with real codecs and a clock that stands still: what it sends can be listened to,
+// tone by tone, so a test hears which songs sound and how loud each one is.
 
 import { decodeHeard } from "../../lab/listen/heard.ts";
 import { fitTone } from "../../lab/listen/tone.ts";
@@ -227,7 +227,9 @@ export class TonePlayer {
     return this.voice.frames.length;
   }
 
-  /** What of the packets was not a song's own, from the first to the last such packet: [first, last], [-1, -1] for none. */
+  /**
+   * What of the packets was not a song's own, from the first to the last such packet: [first, last], [-1, -1] for none.
+   */
   changed(songs: readonly ToneSong[]): [number, number] {
     const own = new Set(
       songs.flatMap(({ packets }) => packets.map(({ data }) => Buffer.from(data).toString("base64"))),

@@ -84,7 +84,7 @@ describe("only one place", () => {
     expect(filesWith(/process\.env\b/).filter((path) => !path.startsWith("src/config/"))).toEqual([]);
   });
 
-  test("opens connections to elsewhere: the places that ask the outbound guard (docs/reference/outbound-guard.md)", () => {
+  test("opens connections to elsewhere: what asks the outbound guard (docs/reference/outbound-guard.md)", () => {
     const opening =
       /^import (?!type )[^;]*from "(undici|ws|node:(dgram|tls|https|http2|dns|dns\/promises))"|^import [^;]*\bconnect\b[^;]*from "node:net"|\bfetch\(/m;
     const known = [

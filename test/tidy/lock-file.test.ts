@@ -40,7 +40,7 @@ const WITHOUT_INTEGRITY = [
   ),
 ].map((name) => `node_modules/${name}`);
 
-test("every package of the lock file is held to its bytes, but for those of machines whose registry we do not have", () => {
+test("every package of the lock file is held to its bytes, but for machines whose registry we do not have", () => {
   const bare = PACKAGES.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""));
   expect(bare.map(([path]) => path).toSorted()).toEqual(WITHOUT_INTEGRITY.toSorted());
 });

@@ -5,6 +5,7 @@ import { projectFiles, typescriptFiles } from "../support/project-files.ts";
 const SOURCES = typescriptFiles("src/", "lab/");
 const ALL_TYPESCRIPT = typescriptFiles("src/", "lab/", "test/");
 const LINES_MAX = 500;
+const COLUMNS_MAX = 120;
 
 test("every source file opens with a comment that says what it is for", () => {
   const bare = SOURCES.filter(({ text }) => !/^\/\/ \S/.test(text.replace(/^#!.*\n/, "")));
@@ -24,6 +25,17 @@ test("file names are kebab-case", () => {
 test(`a file of more than ${LINES_MAX} lines says "Long because …"`, () => {
   const long = SOURCES.filter(({ text }) => text.split("\n").length > LINES_MAX && !text.includes("Long because"));
   expect(long.map(({ path, text }) => `${path}: ${text.split("\n").length} lines`)).toEqual([]);
+});
+
+test(`no line of a program is longer than ${COLUMNS_MAX} columns, but what cannot be broken`, () => {
+  const programs = projectFiles("").filter(({ path, text }) => /\.(ts|mjs|js|sh)$/.test(path) || text.startsWith("#!"));
+  const isWhole = (line: string): boolean => !line.trim().includes(" ") || /^\s*\/.+\/[a-z]*[;,)]*$/.test(line);
+  const long = programs.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, index) => (line.length > COLUMNS_MAX && !isWhole(line) ? [`${path}:${index + 1}`] : [])),
+  );
+  expect(long).toEqual([]);
 });
 
 test("what is left to do names an issue, and nothing is left to mend", () => {

@@ -249,8 +249,10 @@ export const clients: HostileLayer = {
     {
       name: "look-up-flood",
       what: "look-ups of nothing, 32 at a time",
-      arm: (attack) => async () =>
-        `${await manyTimes(attack, 100_000, () => attack.answerTo("GET", "/v4/loadtracks?identifier=http%3A%2F%2F127.0.0.1%3A9%2Fx.mp3"))} look-ups`,
+      arm: (attack) => async () => {
+        const path = "/v4/loadtracks?identifier=http%3A%2F%2F127.0.0.1%3A9%2Fx.mp3";
+        return `${await manyTimes(attack, 100_000, () => attack.answerTo("GET", path))} look-ups`;
+      },
     },
     {
       name: "filter-flood",
@@ -258,7 +260,9 @@ export const clients: HostileLayer = {
       arm: (attack) => async () => {
         const bot = await attack.session();
         const guildId = await attack.join(bot);
-        return `${await manyTimes(attack, 100_000, (index) => attack.patch(bot, guildId, { filters: { timescale: { speed: 1 + (index % 10) / 10 } } }))} changes`;
+        const change = (index: number) =>
+          attack.patch(bot, guildId, { filters: { timescale: { speed: 1 + (index % 10) / 10 } } });
+        return `${await manyTimes(attack, 100_000, change)} changes`;
       },
     },
     {

@@ -210,8 +210,16 @@ export const playlistLinks: HostileLayer = {
     playsFile(
       "xspf",
       "an XSPF of 200,000 tracks, nested entities and all",
-      () =>
-        `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${Array.from({ length: 9 }, (_, index) => `<!ENTITY ${"abcdefghijk"[index + 1]} "${`&${"abcdefghijk"[index]};`.repeat(10)}">`).join("")}]><playlist><trackList>${"<track><location>&j;</location></track>".repeat(200_000)}</trackList></playlist>`,
+      () => {
+        const names = "abcdefghij";
+        const nested = Array.from(
+          names.slice(1),
+          (name, index) => `<!ENTITY ${name} "${`&${names[index]};`.repeat(10)}">`,
+        );
+        const tracks = "<track><location>&j;</location></track>".repeat(200_000);
+        const head = `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${nested.join("")}]>`;
+        return `${head}<playlist><trackList>${tracks}</trackList></playlist>`;
+      },
       { fileName: "a.xspf" },
     ),
   ],

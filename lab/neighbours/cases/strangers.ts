@@ -84,7 +84,8 @@ function everyMillisecond(socket: WebSocket, work: () => void): void {
 }
 
 const UPGRADE =
-  "GET /v4/websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nUser-Id: 1\r\n";
+  "GET /v4/websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: " +
+  "13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nUser-Id: 1\r\n";
 
 export const strangers: HostileLayer = {
   layer: "stranger",
@@ -94,7 +95,8 @@ export const strangers: HostileLayer = {
       "unfinished-bodies",
       "500 requests whose body never comes",
       500,
-      "PATCH /v4/sessions/x/players/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n{",
+      "PATCH /v4/sessions/x/players/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+        "4000000\r\n\r\n{",
     ),
     connects("silent-connections", "1,000 connections that say nothing", 1000, ""),
     connects(
@@ -113,14 +115,16 @@ export const strangers: HostileLayer = {
       "pipelined-upgrades",
       "200 upgrades behind a request that is not answered yet",
       200,
-      `GET /v4/loadtracks?identifier=http%3A%2F%2F127.0.0.1%3A9%2F HTTP/1.1\r\nHost: x\r\n\r\n${`${UPGRADE}\r\n`.repeat(50)}`,
+      "GET /v4/loadtracks?identifier=http%3A%2F%2F127.0.0.1%3A9%2F HTTP/1.1\r\nHost: x\r\n\r\n" +
+        `${UPGRADE}\r\n`.repeat(50),
       { isQuick: true },
     ),
     connects(
       "h2c-upgrades",
       "200 upgrades to HTTP/2 behind a request",
       200,
-      "GET /version HTTP/1.1\r\nHost: x\r\n\r\nGET /version HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+      "GET /version HTTP/1.1\r\nHost: x\r\n\r\nGET /version HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, " +
+        "HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
     ),
     connects("http2-preface", "200 connections that speak HTTP/2 at once", 200, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     connects(
@@ -146,7 +150,8 @@ export const strangers: HostileLayer = {
       "chunked-endless",
       "50 bodies in chunks of one byte",
       50,
-      `POST /v4/decodetracks HTTP/1.1\r\nHost: x\r\nAuthorization: wrong\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\n[\r\n".repeat(20_000)}`,
+      "POST /v4/decodetracks HTTP/1.1\r\nHost: x\r\nAuthorization: wrong\r\nTransfer-Encoding: " +
+        `chunked\r\n\r\n${"1\r\n[\r\n".repeat(20_000)}`,
     ),
     connects(
       "garbage",

@@ -27,7 +27,8 @@ function joins(behaviour: HostileBehaviour): HostileCase {
         const answers = guildIds.map((guildId) => attack.patch(bot, guildId, { voice }));
         const [statuses] = await Promise.all([Promise.all(answers), sleep(attack.seconds * 1000)]);
         const closes = bot.events("WebSocketClosedEvent").map(({ code }) => String(code));
-        return `PATCH: ${summary(statuses)}; closed: ${summary(closes) || "none"}; ${gateway.connectionCount} connections`;
+        const closed = summary(closes) || "none";
+        return `PATCH: ${summary(statuses)}; closed: ${closed}; ${gateway.connectionCount} connections`;
       };
     },
   };

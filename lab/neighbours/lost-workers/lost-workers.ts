@@ -143,9 +143,11 @@ function describe(result: LossResult): string {
   const { strike, players, affected, gapMsP50, gapMsP99, gapMsMax, controlGapMsMax, struckPlayer, blamedPlayers } =
     result;
   return [
-    `an audio worker ${strike}: ${affected} of ${players} players hear a gap (control: ${controlGapMsMax.toFixed(0)} ms)`,
+    `an audio worker ${strike}: ${affected} of ${players} players hear a gap (control: ` +
+      `${controlGapMsMax.toFixed(0)} ms)`,
     `  p50 ${gapMsP50.toFixed(0)} ms, p99 ${gapMsP99.toFixed(0)} ms, max ${gapMsMax.toFixed(0)} ms`,
-    `  at work for player ${struckPlayer ?? "nobody"}, blamed: ${blamedPlayers.join(", ") || "nobody"}; ${result.lossesLogged} loss(es)`,
+    `  at work for player ${struckPlayer ?? "nobody"}, blamed: ${blamedPlayers.join(", ") || "nobody"}; ` +
+      `${result.lossesLogged} loss(es)`,
     `  clients were told: ${result.told.join(", ") || "nothing"}`,
   ].join("\n");
 }

@@ -45,11 +45,14 @@ function describe(container: Container, results: readonly TrialResult[]): string
   const outcomes = new Map<string, number>();
   for (const { outcome } of results) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   const slowest = results.toSorted((a, b) => b.tookMs - a.tookMs).slice(0, SLOWEST_SHOWN);
+  const slowestTexts = slowest.map(
+    ({ seed, tookMs, sizeBytes }) => `${seed} (${tookMs.toFixed(0)} ms, ${sizeBytes} bytes)`,
+  );
   const longest = results.toSorted((a, b) => b.stretchCountMax - a.stretchCountMax)[0];
   const shares = Array.from(outcomes, ([outcome, count]) => `${count} ${outcome}`).join(", ");
   return [
     `${container}: ${results.length} files, ${shares}`,
-    `  slowest: ${slowest.map(({ seed, tookMs, sizeBytes }) => `${seed} (${tookMs.toFixed(0)} ms, ${sizeBytes} bytes)`).join(", ")}`,
+    `  slowest: ${slowestTexts.join(", ")}`,
     `  most reads in a stretch: ${longest?.stretchCountMax ?? 0} (${longest?.seed})`,
     ...failuresOf(results),
   ].join("\n");
@@ -67,6 +70,9 @@ function failuresOf(results: readonly TrialResult[]): string[] {
   return Array.from(seen.values(), (group) => {
     const [first] = group;
     const seeds = group.slice(0, 5).map(({ seed }) => seed);
-    return `  WRONG ${group.length} times, seeds ${seeds.join(", ")}: ${first?.problems.join("; ")}\n    (${first?.changes.join("; ")})`;
+    return (
+      `  WRONG ${group.length} times, seeds ${seeds.join(", ")}: ${first?.problems.join("; ")}\n    ` +
+      `(${first?.changes.join("; ")})`
+    );
   });
 }

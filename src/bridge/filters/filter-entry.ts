@@ -1,5 +1,6 @@
-// What an entry of the filter table says about one filter: its members with their units, ranges and defaults, and when it
-// would change nothing. The types of settings follow from it, so no thread has to look at what crosses the bridge again.
+// What an entry of the filter table says about one filter: its members with their units, ranges and defaults, and when
+// it would change nothing. The types of settings follow from it, so no thread has to look at what crosses the bridge
+// again.
 
 /** A number that a client may send. */
 export interface NumberMember {
@@ -45,7 +46,9 @@ interface Entry<Settings> {
 export interface ObjectFilter<Known extends Members = Members> extends Entry<ValuesOf<Known>> {
   readonly kind: "object";
   readonly members: Known;
-  /** True where clients switch it off by one member and say in the others what they like: those are not checked then. */
+  /**
+   * True where clients switch it off by one member and say in the others what they like: those are not checked then.
+   */
   readonly isFreeWhenOff?: boolean;
 }
 

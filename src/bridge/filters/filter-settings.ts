@@ -1,5 +1,5 @@
-// What crosses the bridge about filters, typed by the table: checked and filled in once, where clients are heard (the main
-// thread), and trusted from then on. Both threads.
+// What crosses the bridge about filters, typed by the table: checked and filled in once, where clients are heard (the
+// main thread), and trusted from then on. Both threads.
 
 import type { SettingsOfEntry } from "./filter-entry.ts";
 import { FILTER_TABLE } from "./filter-table.ts";
@@ -20,8 +20,8 @@ export type SettingsOf<Name extends FilterName> = SettingsOfEntry<(ProtocolFilte
 type SettingsByName<Name extends FilterName> = { readonly [Each in Name]?: SettingsOf<Each> };
 
 /**
- * The protocol's filters object after checking, with every member of each filter filled in (protocol-v4.md section 3.3): as
- * it is kept, echoed, and sent to audio workers. What a client has not asked for is absent.
+ * The protocol's filters object after checking, with every member of each filter filled in (protocol-v4.md section
+ * 3.3): as it is kept, echoed, and sent to audio workers. What a client has not asked for is absent.
  */
 export interface FilterSettings extends SettingsByName<ProtocolFilterName> {
   /** Absent where there are none. */

@@ -1,6 +1,6 @@
-// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. From it come the checks of
-// what clients send, the OpenAPI schemas, what is filled in, the types of what crosses the bridge, whether a filter is built
-// at all, and the tables of docs/reference/filters.md. Both threads.
+// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. From it come the checks
+// of what clients send, the OpenAPI schemas, what is filled in, the types of what crosses the bridge, whether a filter
+// is built at all, and the tables of docs/reference/filters.md. Both threads.
 
 import type {
   FilterEntry,

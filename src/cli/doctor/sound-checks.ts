@@ -79,8 +79,8 @@ export const encryptionCheck: Check = {
 };
 
 /**
- * How punctually this machine wakes a thread that asks to be woken every 20 ms, for two seconds. `measure` is replaced in
- * tests; it resolves with the lateness of each tick in milliseconds.
+ * How punctually this machine wakes a thread that asks to be woken every 20 ms, for two seconds. `measure` is replaced
+ * in tests; it resolves with the lateness of each tick in milliseconds.
  */
 export function clockCheck(measure: () => Promise<readonly number[]> = measureLateness): Check {
   return {
@@ -89,7 +89,8 @@ export function clockCheck(measure: () => Promise<readonly number[]> = measureLa
       const lateness = new Histogram({ widthMs: 0.1, buckets: 1000 });
       for (const lateMs of await measure()) lateness.add(lateMs);
       const p99Ms = lateness.quantile(0.99);
-      const found = `99 of 100 ticks of 20 ms are at most ${p99Ms.toFixed(1)} ms late, the latest ${lateness.max.toFixed(1)} ms`;
+      const [atMost, latest] = [p99Ms.toFixed(1), lateness.max.toFixed(1)];
+      const found = `99 of 100 ticks of 20 ms are at most ${atMost} ms late, the latest ${latest} ms`;
       if (p99Ms <= LATENESS_P99_GOOD_MS) return { status: "ok", found };
       return { status: "warn", found, advice: "the machine is busy or throttled; sound may stutter" };
     },

@@ -40,7 +40,9 @@ function metricsKeys(read: ReadKey) {
 function loggingKeys(read: ReadKey) {
   const level = read(
     mapKey("logging.level", {
-      meaning: `Least level that is logged: ${LEVELS.join(", ")}. "lavalink" goes before "root"; other names mean Java classes and are ignored.`,
+      meaning:
+        `Least level that is logged: ${LEVELS.join(", ")}. "lavalink" goes before "root"; other names mean Java ` +
+        "classes and are ignored.",
       defaultValue: {},
       defaultNote: "root: INFO",
       example: "{ root: INFO, lavalink: DEBUG }",

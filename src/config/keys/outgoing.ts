@@ -14,7 +14,8 @@ export function outgoingKeys(read: ReadKey) {
       allow: read(
         listKey("tonearm.network.allow", {
           meaning:
-            "Address blocks the node may connect to although they are private, loopback, link-local or the machine's own. All others of that kind are refused for every outgoing connection.",
+            "Address blocks the node may connect to although they are private, loopback, link-local or the " +
+            "machine's own. All others of that kind are refused for every outgoing connection.",
           defaultValue: [],
           type: addressBlockType,
         }),
@@ -86,7 +87,8 @@ function routePlannerKeys(read: ReadKey) {
     ipBlocks: read(
       listKey("lavalink.server.ratelimit.ipBlocks", {
         meaning:
-          "Address blocks of this machine to send requests from in turn, all of one IP version. Empty: off. docs/reference/route-planner.md says what the system needs.",
+          "Address blocks of this machine to send requests from in turn, all of one IP version. Empty: off. " +
+          "docs/reference/route-planner.md says what the system needs.",
         defaultValue: [],
         type: addressBlockType,
       }),
@@ -102,7 +104,9 @@ function routePlannerKeys(read: ReadKey) {
     strategy: read(
       choiceKey("lavalink.server.ratelimit.strategy", {
         meaning:
-          "How the next address is chosen. RotateOnBan: another one when one is banned. LoadBalance: a random one per request. NanoSwitch: another one with every nanosecond; needs a /64 of IPv6. RotatingNanoSwitch: the same within one /64, and the next /64 on a ban.",
+          "How the next address is chosen. RotateOnBan: another one when one is banned. LoadBalance: a random one " +
+          "per request. NanoSwitch: another one with every nanosecond; needs a /64 of IPv6. RotatingNanoSwitch: " +
+          "the same within one /64, and the next /64 on a ban.",
         names: ["RotateOnBan", "LoadBalance", "NanoSwitch", "RotatingNanoSwitch"],
         defaultValue: "RotateOnBan",
       }),

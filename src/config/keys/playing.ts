@@ -98,7 +98,8 @@ function voiceKeys(read: ReadKey) {
     isPlainFallbackAllowed: read(
       flagKey("tonearm.voice.plainFallback", {
         meaning:
-          "Send sound without end-to-end encryption when a channel that could have it never gets there. False: stay silent.",
+          "Send sound without end-to-end encryption when a channel that could have it never gets there. False: " +
+          "stay silent.",
         defaultValue: true,
       }),
     ),

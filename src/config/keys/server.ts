@@ -21,7 +21,8 @@ function endpointKeys(read: ReadKey) {
     address: read(
       textKey("server.address", {
         meaning:
-          "Address to listen on. The default is reachable from this machine only; 0.0.0.0 (or ::) from everywhere: then set a password of your own.",
+          "Address to listen on. The default is reachable from this machine only; 0.0.0.0 (or ::) from " +
+          "everywhere: then set a password of your own.",
         defaultValue: "127.0.0.1",
       }),
     ).trim(),
@@ -50,7 +51,8 @@ function workerKeys(read: ReadKey) {
     isLoadControlled: read(
       flagKey("tonearm.workers.loadControl", {
         meaning:
-          "When audio threads near their limit, encoders work less hard for all players, and when that is not enough, further players are refused. False: neither.",
+          "When audio threads near their limit, encoders work less hard for all players, and when that is not " +
+          "enough, further players are refused. False: neither.",
         defaultValue: true,
       }),
     ),

@@ -9,7 +9,8 @@ export function sourceKeys(read: ReadKey) {
   const filters = read(
     mapKey("lavalink.server.filters", {
       meaning:
-        "Filters, each true or false; tonearm stands for all of Tonearm's own. A filter that is off is refused when a client asks for it.",
+        "Filters, each true or false; tonearm stands for all of Tonearm's own. A filter that is off is refused " +
+        "when a client asks for it.",
       defaultValue: {},
       defaultNote: "all true",
       example: "{ karaoke: false }",
@@ -35,7 +36,8 @@ export function sourceKeys(read: ReadKey) {
       roots: read(
         listKey("tonearm.local.roots", {
           meaning:
-            "Folders below which the local source may read; relative ones count from where the node was started. In one text, put a colon between them (on Windows a semicolon).",
+            "Folders below which the local source may read; relative ones count from where the node was started. " +
+            "In one text, put a colon between them (on Windows a semicolon).",
           defaultValue: ["."],
           type: textType,
           separator: delimiter,

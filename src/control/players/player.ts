@@ -1,6 +1,6 @@
 // What a client wants for one guild: the track and where it is, pause, volume, filters and voice, enough to create the
-// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends the
-// client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
+// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends
+// the client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
@@ -34,11 +34,13 @@ import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/** How long a player that has played need not ask for room again: bots take their time between the tracks of a queue. */
+/**
+ * How long a player that has played need not ask for room again: bots take their time between the tracks of a queue.
+ */
 const ADMITTED_MS = 60_000;
 /**
- * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end waits, with
- * what comes behind.
+ * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end
+ * waits, with what comes behind.
  */
 const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */

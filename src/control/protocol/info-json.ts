@@ -4,8 +4,8 @@ import { z } from "zod";
 import { count, type JsonOf, text } from "./json-of.ts";
 
 /**
- * The answer of `GET /v4/info`. Clients look there for sources and filters before they use them. `semver` is the node's own;
- * the numbers are those of `PROTOCOL_VERSION`.
+ * The answer of `GET /v4/info`. Clients look there for sources and filters before they use them. `semver` is the node's
+ * own; the numbers are those of `PROTOCOL_VERSION`.
  */
 export type InfoJson = JsonOf<typeof infoSchema>;
 

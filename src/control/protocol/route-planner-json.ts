@@ -5,8 +5,8 @@ import { z } from "zod";
 import { type JsonOf, text } from "./json-of.ts";
 
 /**
- * The answer of `routeplanner/status`; without a planner there is none (204). Which of the last members are there depends on
- * the class.
+ * The answer of `routeplanner/status`; without a planner there is none (204). Which of the last members are there
+ * depends on the class.
  */
 export type RoutePlannerJson = JsonOf<typeof routePlannerSchema>;
 /** The class names of the published server, by which clients tell the planners apart. */

@@ -1,5 +1,5 @@
-// The `frameStats` of one session (protocol-v4.md section 4.5): averages over its players of the last whole minute. Main
-// thread.
+// The `frameStats` of one session (protocol-v4.md section 4.5): averages over its players of the last whole minute.
+// Main thread.
 
 import { sumOf } from "../../bridge/sound-report.ts";
 import type { FrameStatsJson } from "../protocol/stats-json.ts";

@@ -103,7 +103,8 @@ export class Sessions {
   }
 
   /**
-   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user has keys of its
+   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user has keys of
+   * its
    * own: many clients use one that their library has chosen.
    */
   withResumeKey(key: string, userId: string): Session | undefined {

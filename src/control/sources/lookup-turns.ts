@@ -23,7 +23,8 @@ const FRESH_MS = 100;
 const WAITING_MAX = 1000;
 /** From this age on a look-up gives its place to one that waits. Nearly all are over in less. */
 const GIVES_WAY_AFTER_MS = 2000;
-const GAVE_WAY = `looking the track up took more than ${GIVES_WAY_AFTER_MS / 1000} s while others waited for their turn`;
+const GIVES_WAY_AFTER_S = GIVES_WAY_AFTER_MS / 1000;
+const GAVE_WAY = `looking the track up took more than ${GIVES_WAY_AFTER_S} s while others waited for their turn`;
 
 /** Who asks, and what for: what shares are counted by. */
 export interface TurnOwner {

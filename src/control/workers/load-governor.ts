@@ -99,7 +99,8 @@ export class LoadGovernor {
     const percent = Math.round(load * 100);
     throw new NodeError(
       "node-overloaded",
-      `this node has no room for another player: its audio threads spend ${percent} % of their time on frames. Those that play go on. Try again ` +
+      `this node has no room for another player: its audio threads spend ${percent} % of their time on frames. ` +
+        "Those that play go on. Try again " +
         "later, or another node",
     );
   }

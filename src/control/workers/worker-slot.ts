@@ -1,5 +1,5 @@
-// One place for an audio worker; the worker in it may change. Knows who lives on it, how often it failed, and what one more
-// player would cost there. Main thread; worker-pool.ts decides who goes where.
+// One place for an audio worker; the worker in it may change. Knows who lives on it, how often it failed, and what one
+// more player would cost there. Main thread; worker-pool.ts decides who goes where.
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters } from "../../bridge/events.ts";
@@ -59,7 +59,10 @@ export class WorkerSlot {
     return RESTART_DELAYS_MS[Math.min(this.#failureCount, RESTART_DELAYS_MS.length) - 1] ?? 0;
   }
 
-  /** True when one more player does better here than there: by load, then by number; what has failed only once it is ready. */
+  /**
+   * True when one more player does better here than there: by load, then by number; what has failed only once it is
+   * ready.
+   */
   isFreerThan(other: WorkerSlot): boolean {
     if (this.#isTrusted !== other.#isTrusted) return this.#isTrusted;
     const step = Math.floor(this.#expectedLoad / LOAD_STEP);

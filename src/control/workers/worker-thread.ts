@@ -1,5 +1,5 @@
-// One running audio worker as the main thread sees it: the channel to it, what it last told of itself, and how it is closed.
-// Main thread; the pool decides what follows when it is lost.
+// One running audio worker as the main thread sees it: the channel to it, what it last told of itself, and how it is
+// closed. Main thread; the pool decides what follows when it is lost.
 
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";

@@ -1,6 +1,7 @@
-// What one track may take of its thread and of memory. It is handed to everything that works for the track outside the tick
-// (opening, searching, parsing, building tables), which asks it at every step whether the stretch has been long enough, and
-// gives the thread back when it has: no packet of anybody waits longer than one stretch. Audio and look-up threads.
+// What one track may take of its thread and of memory. It is handed to everything that works for the track outside the
+// tick (opening, searching, parsing, building tables), which asks it at every step whether the stretch has been long
+// enough, and gives the thread back when it has: no packet of anybody waits longer than one stretch. Audio and look-up
+// threads.
 
 import type { Activity, WorkMark } from "../../bridge/work-mark.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
@@ -48,7 +49,9 @@ export class TrackBudget {
     this.memory = options.memory;
   }
 
-  /** Asked once per step of work: true when the stretch is over and the caller has to `await turn()` before the next. */
+  /**
+   * Asked once per step of work: true when the stretch is over and the caller has to `await turn()` before the next.
+   */
   get isSpent(): boolean {
     if (!this.#isWorking) this.resume();
     this.#steps += 1;
@@ -64,8 +67,8 @@ export class TrackBudget {
   }
 
   /**
-   * Work goes on after a wait, under the track's name: a new stretch begins. A wait that was hardly one does not count: what
-   * was waited for may have been there already, and then nobody else had a turn.
+   * Work goes on after a wait, under the track's name: a new stretch begins. A wait that was hardly one does not count:
+   * what was waited for may have been there already, and then nobody else had a turn.
    */
   resume(): void {
     const { mark, owner, activity } = this.#options;

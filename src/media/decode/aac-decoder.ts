@@ -77,7 +77,8 @@ export async function createAacDecoder(
   try {
     webCodecs = (await load()) as WebCodecs; // see WebCodecs
   } catch (cause) {
-    const message = `decode AAC: the optional package ${AAC_PACKAGE} is not installed; run "npm install ${AAC_PACKAGE}"`;
+    const missing = `the optional package ${AAC_PACKAGE} is not installed`;
+    const message = `decode AAC: ${missing}; run "npm install ${AAC_PACKAGE}"`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
   return new AacDecoder(() => new Session(webCodecs, stream, clock), replacements);

@@ -1,5 +1,6 @@
-// How often a stream may change what it is: another rate, other channels, another codec. Each change costs a new filter table
-// or a new decoder, as much as a second of sound or more, so they are rationed by the sound that lies between. Audio thread.
+// How often a stream may change what it is: another rate, other channels, another codec. Each change costs a new filter
+// table or a new decoder, as much as a second of sound or more, so they are rationed by the sound that lies between.
+// Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";

@@ -27,7 +27,8 @@ export class DamageLimit {
   /** Counts one broken packet and returns its block; throws NodeError `media-decode-failed` at the 50th in a row. */
   damaged(cause?: unknown): PcmBlock {
     if (++this.#run < DAMAGED_PACKETS_MAX) return EMPTY_BLOCK;
-    const message = `decode ${this.#codec}: ${this.#run} packets in a row are damaged; check that the file plays elsewhere`;
+    const found = `${this.#run} packets in a row are damaged`;
+    const message = `decode ${this.#codec}: ${found}; check that the file plays elsewhere`;
     throw new NodeError("media-decode-failed", message, { cause });
   }
 }

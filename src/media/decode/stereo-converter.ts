@@ -1,5 +1,6 @@
-// Between decoder and pipeline: brings decoded blocks of any rate and channel count to 48 kHz stereo, also when a stream
-// changes either half way. Audio thread; allocates only when the stream changes or brings a longer block than before.
+// Between decoder and pipeline: brings decoded blocks of any rate and channel count to 48 kHz stereo, also when a
+// stream changes either half way. Audio thread; allocates only when the stream changes or brings a longer block than
+// before.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { StereoFifo } from "../../lib/stereo-fifo.ts";
@@ -37,8 +38,8 @@ export class StereoConverter {
   }
 
   /**
-   * Appends the block to `fifo`. Throws NodeError `media-unsupported-codec` for a rate outside 1 to 768 kHz, `media-damaged`
-   * for the next of too many changes, and `memory-exhausted`.
+   * Appends the block to `fifo`. Throws NodeError `media-unsupported-codec` for a rate outside 1 to 768 kHz,
+   * `media-damaged` for the next of too many changes, and `memory-exhausted`.
    */
   push(block: PcmBlock, fifo: StereoFifo): void {
     const { lengthSamples, channels, sampleRateHz } = block;

@@ -1,6 +1,6 @@
-// Tonearm's filter of that name: what is louder than a threshold becomes softer, both sides alike, so that nothing moves
-// between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in between. Audio
-// thread; no allocation.
+// Tonearm's filter of that name: what is louder than a threshold becomes softer, both sides alike, so that nothing
+// moves between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in
+// between. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";

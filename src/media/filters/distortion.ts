@@ -1,7 +1,7 @@
-// The filter of that name: `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(…)) * (tanOffset + tan(…))`,
-// cut to full scale, as upstream. What comes out depends on nothing but the sample that goes in, so it is read from a table
-// made with the settings: three trigonometric functions per sample would cost ten times as much. The loops are in
-// distortion-kernel.ts. Audio thread; no allocation once made.
+// The filter of that name: `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(…)) * (tanOffset +
+// tan(…))`, cut to full scale, as upstream. What comes out depends on nothing but the sample that goes in, so it is
+// read from a table made with the settings: three trigonometric functions per sample would cost ten times as much. The
+// loops are in distortion-kernel.ts. Audio thread; no allocation once made.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { type Curve, type DistortionKernel, sharedDistortionKernel } from "../kernels/distortion-kernel.ts";

@@ -26,8 +26,8 @@ interface Band {
 }
 
 /**
- * Each band is 3 dB down a third of an octave below its centre. Upstream keeps the numbers in 32 bits, which moves the low
- * bands by up to 1 % of their width: so do we, and calculate in 64. Its lowest band is a step beside the formula's.
+ * Each band is 3 dB down a third of an octave below its centre. Upstream keeps the numbers in 32 bits, which moves the
+ * low bands by up to 1 % of their width: so do we, and calculate in 64. Its lowest band is a step beside the formula's.
  */
 const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
   if (centreHz === 25) return { g: Math.fround(1.9984648), b: Math.fround(0.9984755), a: Math.fround(0.00076226668) };

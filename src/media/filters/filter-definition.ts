@@ -1,5 +1,6 @@
-// What a filter says about itself: the door into a player's sound chain (builtin.ts). A definition has no state; what it
-// creates belongs to one player. What members it has, and when it is off, stands in the bridge's filter table. Audio thread.
+// What a filter says about itself: the door into a player's sound chain (builtin.ts). A definition has no state; what
+// it creates belongs to one player. What members it has, and when it is off, stands in the bridge's filter table. Audio
+// thread.
 
 import {
   activeSettingsIn,
@@ -13,9 +14,9 @@ import type { AudioFilter } from "./audio-filter.ts";
 export interface FilterDefinition {
   readonly name: FilterName;
   /**
-   * The filter with its settings in `filters`; undefined where they leave it off. `previous` is what this definition created
-   * before, still at work: its state (phases, what was heard) is copied, never shared, because the old one goes on for the
-   * length of a cross-fade.
+   * The filter with its settings in `filters`; undefined where they leave it off. `previous` is what this definition
+   * created before, still at work: its state (phases, what was heard) is copied, never shared, because the old one goes
+   * on for the length of a cross-fade.
    */
   create(filters: FilterSettings, previous: AudioFilter | undefined): AudioFilter | undefined;
 }

@@ -1,5 +1,5 @@
-// The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a band
-// (the bass, say). Upstream's formulas. Audio thread; no allocation.
+// The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a
+// band (the bass, say). Upstream's formulas. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";

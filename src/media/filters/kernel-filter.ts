@@ -1,5 +1,5 @@
-// What all filters share whose loop is WebAssembly: sound is copied into the loop's memory, worked on there, and copied back.
-// Audio thread; allocates only for calls with more than a frame.
+// What all filters share whose loop is WebAssembly: sound is copied into the loop's memory, worked on there, and copied
+// back. Audio thread; allocates only for calls with more than a frame.
 
 import { KERNEL_SAMPLES } from "../kernels/numbers/block.ts";
 import type { AudioFilter } from "./audio-filter.ts";

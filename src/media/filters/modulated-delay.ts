@@ -1,6 +1,6 @@
-// The sound beside itself a little later, by a delay that swings: chorus and flanger. The right side swings a quarter of a
-// turn ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no allocation
-// once made.
+// The sound beside itself a little later, by a delay that swings: chorus and flanger. The right side swings a quarter
+// of a turn ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no
+// allocation once made.
 
 import { type Drive, ModulatedDelayKernel, STILL } from "../kernels/modulated-delay-kernel.ts";
 import { DELAY_SAMPLES_MIN } from "../kernels/numbers/modulated-delay.ts";

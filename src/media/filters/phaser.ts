@@ -1,5 +1,6 @@
-// Tonearm's filter of that name: four all-pass stages beside the sound itself, so that two notches sweep through it. The
-// right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no allocation.
+// Tonearm's filter of that name: four all-pass stages beside the sound itself, so that two notches sweep through it.
+// The right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no
+// allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";

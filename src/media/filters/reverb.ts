@@ -1,6 +1,7 @@
-// Tonearm's filter of that name: a room. Eight delay lines feed each other through a Hadamard matrix, which keeps energy, so
-// that how long the room rings is decided by one gain per line; all-pass filters in front make the first echoes dense. The
-// loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5 ms after a change.
+// Tonearm's filter of that name: a room. Eight delay lines feed each other through a Hadamard matrix, which keeps
+// energy, so that how long the room rings is decided by one gain per line; all-pass filters in front make the first
+// echoes dense. The loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5
+// ms after a change.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
@@ -56,7 +57,8 @@ function tuningOf({ roomSize, damping, width, mix }: SettingsOf<"reverb">): Reve
   const decaySamples = SAMPLE_RATE_HZ * DECAY_SECONDS_MIN * DECAY_SECONDS_RATIO ** roomSize;
   const gains = LINE_SAMPLES.map((samples) => 10 ** ((-3 * samples) / decaySamples));
   const keep = damping * DAMPING_MAX;
-  // The longer a room rings, the more sound there is in it at a time: this makes all of them about as loud as what goes in.
+  // The longer a room rings, the more sound there is in it at a time: this makes all of them about as loud as what goes
+  // in.
   const shortestGain = Math.max(...gains);
   const level = (mix * Math.sqrt((1 - shortestGain ** 2) * 2)) / shortestGain;
   return {

@@ -1,6 +1,6 @@
-// The filter of that name: a delay that swings between 3 and `3 + 96 * depth` samples, so that the pitch wavers. Upstream's
-// formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in vibrato-kernel.ts. Audio
-// thread; no allocation.
+// The filter of that name: a delay that swings between 3 and `3 + 96 * depth` samples, so that the pitch wavers.
+// Upstream's formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in
+// vibrato-kernel.ts. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { PAST_SAMPLES } from "../kernels/numbers/vibrato.ts";

@@ -2,7 +2,9 @@
 // three headers of Vorbis, which are its set-up data (`AudioStream.description`), as in Matroska's CodecPrivate.
 // Between container and decoder. Audio thread, and the look-up thread.
 //
-//   packet count less 1 (one byte) | sizes of all packets but the last: bytes of 255, and one less than that | the packets
+//   packet count less 1 (one byte) | sizes of all packets but the last | the packets
+//
+// where a size is bytes of 255, and one less than that.
 
 /** Sizes of all packets but the last, which takes the rest, and where the packets start; bytes. */
 export interface Laces {

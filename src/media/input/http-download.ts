@@ -1,5 +1,5 @@
-// A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what came is
-// kept in the pieces it came in. Audio thread.
+// A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what
+// came is kept in the pieces it came in. Audio thread.
 
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";

@@ -1,6 +1,6 @@
-// How loud a track is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an absolute and a
-// relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio thread; no
-// allocation once made.
+// How loud a track is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an absolute
+// and a relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio
+// thread; no allocation once made.
 
 import { INAUDIBLE } from "../format/audio-format.ts";
 import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "../kernels/loudness-kernel.ts";

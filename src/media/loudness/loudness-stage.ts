@@ -1,6 +1,6 @@
-// Brings every track to one loudness: the first thing that happens to track samples, in front of all filters. Stands between
-// the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the limiter can look
-// ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
+// Brings every track to one loudness: the first thing that happens to track samples, in front of all filters. Stands
+// between the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the
+// limiter can look ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
 
 import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
@@ -183,7 +183,10 @@ export class LoudnessStage implements SampleQueue {
     this.#judgedChunks = 0;
   }
 
-  /** Brings what is held and enough new sound for `count` samples into the kernel's memory; measures, and finds the peaks. */
+  /**
+   * Brings what is held and enough new sound for `count` samples into the kernel's memory; measures, and finds the
+   * peaks.
+   */
   #takeIn({ kernel, newLeft, newRight, rider, meter, limiter }: Running, count: number): void {
     kernel.left.set(this.#heldLeft);
     kernel.right.set(this.#heldRight);

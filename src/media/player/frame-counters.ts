@@ -1,5 +1,5 @@
-// Counts one player's frames per wall-clock minute, by what became of them: the node can say why it stuttered, and clients
-// get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
+// Counts one player's frames per wall-clock minute, by what became of them: the node can say why it stuttered, and
+// clients get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
 
 import type { FrameMinute } from "../../bridge/events.ts";
 import { type CauseCounts, type LossCause, noLosses, sumOf } from "../../bridge/sound-report.ts";

@@ -1,5 +1,5 @@
-// Where a player's track is, and when the main thread has to be told: whenever time starts or stops running, and when what was
-// sent is not where it reckons. In between it computes the position itself. Audio thread.
+// Where a player's track is, and when the main thread has to be told: whenever time starts or stops running, and when
+// what was sent is not where it reckons. In between it computes the position itself. Audio thread.
 
 import type { PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";

@@ -1,5 +1,5 @@
-// A player's way to its voice connection: has it made when it is first asked for, sends frames with the time that has passed
-// between them, and tells the main thread what becomes of it. Held by audio-player.ts. Audio thread.
+// A player's way to its voice connection: has it made when it is first asked for, sends frames with the time that has
+// passed between them, and tells the main thread what becomes of it. Held by audio-player.ts. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";

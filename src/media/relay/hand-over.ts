@@ -1,6 +1,7 @@
-// Hands a player's sound over to another audio worker, its host, without a gap: the host makes the track ready at a place a
-// little ahead; when the player has come there, it is called, and from its first frame on the player is only its voice
-// connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio thread.
+// Hands a player's sound over to another audio worker, its host, without a gap: the host makes the track ready at a
+// place a little ahead; when the player has come there, it is called, and from its first frame on the player is only
+// its voice connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio
+// thread.
 
 import type { LossCause } from "../../bridge/sound-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";

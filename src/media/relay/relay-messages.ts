@@ -1,5 +1,5 @@
-// What two audio workers tell each other about a player whose voice connection is on one of them (its home) while its sound
-// is made on the other (its host). Plain data over a port of their own, in order.
+// What two audio workers tell each other about a player whose voice connection is on one of them (its home) while its
+// sound is made on the other (its host). Plain data over a port of their own, in order.
 
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";

@@ -1,5 +1,5 @@
-// The voice of a player whose connection is on another audio worker, its home: what the player sends goes there. The host's end
-// of hand-over.ts. Audio thread.
+// The voice of a player whose connection is on another audio worker, its home: what the player sends goes there. The
+// host's end of hand-over.ts. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { Voice, VoiceObstacle } from "../voice/voice.ts";

@@ -1,6 +1,6 @@
-// One player's connection to Discord voice over its whole life: dials what the client brought, reconnects within bounds,
-// moves to another server without a gap, and tells the player what to do with its next frame. The player's only door to
-// media/voice; on the audio thread.
+// One player's connection to Discord voice over its whole life: dials what the client brought, reconnects within
+// bounds, moves to another server without a gap, and tells the player what to do with its next frame. The player's only
+// door to media/voice; on the audio thread.
 
 import type { VoiceReport } from "../../bridge/sound-report.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
@@ -123,10 +123,10 @@ export class VoiceConnection implements Voice {
   }
 
   /**
-   * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values move
-   * it, and the old session sounds on until the new one can. Rejects with NodeError "voice-connect-failed" when it could
-   * not be opened within `settings.connectTimeoutMs`; nothing is tried any further then. Who waits for values that other
-   * values replace is told so by the same error, at once.
+   * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values
+   * move it, and the old session sounds on until the new one can. Rejects with NodeError "voice-connect-failed" when it
+   * could not be opened within `settings.connectTimeoutMs`; nothing is tried any further then. Who waits for values
+   * that other values replace is told so by the same error, at once.
    */
   connect(credentials: VoiceCredentials): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));

@@ -40,7 +40,8 @@ import type { VoiceLimits } from "./voice-limits.ts";
 /** Longest wait for each answer of the handshake. */
 const STEP_MS_MAX = 10_000;
 const UDP_REFUSED =
-  "the voice server's UDP address is refused: not public; if it shall be reached, add its block to tonearm.network.allow";
+  "the voice server's UDP address is refused: not public; if it shall be reached, add its block to " +
+  "tonearm.network.allow";
 const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
 
 export interface SessionLoss extends VoiceClose {

@@ -228,7 +228,8 @@ describe("an unknown key", () => {
     const text = "lavalink:\n  password: x\n  server:\n    playerUpdateIntervall: 5";
     expect(load({ files: { "application.yml": text } }).warnings).toEqual([
       "application.yml:2:13: lavalink.password is not a known key; did you mean lavalink.server.password?",
-      "application.yml:4:28: lavalink.server.playerUpdateIntervall is not a known key; did you mean lavalink.server.playerUpdateInterval?",
+      "application.yml:4:28: lavalink.server.playerUpdateIntervall is not a known key; did you mean " +
+        "lavalink.server.playerUpdateInterval?",
     ]);
   });
 
@@ -244,7 +245,8 @@ describe("an unknown key", () => {
   test("known keys without effect are named in one note, when they change anything", () => {
     const text = "lavalink.server: { bufferDurationMs: 400, useSeekGhosting: false, resamplingQuality: medium }";
     expect(load({ files: { "application.yml": text } }).notes).toEqual([
-      "no effect in Tonearm (config.example.yml says why): lavalink.server.resamplingQuality, lavalink.server.useSeekGhosting",
+      "no effect in Tonearm (config.example.yml says why): lavalink.server.resamplingQuality, " +
+        "lavalink.server.useSeekGhosting",
     ]);
   });
 });
@@ -350,7 +352,9 @@ describe("a file that no configuration needs is refused with the line", () => {
 
 describe("secrets", () => {
   const SECRET = "hunter2hunter2";
-  const text = `lavalink.server: { password: ${SECRET}, httpConfig: { proxyHost: proxy.test, proxyUser: me, proxyPassword: ${SECRET} } }`;
+  const text =
+    `lavalink.server: { password: ${SECRET}, httpConfig: { proxyHost: proxy.test, proxyUser: me, proxyPassword: ` +
+    `${SECRET} } }`;
 
   test("print as <redacted> in text, JSON and inspect", () => {
     const { config } = load({ files: { "application.yml": text } });

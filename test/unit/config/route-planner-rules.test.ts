@@ -53,7 +53,8 @@ describe("lavalink.server.ratelimit", () => {
     ],
     [
       { ipBlocks: ["10.0.0.0/8"], strategy: "NanoSwitch" },
-      "ipBlocks: strategy NanoSwitch needs as many addresses as a /64 of IPv6 has (18446744073709551616), but the blocks have 16777216",
+      "ipBlocks: strategy NanoSwitch needs as many addresses as a /64 of IPv6 has (18446744073709551616), but the " +
+        "blocks have 16777216",
     ],
     [{ ipBlocks: ["2001:db8::/65"], strategy: "NanoSwitch" }, "but the blocks have 9223372036854775808"],
     [

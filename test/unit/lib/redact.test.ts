@@ -9,6 +9,7 @@ import { fuzzSeed } from "../../support/fuzz-seed.ts";
 import { buildTrack } from "../../support/track-builder.ts";
 
 const S = "hunter2hunter2";
+const TRACK_WITH_SECRET = buildTrack({ identifier: `http://host/?token=${S}` });
 
 function shown(value: unknown): string {
   const fields = redactFields({ value });
@@ -117,7 +118,7 @@ describe("a text loses", () => {
     `token="${S}"`,
     `Location: https://host/x?token=${S}`,
     `${buildTrack({ uri: `http://u:${S}@host/` }).encoded}`,
-    `GET /v4/decodetrack?encodedTrack=${encodeURIComponent(buildTrack({ identifier: `http://host/?token=${S}` }).encoded)}`,
+    `GET /v4/decodetrack?encodedTrack=${encodeURIComponent(TRACK_WITH_SECRET.encoded)}`,
     `x/${buildTrack({ artworkUrl: `http://u:${S}@host/` })
       .encoded.replaceAll("+", "-")
       .replaceAll("/", "_")}`,

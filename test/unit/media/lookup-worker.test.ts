@@ -99,7 +99,7 @@ describe("a look-up", () => {
     expect(memory?.usedBytes).toBe(0);
   });
 
-  test("that keeps the most is ended when all together keep too much, and the next only if that was not enough", async () => {
+  test("that keeps the most is ended when all keep too much, and the next only if that was not enough", async () => {
     for (const [index, sizeBytes] of [30, 60, 40].entries()) {
       ask(index);
       budgets[index]?.memory.take(sizeBytes, "tables");

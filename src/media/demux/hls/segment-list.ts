@@ -1,5 +1,5 @@
-// Which HLS segment comes next: walks a finished playlist, and for a live one loads it again as the standard says, starts
-// near the live edge and catches up when it fell out of the window. Audio thread.
+// Which HLS segment comes next: walks a finished playlist, and for a live one loads it again as the standard says,
+// starts near the live edge and catches up when it fell out of the window. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";

@@ -1,6 +1,6 @@
-// The filter tables for changing pitch by any factor, shared by all players of the thread, each with the scratch memory its
-// WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where it
-// aliases into what can be heard. Audio thread.
+// The filter tables for changing pitch by any factor, shared by all players of the thread, each with the scratch memory
+// its WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where
+// it aliases into what can be heard. Audio thread.
 
 import { INTERPOLATED_TAPS_STEP } from "../../kernels/numbers/resampler.ts";
 import { createResampleLoop, type ResampleLoop } from "../../kernels/resampler-kernel.ts";
@@ -13,7 +13,9 @@ export const SCRATCH_SAMPLES = 1024;
 const FULL_FACTOR = 2;
 const TAPS_PER_FACTOR = 44;
 const TAPS_PER_FACTOR_BEYOND = 16;
-/** The stopband begins here, part of the narrower rate: 24.9 kHz. What lies between 24 and that folds back to above 23. */
+/**
+ * The stopband begins here, part of the narrower rate: 24.9 kHz. What lies between 24 and that folds back to above 23.
+ */
 const STOP = 0.52;
 /** Kaiser's formula for 93 dB: width of the transition band times length. */
 const TRANSITION = 5.92;
@@ -25,7 +27,9 @@ const STEPS_PER_OCTAVE = 24;
 /** Largest factor, and so most taps. */
 export const FACTOR_MAX = 16;
 export const TAP_COUNT_MAX = tapCountFor(FACTOR_MAX);
-/** What a player keeps of its input: both halves of the longest filter, a block, and once the silence behind the end. */
+/**
+ * What a player keeps of its input: both halves of the longest filter, a block, and once the silence behind the end.
+ */
 export const INPUT_SAMPLES = TAP_COUNT_MAX + SCRATCH_SAMPLES + TAP_COUNT_MAX / 2;
 /** Tables kept (60 kB for usual factors, up to 70 kB). */
 const CACHED_KERNELS_MAX = 8;
@@ -56,8 +60,8 @@ export class TimescaleKernel {
   }
 
   /**
-   * Makes `count` samples, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both of PHASE_COUNT)
-   * after the last. `input` has INPUT_SAMPLES. What is returned holds until the next run of any kernel.
+   * Makes `count` samples, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both of
+   * PHASE_COUNT) after the last. `input` has INPUT_SAMPLES. What is returned holds until the next run of any kernel.
    */
   run(
     input: Stereo,
@@ -114,7 +118,10 @@ function tapCountFor(factor: number): number {
 // A bounded memo of a pure function: what a factor's filter is never changes.
 const kernels = new Map<number, TimescaleKernel>();
 
-/** The shared filter for going through sound `factor` times as fast. A new one computes its table at its first run, in 0.2 ms. */
+/**
+ * The shared filter for going through sound `factor` times as fast. A new one computes its table at its first run, in
+ * 0.2 ms.
+ */
 export function timescaleKernel(factor: number): TimescaleKernel {
   const steps = Math.max(0, Math.ceil(Math.log2(factor) * STEPS_PER_OCTAVE - 1e-9));
   const kernel = kernels.get(steps) ?? new TimescaleKernel(2 ** (steps / STEPS_PER_OCTAVE));

@@ -1,5 +1,5 @@
-// Finds the place in a track that goes on most like another one does: where the time stretcher can jump to without it being
-// heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
+// Finds the place in a track that goes on most like another one does: where the time stretcher can jump to without it
+// being heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
 // timescale-search-kernel.ts. Audio thread.
 
 import { type Stereo, sharedSearchKernel } from "../../kernels/timescale-search-kernel.ts";

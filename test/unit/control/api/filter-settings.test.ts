@@ -172,7 +172,7 @@ function bodyFor(path: string, value: string): string {
   return `{"${filter}":{"${member}":${value}}}`;
 }
 
-test("whatever is sent, it is refused, or comes out as audio threads may trust it: whole, in range, nothing else", () => {
+test("whatever is sent is refused, or comes out as audio threads may trust it: whole, in range, no more", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
   let taken = 0;

@@ -808,7 +808,7 @@ describe("a worker that dies", () => {
     expect(player.isSuspect).toBe(false);
   });
 
-  test("a track that costs a worker of its own is given up, and asked for again it plays alone from the start", async () => {
+  test("a track that costs a worker of its own is given up; asked for again it plays alone", async () => {
     await play();
     heard();
     workers.lose({ kind: "suspect", activity: "read" });

@@ -75,7 +75,7 @@ test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"
   expect(check(password)).toBe("wrong");
 });
 
-test("REST and the WebSocket answer 429 to more, end the connection, and go on serving everybody else there", async () => {
+test("REST and the WebSocket answer 429 to more, end the connection, and go on serving others there", async () => {
   const written: string[] = [];
   const logger = createLogger((_level, message) => written.push(message));
   const requestLogging = { isClientShown: false, areHeadersShown: false, isQueryShown: false, isPayloadShown: false };

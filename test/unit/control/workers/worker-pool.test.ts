@@ -386,7 +386,7 @@ describe("whoever costs a worker", () => {
     expect(bystander.handle?.isAlone).toBe(false);
   });
 
-  test("makes room for the next when it is suspect no more; with no room, what it did is given up at once", async () => {
+  test("makes room for the next when suspect no more; with no room, what it did is given up at once", async () => {
     start("obedient");
     const culprits: Tenant[] = [];
     for (let count = 0; count < 5; count++) {

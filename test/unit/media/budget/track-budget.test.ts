@@ -88,7 +88,7 @@ describe("turns", () => {
   });
 });
 
-test("a source whose end has arrived by the time it is read stays for its reader what it was when it was opened", () => {
+test("a source whose end has arrived by the time it is read stays what it was when it was opened", () => {
   const bytes = {
     ...{ sizeBytes: 1000, isRandomAccess: true, mimeType: undefined },
     told: { sizeBytes: undefined, isRandomAccess: false },

@@ -1,5 +1,5 @@
-// Every filter but timescale against what was measured at upstream's, within the tolerances that its README calls fair, and
-// one table of what is different on purpose.
+// Every filter but timescale against what was measured at upstream's, within the tolerances that its README calls fair,
+// and one table of what is different on purpose.
 
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
@@ -24,8 +24,8 @@ import {
 
 /**
  * What is not as upstream has it, on purpose, and what it sounds like instead: the same as another recording, or as the
- * input. (Behaviours, which have tests of their own: state survives an update, changes are cross-faded, bad values never
- * reach the sound.)
+ * input. (Behaviours, which have tests of their own: state survives an update, changes are cross-faded, bad values
+ * never reach the sound.)
  */
 const DELIBERATE_DIFFERENCES: Readonly<Record<string, { readonly soundsLike: string; readonly why: string }>> = {
   "quirk_lowpass0.75_with_other": {
@@ -51,7 +51,9 @@ const players = vectorNames.filter((name) => readVector(name).kind === "player" 
 /** Upstream's tremolo runs on a 32-bit phase: after 1.5 s it has drifted too far to be compared. */
 const TREMOLO_SAMPLES = 72_000;
 
-/** Largest of the filters in it. For the equalizer in proportion to the gain: what differs is upstream's 32-bit noise. */
+/**
+ * Largest of the filters in it. For the equalizer in proportion to the gain: what differs is upstream's 32-bit noise.
+ */
 function sparseTolerance(filters: Parsed): number {
   const gains = (filters.equalizer ?? []).map(({ gain = 1 }: Parsed) => gain);
   const equalizer = 5e-4 * Math.max(1, 1.5 * Math.max(0, ...gains));

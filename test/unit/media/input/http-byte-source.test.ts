@@ -572,7 +572,7 @@ describe("stations", () => {
     expect(server.requests.length).toBeGreaterThanOrEqual(10);
   });
 
-  it("what looks like a station and is a file ends where its first body did, also when that was told late", async () => {
+  it("what looks like a station and is a file ends where its first body did, also when told late", async () => {
     for (const readBytes of [1_000, FILE.length + 1_000]) {
       const { open, clock } = await start();
       const { source } = await open("/icy/song.mp3");

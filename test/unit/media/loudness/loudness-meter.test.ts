@@ -1,5 +1,5 @@
-// The meter against the test signals of EBU Tech 3341 (2016) table 1, made here: sine tones of 1 kHz in both channels. Case 6 is
-// surround sound, which the meter never sees.
+// The meter against the test signals of EBU Tech 3341 (2016) table 1, made here: sine tones of 1 kHz in both channels.
+// Case 6 is surround sound, which the meter never sees.
 
 import { describe, expect, it } from "vitest";
 import { sharedLoudnessKernel } from "../../../../src/media/kernels/loudness-kernel.ts";

@@ -1,5 +1,5 @@
-// Loudness in a whole pipeline: the tags reach the stage before the first frame, positions and ends are exact, and there is a
-// way from passing packets through to one loudness and back that nobody hears.
+// Loudness in a whole pipeline: the tags reach the stage before the first frame, positions and ends are exact, and
+// there is a way from passing packets through to one loudness and back that nobody hears.
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
@@ -174,7 +174,7 @@ it("counts the output gain of an Opus header: tags are measured behind it", asyn
   expect(Math.abs((await loudnessIn(frames)) + 14)).toBeLessThan(0.3);
 });
 
-it("is switched on while packets pass through, and off again: at once, without a click, back to the file's packets", async () => {
+it("is switched on while packets pass, and off again: at once, without a click, back to the file's", async () => {
   const { pipeline } = start({ ...OPUS, loudnessLufs: SONG_LUFS }, {});
   const before = await hear(pipeline, 30);
   pipeline.setFilters(LOUDNESS);

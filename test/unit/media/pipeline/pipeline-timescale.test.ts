@@ -1,5 +1,5 @@
-// Timescale in a whole pipeline: positions, seeks and ends are in song time, and there is a way from passing packets through
-// to timescale and back that nobody hears.
+// Timescale in a whole pipeline: positions, seeks and ends are in song time, and there is a way from passing packets
+// through to timescale and back that nobody hears.
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";

@@ -131,7 +131,7 @@ test("packets that hold no sound are taken a bounded number at a time, and end t
   expect(setup.supply.taken).toBeLessThan(3000);
 });
 
-test("one call decodes no more than what takes two milliseconds, and the rest follows in a turn of its own", async () => {
+test("one call decodes no more than what takes two milliseconds, the rest follows in its own turn", async () => {
   const clock = new FakeClock();
   const decode = () => {
     clock.stall(1.5);

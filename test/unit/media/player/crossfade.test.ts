@@ -315,7 +315,7 @@ describe("the natural end", () => {
     expect(own.player.position).toMatchObject({ trackId: 2, rate: 1 });
   });
 
-  it("of songs one after the other: all are heard, each over the one before, and Opus is passed through between", async () => {
+  it("of songs one after the other: all are heard, each over the one before, Opus passed through between", async () => {
     const songs = [low, high, low, high];
     for (const song of songs) {
       own.play(song);

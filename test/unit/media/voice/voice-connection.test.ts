@@ -587,7 +587,7 @@ describe("moving", () => {
     await until(() => gateway.last.closeCode === 1000);
   });
 
-  test("moves in quick succession end at the last, and those before are told at once that they were replaced", async () => {
+  test("moves in quick succession end at the last, and those before are told at once of being replaced", async () => {
     const { gateway, connection, credentials, closes } = await goLive();
     const [a, b, c] = ["a", "b", "c"].map((token) => connection.connect(credentials({ token })));
     for (const replaced of [a, b]) {

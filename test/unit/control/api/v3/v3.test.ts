@@ -298,7 +298,7 @@ describe("operations", () => {
     expect((await playerOf(client)).filters).toEqual({ tremolo: { frequency: 2, depth: 0.5 } });
   });
 
-  test("Tonearm's own filters stand among the others, over REST and as an operation, and stay with the equalizer", async () => {
+  test("Tonearm's own filters stand among the others, over REST and as an operation, with the equalizer", async () => {
     const client = await connect();
     const echo = { delay: 100, decay: 0.4, mix: 0.35 };
     await say(client, { op: "filters", guildId: "7", tonearm: { echo: { delay: 100 } } });

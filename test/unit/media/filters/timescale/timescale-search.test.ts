@@ -18,7 +18,8 @@ it.each([
 
 it.each([1000, 1007, -1100, 1511])("a repetition %i samples away is found to the sample", (jump) => {
   const window = new TimescaleWindow();
-  // What follows sample 3000 is heard again, on the right with the opposite sign: a search in the sum would hear nothing.
+  // What follows sample 3000 is heard again, on the right with the opposite sign: a search in the sum would hear
+  // nothing.
   const left = signals.noise.left.slice(0, 6000);
   left.copyWithin(3000 + jump, 3000, 3900);
   const right = left.map((value) => -value);
