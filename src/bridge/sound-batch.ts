@@ -1,5 +1,5 @@
-// How the sound of many players is made, in one flat list of numbers, as positions are (position-batch.ts): twice a second, of
-// every player that has a track.
+// How the sound of many players is made, in one flat list of numbers, as positions are (position-batch.ts): twice a
+// second, of every player that has a track.
 
 import type { PlayerId } from "./commands.ts";
 

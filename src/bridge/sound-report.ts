@@ -1,12 +1,13 @@
-// What became of the sound of players, as audio workers tell it with their counters: losses by cause, incidents, repairs, and
-// how voice stands. Everything counted is since the report before, so that it may be added up wherever a player has been.
-// Plain data, both sides.
+// What became of the sound of players, as audio workers tell it with their counters: losses by cause, incidents,
+// repairs, and how voice stands. Everything counted is since the report before, so that it may be added up wherever a
+// player has been. Plain data, both sides.
 
 import type { PlayerId } from "./commands.ts";
 
 /**
  * Why a frame that was due was not heard, in the order in which they are told:
- * - `workerLate`: the thread came too late to send it; `workerLost`: the player was taken off a thread that was lost, or that it
+ * - `workerLate`: the thread came too late to send it; `workerLost`: the player was taken off a thread that was lost,
+ * or that it
  *   was too costly for, until it sounded on another
  * - `decoderLate`: packets were there and their sound was not
  * - `network`: the input waited for its server, or the system could not send to Discord
@@ -94,7 +95,9 @@ export type VoiceCounts = Readonly<Record<(typeof VOICE_COUNTS)[number], number>
 
 /** How a voice connection stands. */
 export interface VoiceReport {
-  /** Where its session is between opening the gateway and `live`; `between`: waiting for the next attempt; `down`: none. */
+  /**
+   * Where its session is between opening the gateway and `live`; `between`: waiting for the next attempt; `down`: none.
+   */
   readonly state: VoiceStateName;
   /** What becomes of due frames (media/voice/voice.ts). */
   readonly gate: "send" | "hold" | "discard" | "down";
@@ -150,5 +153,7 @@ export interface PlayerReport {
   readonly voice: VoiceReport | undefined;
 }
 
-/** Each takes a second of whole sound to end by itself, and reports come twice a second: more only by pauses and stops. */
+/**
+ * Each takes a second of whole sound to end by itself, and reports come twice a second: more only by pauses and stops.
+ */
 export const INCIDENTS_PER_REPORT = 8;

@@ -54,8 +54,8 @@ export class Histogram {
   }
 
   /**
-   * How many values lie in each class: above the bound before and up to this one, and last those above all. Bounds are growing
-   * multiples of the bucket width; a value on a bound is counted above it, as buckets begin at theirs.
+   * How many values lie in each class: above the bound before and up to this one, and last those above all. Bounds are
+   * growing multiples of the bucket width; a value on a bound is counted above it, as buckets begin at theirs.
    */
   classCounts(boundsMs: readonly number[]): number[] {
     const counts = boundsMs.map(() => 0);

@@ -1,6 +1,6 @@
-// What became of all players' sound, for Prometheus: frames, incidents and repairs by cause, lateness, and what voice counts. No
-// label names a guild: a series each would be too many; GET /v4/tonearm/players/{guildId} tells of one. Every series is there
-// from the start, with 0. Main thread.
+// What became of all players' sound, for Prometheus: frames, incidents and repairs by cause, lateness, and what voice
+// counts. No label names a guild: a series each would be too many; GET /v4/tonearm/players/{guildId} tells of one.
+// Every series is there from the start, with 0. Main thread.
 
 import { LATENESS_BOUNDS_MS } from "../bridge/events.ts";
 import { LOSS_CAUSES, REPAIR_KINDS, type VoiceCounts } from "../bridge/sound-report.ts";

@@ -1,7 +1,7 @@
 // Runs rings of tests on several versions of Node.js: `npm run nodes -- [--nodes VERSIONS] [--rings PROJECTS] [VITEST
-// OPTIONS]`, lists with commas; by default the rings of `npm test` on the oldest version and the newest. Each comes as the
-// package `node` of the configured registry, in a temporary folder that goes away again. Plain JavaScript, as it runs before
-// anything is built. Ends with 1 when a ring failed.
+// OPTIONS]`, lists with commas; by default the rings of `npm test` on the oldest version and the newest. Each comes as
+// the package `node` of the configured registry, in a temporary folder that goes away again. Plain JavaScript, as it
+// runs before anything is built. Ends with 1 when a ring failed.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

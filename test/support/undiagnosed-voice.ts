@@ -1,5 +1,5 @@
-// What a voice connection tells of itself, for those of tests: nothing is counted, and a new session is only noted. A test sets
-// the obstacle that it is about.
+// What a voice connection tells of itself, for those of tests: nothing is counted, and a new session is only noted. A
+// test sets the obstacle that it is about.
 
 import type { Voice } from "../../src/media/voice/voice.ts";
 

@@ -1,5 +1,5 @@
-// Log lines about what was missing of one player's sound: one an incident, and when there are very many, some of them, with how
-// many were not told. Main thread.
+// Log lines about what was missing of one player's sound: one an incident, and when there are very many, some of them,
+// with how many were not told. Main thread.
 
 import type { Incident, Repair } from "../../bridge/sound-report.ts";
 import { Allowance } from "../../lib/allowance.ts";

@@ -1,5 +1,6 @@
-// All that is known of how one player's sound does, wherever it was made: what its workers told, added up, and what became of
-// it while a worker was lost. Answers although a worker hangs: with what was told last, and how long ago. Main thread.
+// All that is known of how one player's sound does, wherever it was made: what its workers told, added up, and what
+// became of it while a worker was lost. Answers although a worker hangs: with what was told last, and how long ago.
+// Main thread.
 
 import type { SoundState } from "../../bridge/sound-batch.ts";
 import {

@@ -1,5 +1,6 @@
-// Where an HTTP message may end in what a connection hands out, so that a slice ends there too: Node's server forgets what
-// it was given behind a request that asks to switch protocols and is not let. Main thread, beneath the HTTP server.
+// Where an HTTP message may end in what a connection hands out, so that a slice ends there too: Node's server forgets
+// what it was given behind a request that asks to switch protocols and is not let. Main thread, beneath the HTTP
+// server.
 
 const EMPTY_LINE = "\r\n\r\n";
 
@@ -15,8 +16,8 @@ export class MessageEnds {
   }
 
   /**
-   * How much of the slice to hand out first, in bytes: to the end of the body that is expected, or else to the first empty
-   * line, as heads and chunked bodies end with one. Most of these lines are no such end, which harms nobody.
+   * How much of the slice to hand out first, in bytes: to the end of the body that is expected, or else to the first
+   * empty line, as heads and chunked bodies end with one. Most of these lines are no such end, which harms nobody.
    */
   cut(slice: Buffer): number {
     const sizeBytes = this.#bodyBytesLeft > 0 ? Math.min(slice.length, this.#bodyBytesLeft) : this.#toEmptyLine(slice);

@@ -12,8 +12,8 @@ import type { UpgradeRequest, WebSocketEndpoint } from "./web-socket-endpoint.ts
 const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
 
 /**
- * True for a request that leaves HTTP. The body of any other that asks for it is said to the connection, as Node forgets
- * what comes with its end.
+ * True for a request that leaves HTTP. The body of any other that asks for it is said to the connection, as Node
+ * forgets what comes with its end.
  */
 export function shouldUpgrade(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
   if (isHandshake(request, endpoint)) return true;
@@ -47,8 +47,8 @@ export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, conne
 }
 
 /**
- * A handshake that the end point answers. One with a body is none, in WebSocket as for Node.js, which from 25 on hands out
- * a stream of its own instead of the socket while the body is still to come.
+ * A handshake that the end point answers. One with a body is none, in WebSocket as for Node.js, which from 25 on hands
+ * out a stream of its own instead of the socket while the body is still to come.
  */
 function isHandshake(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
   const { method, headers } = request;

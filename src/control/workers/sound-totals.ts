@@ -1,5 +1,5 @@
-// What has become of sound on all workers together since the node started, those that are gone included. Filled by the pool
-// from what workers report; read for metrics. Main thread.
+// What has become of sound on all workers together since the node started, those that are gone included. Filled by the
+// pool from what workers report; read for metrics. Main thread.
 
 import { LATENESS_BOUNDS_MS, type WorkerCounters } from "../../bridge/events.ts";
 import {

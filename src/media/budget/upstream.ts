@@ -1,5 +1,5 @@
-// What a track's input waits for of its server, kept where everything that works for the track can say so: when sound is
-// missing, it tells a server that does not send from what is slow here. Audio and look-up threads.
+// What a track's input waits for of its server, kept where everything that works for the track can say so: when sound
+// is missing, it tells a server that does not send from what is slow here. Audio and look-up threads.
 
 export class Upstream {
   #waitCount = 0;

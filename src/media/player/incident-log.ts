@@ -1,6 +1,6 @@
-// Gathers missing frames of one player to incidents: what a listener would call one stutter. One begins with the first frame
-// that is missing and ends when sound has been whole for a second, or is not wanted any more. Held by sound-watch.ts; `add` is
-// called in the tick and allocates nothing. Audio thread.
+// Gathers missing frames of one player to incidents: what a listener would call one stutter. One begins with the first
+// frame that is missing and ends when sound has been whole for a second, or is not wanted any more. Held by
+// sound-watch.ts; `add` is called in the tick and allocates nothing. Audio thread.
 
 import {
   INCIDENTS_PER_REPORT,

@@ -79,8 +79,8 @@ export function startTrack(
 }
 
 /**
- * Gives up what the track was read and decoded with, which hangs, and begins anew at a track time; of a stream, with what is
- * live. A file that cannot be read in the middle begins at its beginning.
+ * Gives up what the track was read and decoded with, which hangs, and begins anew at a track time; of a stream, with
+ * what is live. A file that cannot be read in the middle begins at its beginning.
  */
 export function reopenTrack(
   track: PlayingTrack,

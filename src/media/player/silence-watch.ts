@@ -1,6 +1,6 @@
-// Notices a player that should sound and sends nothing, although whoever is responsible has had the time that their own bounds
-// allow, and says what may help: once per silence, a few times an hour, and not for many players of a worker at once. What is
-// being mended below is not mended from above. Held by sound-watch.ts. Audio thread.
+// Notices a player that should sound and sends nothing, although whoever is responsible has had the time that their own
+// bounds allow, and says what may help: once per silence, a few times an hour, and not for many players of a worker at
+// once. What is being mended below is not mended from above. Held by sound-watch.ts. Audio thread.
 
 import type { LossCause, RepairKind } from "../../bridge/sound-report.ts";
 import { Allowance } from "../../lib/allowance.ts";
@@ -15,26 +15,36 @@ export interface Lack {
   readonly isHeld: boolean;
 }
 
-/** A reader or decoder that hangs; before half of the stuck threshold has passed, so that no client has to be told of it. */
+/**
+ * A reader or decoder that hangs; before half of the stuck threshold has passed, so that no client has to be told of
+ * it.
+ */
 const HANGING_MS_MIN = 5000;
 const HANGING_SHARE_OF_STUCK = 0.5;
-/** A server is waited for by the source, which tries again for 20 s, on its last connection for 60 s, and then fails. */
+/**
+ * A server is waited for by the source, which tries again for 20 s, on its last connection for 60 s, and then fails.
+ */
 const NETWORK_MS = 90_000;
 /** Frames are held for a DAVE group for 3 s (voice/dave-gate.ts). */
 const DAVE_HELD_MS = 10_000;
 /** Two key packages of 10 s, the same again in a second session (voice/dave-session.ts, voice-connection.ts). */
 const DAVE_MS = 60_000;
-/** Attempts to reconnect begin for 60 s, and the last one takes at most 45 s more (voice/close-policy.ts, voice-session.ts). */
+/**
+ * Attempts to reconnect begin for 60 s, and the last one takes at most 45 s more (voice/close-policy.ts,
+ * voice-session.ts).
+ */
 const VOICE_MS = 120_000;
 
 /** Of one player. */
 const REPAIRS_PER_HOUR = 4;
-/** Of all players of a worker: when very many are silent at once, something else is wrong, and opening all costs more. */
+/**
+ * Of all players of a worker: when very many are silent at once, something else is wrong, and opening all costs more.
+ */
 const WORKER_REPAIRS = { burst: 10, perSecond: 0.1 };
 
 /**
- * What one look counts for at most, however late it comes: on a thread that stands still or hardly gets to run, nobody is
- * silent by his own fault.
+ * What one look counts for at most, however late it comes: on a thread that stands still or hardly gets to run, nobody
+ * is silent by his own fault.
  */
 const LOOK_MS_MAX = 500;
 

@@ -1,5 +1,5 @@
-// All that is known of how one player's sound does: frames counted by what became of them, incidents, silences and what was
-// done about them. Filled by audio-player.ts in the tick, looked at and reported twice a second. Audio thread.
+// All that is known of how one player's sound does: frames counted by what became of them, incidents, silences and what
+// was done about them. Filled by audio-player.ts in the tick, looked at and reported twice a second. Audio thread.
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { LossCause, PlayerReport, Repair } from "../../bridge/sound-report.ts";

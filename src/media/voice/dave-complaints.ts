@@ -1,5 +1,5 @@
-// What goes wrong with one session's end-to-end encryption again and again is told now and then: what a gateway sends must not
-// fill the log. Held by dave-session.ts, on the audio thread.
+// What goes wrong with one session's end-to-end encryption again and again is told now and then: what a gateway sends
+// must not fill the log. Held by dave-session.ts, on the audio thread.
 
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";

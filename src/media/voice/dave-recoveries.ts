@@ -1,5 +1,5 @@
-// How often one session may ask to be taken out of its DAVE group and back in: what three times in a minute do not mend, a new
-// voice session may. Held by dave-session.ts, on the audio thread.
+// How often one session may ask to be taken out of its DAVE group and back in: what three times in a minute do not
+// mend, a new voice session may. Held by dave-session.ts, on the audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 

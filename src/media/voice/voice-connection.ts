@@ -190,7 +190,7 @@ export class VoiceConnection implements Voice {
     return this.#sounding?.obstacle ?? "voiceNotReady";
   }
 
-  /** See `Voice`. The plan of attempts begins afresh as well; whoever calls this again and again is bounded elsewhere. */
+  /** See `Voice`. The plan of attempts begins afresh as well; who calls it again and again is bounded elsewhere. */
   rejoin(): boolean {
     const state = this.#state;
     if (state.kind !== "active" || !state.target.hasOpened) return false;

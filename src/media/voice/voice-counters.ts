@@ -1,5 +1,5 @@
-// What is counted about one player's voice over its whole life: for diagnosis ("why did it stutter?") and metrics. Filled
-// in by the parts of media/voice, read by the player's voice-output.ts, which reports it. On the audio thread.
+// What is counted about one player's voice over its whole life: for diagnosis ("why did it stutter?") and metrics.
+// Filled in by the parts of media/voice, read by the player's voice-output.ts, which reports it. On the audio thread.
 
 import { VOICE_COUNTS, type VoiceCounts } from "../../bridge/sound-report.ts";
 

@@ -24,8 +24,8 @@ export interface Voice {
   /** Why frames have no way out. Asked while the gate is not "send", and after a `sendFrame` that was false. */
   readonly obstacle: VoiceObstacle;
   /**
-   * Gives up what session there is, whatever state it is in, and begins one with the same credentials, silently towards the
-   * client. False: there is nothing to begin anew.
+   * Gives up what session there is, whatever state it is in, and begins one with the same credentials, silently towards
+   * the client. False: there is nothing to begin anew.
    */
   rejoin(): boolean;
   /** What was counted so far, and how it stands now; undefined where the connection is another worker's. */
