@@ -152,7 +152,7 @@ export class LeavingTrack {
     return this.produce(third);
   }
 
-  /** The own track's next frame; its last one ends in silence, so that nothing breaks off. */
+  /** This track's next frame; its last one ends in silence, so that nothing breaks off. */
   #renderOwn(): SoundFrame | undefined {
     const pipeline = this.#pipeline;
     const frame = pipeline.render();

@@ -30,7 +30,7 @@ export interface HandOverOptions {
   readonly onTaken: () => void;
   /** A frame of the host's was due and did not get out. */
   readonly onLost: (cause: LossCause) => void;
-  /** The host was not ready. Not called when `abandon` or `close` is. */
+  /** The host was not ready. Not called behind `close`. */
   readonly onFailed: () => void;
 }
 
