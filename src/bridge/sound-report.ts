@@ -138,6 +138,8 @@ export interface DaveReport {
 /** What has changed about one player since the last such report of its worker. */
 export interface PlayerReport {
   readonly playerId: PlayerId;
+  /** Frames sent that no SoundBatch tells of, as there is no track any more. */
+  readonly framesSent: number;
   /** Undefined: none. */
   readonly lostFrames: CauseCounts | undefined;
   /** Those that are over, at most `INCIDENTS_PER_REPORT`. */

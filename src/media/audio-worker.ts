@@ -226,7 +226,7 @@ export class AudioWorker {
       const { counters } = player.watch;
       const minute = counters.takeMinute(player.playerId, epochMs);
       if (minute !== undefined) minutes.push(minute);
-      const report = player.watch.takeReport();
+      const report = this.#options.bulkhead.run(player.playerId, "timer", () => player.watch.takeReport());
       if (report !== undefined) reports.push(report);
       framesSent += counters.sentTotal;
       framesLost += counters.lostTotal;

@@ -6,6 +6,7 @@ import type { Answer } from "../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
 import type { Bot, NodeMessage } from "../../lab/stage/bot.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import type { Logger } from "../../src/log.ts";
 import { packetNumbers } from "./counted-song.ts";
 import { startStage } from "./start-stage.ts";
 
@@ -21,6 +22,8 @@ export interface UpstreamStageOptions {
   /** Other modules than the real ones for the audio workers and the look-up thread. */
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
+  /** Default: what the node says goes nowhere. */
+  readonly logger?: Logger;
   /** Asked for what no `answer` was set for. */
   readonly fallback?: (request: LoggedRequest) => Answer | undefined;
 }
@@ -38,7 +41,7 @@ export class UpstreamStage {
   }
 
   static async start(options: UpstreamStageOptions): Promise<UpstreamStage> {
-    const { config = {}, files = {}, root, fallback, mediaEntry, lookupEntry } = options;
+    const { config = {}, files = {}, root, fallback, mediaEntry, lookupEntry, logger } = options;
     const scripts: Scripts = new Map();
     const script = (request: LoggedRequest): Answer | undefined => {
       const entry = scripts.get(request.path.slice(1));
@@ -50,6 +53,7 @@ export class UpstreamStage {
       media,
       ...(mediaEntry === undefined ? {} : { mediaEntry }),
       ...(lookupEntry === undefined ? {} : { lookupEntry }),
+      ...(logger === undefined ? {} : { logger }),
     });
     return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
   }

@@ -70,8 +70,10 @@ export class PlayerDiagnosis {
     this.#framesSent += state.framesSent;
   }
 
-  onReport({ lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice }: PlayerReport): void {
+  onReport(report: PlayerReport): void {
+    const { lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice } = report;
     this.#toldAtMs = this.#options.clock.now();
+    this.#framesSent += report.framesSent;
     if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.#lost[cause] += lostFrames[cause];
     if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.#voiceCounts[name] += voiceCounts[name];
     this.#inputReopened += inputReopened;

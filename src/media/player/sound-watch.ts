@@ -76,18 +76,19 @@ export class SoundWatch {
 
   /** What has changed since the last call; undefined when nothing has. */
   takeReport(): PlayerReport | undefined {
+    const framesSent = this.counters.takeSent();
     const lostFrames = this.counters.takeLost();
     const incidents = this.#incidents.takeOver();
     const openIncident = this.#incidents.open;
     const { voice, voiceCounts } = this.#options.output.takeReport();
     const hasMore = lostFrames !== undefined || incidents.length > 0 || this.#wasOpen !== (openIncident !== undefined);
-    const hasWorked = this.#repairs.length > 0 || this.#inputReopened > 0;
+    const hasWorked = framesSent > 0 || this.#repairs.length > 0 || this.#inputReopened > 0;
     if (!hasMore && !hasWorked && voice === undefined && voiceCounts === undefined) return undefined;
     const [repairs, inputReopened] = [this.#repairs, this.#inputReopened];
     this.#repairs = [];
     this.#inputReopened = 0;
     this.#wasOpen = openIncident !== undefined;
     const { playerId } = this.#options;
-    return { playerId, lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice };
+    return { playerId, framesSent, lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice };
   }
 }

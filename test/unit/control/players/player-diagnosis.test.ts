@@ -20,7 +20,7 @@ const VOICE: VoiceReport = {
   dave: { version: 1, epoch: 4, state: "encrypted", readyMs: 90 },
 };
 const QUIET: PlayerReport = {
-  ...{ playerId: 1, lostFrames: undefined, incidents: [], openIncident: undefined, repairs: [] },
+  ...{ playerId: 1, framesSent: 0, lostFrames: undefined, incidents: [], openIncident: undefined, repairs: [] },
   ...{ inputReopened: 0, voiceCounts: undefined, voice: undefined },
 };
 
@@ -69,12 +69,12 @@ describe("what is told of a player", () => {
       diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes });
       report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });
     }
-    report({ voice: VOICE });
+    report({ voice: VOICE, framesSent: 2 });
     report({});
     expect(json()).toMatchObject({
       sound: { mode: "transcoding", queued: 900, heldBytes: 20 },
       voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
-      frames: { sent: 50, lost: { network: 6 } },
+      frames: { sent: 52, lost: { network: 6 } },
       inputReopened: 2,
     });
     expect(json().voice?.counts.daveTransitions).toBe(2);

@@ -14,7 +14,13 @@ const VOICE = {
   ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 4 },
 };
 const REPORT: PlayerReport = {
-  ...{ playerId: 1, lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], openIncident: undefined },
+  ...{
+    playerId: 1,
+    framesSent: 0,
+    lostFrames: { ...noLosses(), network: 3 },
+    incidents: [INCIDENT],
+    openIncident: undefined,
+  },
   repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 1, silentMs: 60_000 }],
   ...{ inputReopened: 2, voiceCounts: VOICE, voice: undefined },
 };

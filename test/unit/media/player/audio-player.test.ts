@@ -436,6 +436,7 @@ describe("a player that should sound and sends nothing", () => {
     const [incident] = player.watch.takeReport()?.incidents ?? [];
     expect(incident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
     expect(incident?.framesLost).toBe(Math.round((incident?.lengthMs ?? 0) / FRAME_MS));
+    player.takeSoundState();
     expect(player.watch.takeReport()).toBeUndefined();
   });
 
