@@ -187,7 +187,7 @@ export const errorChecks: readonly Check[] = [
   ...checksOf("errors", [
     [
       "a query with a % that escapes nothing is 400",
-      "Lavalink 4.2.2, as it answers",
+      "sheet 1.4, Bad Request as upstream",
       async ({ http }) => expectStatus(await http.get("/v4/loadtracks?identifier=%zz"), 400),
     ],
     [
