@@ -2,19 +2,10 @@
 // says how to get one and succeeds: the install has done what was asked, and dist may come from somewhere else.
 
 import { spawnSync } from "node:child_process";
-import { createRequire } from "node:module";
+import { existsSync } from "node:fs";
 
-function hasCompiler() {
-  try {
-    createRequire(import.meta.url).resolve("typescript/package.json");
-    return true;
-  } catch {
-    // Left out; whatever else hinders the build, the build itself says.
-    return false;
-  }
-}
-
-if (hasCompiler()) {
+// This checkout's own: one in a folder around it is no sign that the other tools are there.
+if (existsSync(new URL("../node_modules/typescript", import.meta.url))) {
   // Through a shell, as npm is a script of another name on Windows.
   const { status } = spawnSync("npm run build", { shell: true, stdio: "inherit" });
   process.exitCode = status ?? 1;
