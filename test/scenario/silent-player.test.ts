@@ -1,5 +1,5 @@
-// A player that should sound and sends nothing, in a whole node: its reader hangs, it is opened anew where it is, and the
-// node says why it stuttered, by itself and when it is asked.
+// A player that should sound and sends nothing, in a whole node: its reader hangs, it is opened anew where it is, and
+// the node says why it stuttered, by itself and when it is asked.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
@@ -39,7 +39,7 @@ function mended({ incidents }: PlayerDiagnosisJson): PlayerDiagnosisJson["incide
   return incidents.find(({ repair }) => repair === "reopen");
 }
 
-it("whose reader hangs plays on from where it was, the client is told of nothing, and the operator of all", async () => {
+it("whose reader hangs plays on where it was; the client is told nothing, the operator all", async () => {
   const guild = await upstream.enterGuild();
   await guild.play(await upstream.load("song.ogg"));
   expect(await guild.ended()).toBe("finished");

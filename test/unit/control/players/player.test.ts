@@ -873,6 +873,27 @@ describe("a worker that dies", () => {
   });
 });
 
+test("a worker that is lost while it is heard is an incident until the player sounds on another", async () => {
+  await play();
+  report(1000);
+  workers.lose();
+  clock.advance(700);
+  expect(player.diagnose()).toMatchObject({ incidents: [{ cause: "workerLost", length: 700, isOver: false }] });
+  workers.start();
+  report(1000, { rate: 0 });
+  clock.advance(100);
+  report(1000);
+  expect(player.diagnose()).toMatchObject({
+    ...{ guildId: GUILD_ID, track: { sourceName: "http" }, paused: false },
+    incidents: [{ cause: "workerLost", length: 800, isOver: true }],
+  });
+  expect(workers.incidents).toMatchObject([{ cause: "workerLost", framesLost: 40 }]);
+  await update({ isPaused: true });
+  workers.lose();
+  clock.advance(700);
+  expect(player.diagnose().incidents).toHaveLength(1);
+});
+
 test("the last two frame minutes are kept", () => {
   const lostFrames = noLosses();
   for (const minute of [7, 8, 9]) {

@@ -394,6 +394,18 @@ describe("a lost connection", () => {
     expect(clock.now()).toBeGreaterThan(inputSettings.http.socketTimeoutMs);
   });
 
+  it("says that the server is waited for while it is, and that it was asked again", async () => {
+    const { open, clock, deps } = await start({}, { http: { ...inputSettings.http, socketTimeoutMs: 1000 } });
+    const { upstream } = deps.budget;
+    const input = await open("/stall/song.mp3");
+    expect(upstream.isAwaited).toBe(false);
+    const reading = readAll(input);
+    await until(() => upstream.isAwaited);
+    await hurry(clock, reading);
+    expect(upstream.isAwaited).toBe(false);
+    expect(upstream.reopenedCount).toBe(1);
+  });
+
   it("a stall shorter than the timeout is waited for", async () => {
     const { open, clock, server } = await start();
     const input = await open("/stall/song.mp3");

@@ -149,7 +149,7 @@ async function playElsewhere(): Promise<void> {
 }
 
 function namesOf(list: readonly WorkerEvent[]): string[] {
-  return list.map(({ type }) => type).filter((type) => type !== "counters" && type !== "position");
+  return list.map(({ type }) => type).filter((type) => !["counters", "position", "playerReports"].includes(type));
 }
 
 /** Numbers from a first to a last one. */
@@ -331,6 +331,17 @@ describe("a song stays where it is", () => {
 });
 
 describe("the counters", () => {
+  it("tell of frames of the host's that came too late, as lost by a worker", async () => {
+    await playElsewhere();
+    clock.advance(FRAME_MS);
+    clock.stall(200);
+    await tick(60);
+    const lost = events.home.flatMap((event) =>
+      event.type === "playerReports" ? event.reports.map(({ lostFrames }) => lostFrames?.workerLate ?? 0) : [],
+    );
+    expect(lost.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
+  });
+
   it("name a player whose sound could move, and one that has tried in vain only later again", async () => {
     const heaviest = () => {
       const counters = events.home.findLast((event) => event.type === "counters");
