@@ -123,7 +123,8 @@ describe("the node goes on", () => {
       return (await fetch(`http://127.0.0.1:${port}/version`, { headers })).text();
     };
     await once(child.stdout!, "readable"); // it is a pipe
-    await expect.poll(() => ask().catch(() => "")).toMatch(/^\d/);
+    // As long as a start may take on a busy machine.
+    await expect.poll(() => ask().catch(() => ""), { timeout: 20_000 }).toMatch(/^\d/);
     return { child, ask };
   }
 
