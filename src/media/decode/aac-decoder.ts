@@ -59,7 +59,7 @@ export const AAC_NATIVE_BYTES = 2 ** 20;
 const PACKET_TIMEOUT_MS = 250;
 
 interface AacDecoderOptions {
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** What all tracks of the thread may spend on decoders in place of those that failed. Default: no limit. */
   readonly replacements?: Allowance | undefined;
   /** Loads the package. */

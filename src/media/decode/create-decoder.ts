@@ -1,6 +1,7 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
 import type { Allowance } from "../../lib/allowance.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
@@ -8,6 +9,8 @@ import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";
 
 export interface DecoderParts {
+  /** For decoders that answer later and may never. Default: the system's. */
+  readonly clock?: Clock | undefined;
   readonly modules?: CodecModules;
   /** What the decoder keeps is taken from its memory until it is closed. */
   readonly budget?: TrackBudget | undefined;
@@ -21,14 +24,15 @@ export interface DecoderParts {
  */
 export async function createDecoder(
   stream: AudioStream,
-  { modules = ownCodecModules, budget, replacements }: DecoderParts = {},
+  { modules = ownCodecModules, ...parts }: DecoderParts = {},
 ): Promise<Decoder> {
-  if (budget === undefined) return create(stream, { modules, replacements });
+  const { budget } = parts;
+  if (budget === undefined) return create(stream, { modules, ...parts });
   const { memory } = budget;
   const sizeBytes = decoderBytes(stream);
   memory.take(sizeBytes, `decoding ${stream.codec}`);
   try {
-    const decoder = await create(stream, { modules, budget, replacements });
+    const decoder = await create(stream, { modules, ...parts });
     return new CountedDecoder(decoder, () => memory.release(sizeBytes));
   } catch (error) {
     memory.release(sizeBytes);
@@ -38,7 +42,7 @@ export async function createDecoder(
 
 async function create(
   stream: AudioStream,
-  { modules, budget, replacements }: DecoderParts & { readonly modules: CodecModules },
+  { modules, budget, clock, replacements }: DecoderParts & { readonly modules: CodecModules },
 ): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
@@ -52,7 +56,10 @@ async function create(
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
-      return (await import("./aac-decoder.ts")).createAacDecoder(stream, { replacements, load: () => modules.aac() });
+      return (await import("./aac-decoder.ts")).createAacDecoder(stream, {
+        ...{ clock, replacements },
+        load: () => modules.aac(),
+      });
     case "alac":
       return (await import("./alac-decoder.ts")).createAlacDecoder(stream, budget);
   }

@@ -41,18 +41,25 @@ export class Codecs implements CodecSupply {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
   readonly #modules: CodecModules;
+  readonly #clock: Clock;
   readonly #replacements: Allowance;
   #pool: Promise<OpusEncoderPool> | undefined;
 
   constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
     this.#settings = { ...options };
     this.#modules = modules;
+    this.#clock = clock;
     this.#replacements = new Allowance({ clock, ...REPLACEMENTS });
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
   createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
-    return createDecoder(stream, { modules: this.#modules, budget, replacements: this.#replacements });
+    return createDecoder(stream, {
+      modules: this.#modules,
+      budget,
+      clock: this.#clock,
+      replacements: this.#replacements,
+    });
   }
 
   /**
