@@ -1,6 +1,5 @@
 // Every check, group by group, in the order of the report.
 
-import type { Check } from "./check.ts";
 import { authChecks } from "./rules/auth.ts";
 import { errorChecks } from "./rules/errors.ts";
 import { eventChecks } from "./rules/events.ts";
@@ -12,6 +11,7 @@ import { trackChecks } from "./rules/tracks.ts";
 import { v3Checks } from "./rules/v3.ts";
 import { voiceChecks } from "./rules/voice.ts";
 import { webSocketChecks } from "./rules/web-socket.ts";
+import type { Check } from "./workbench/check.ts";
 
 export const CHECKS: readonly Check[] = [
   ...authChecks,

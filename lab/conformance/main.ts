@@ -3,10 +3,10 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import type { Check } from "./check.ts";
 import { GROUPS } from "./checks.ts";
 import { formatResults } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
+import type { Check } from "./workbench/check.ts";
 
 const HELP = `Checks a node against the Lavalink v4 protocol.
 

@@ -4,12 +4,12 @@
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { plainPlan } from "../media-server/answer-plan.ts";
 import { MediaServer } from "../media-server/media-server.ts";
-import type { Check, Need } from "./check.ts";
 import { CHECKS } from "./checks.ts";
-import { Mismatch } from "./expectation.ts";
-import { NodeClient } from "./node-client.ts";
-import { conformanceMedia } from "./sound.ts";
-import { type Surroundings, Workbench } from "./workbench.ts";
+import type { Check, Need } from "./workbench/check.ts";
+import { Mismatch } from "./workbench/expectation.ts";
+import { NodeClient } from "./workbench/node-client.ts";
+import { conformanceMedia } from "./workbench/sound.ts";
+import { type Surroundings, Workbench } from "./workbench/workbench.ts";
 
 export interface ConformanceOptions {
   /** `http://host:port` of the node. */

@@ -121,8 +121,8 @@ export class FakeDiscord {
 
   /** Starts the voice gateway (TCP) and UDP on free ports. */
   static async start(options: FakeDiscordOptions = {}): Promise<FakeDiscord> {
-    const violations = new ViolationLog();
     const { udpSocketCount: socketCount = 1, clock = systemClock } = options;
+    const violations = new ViolationLog(clock);
     const network = options.network ?? systemNetwork(options.address ?? "127.0.0.1");
     const udp = await UdpServer.open({ network, socketCount, clock, violations });
     const discord = new FakeDiscord(options, udp, violations);

@@ -1,6 +1,8 @@
 // What a real Discord would refuse, or what would sound wrong to a listener: collected here, so that a test can end
 // with "and nothing was wrong". Part of the fake Discord.
 
+import type { Clock } from "../../src/lib/clock.ts";
+
 /**
  * - `gateway-*`: the voice WebSocket (message shape, order, opcodes, heartbeat, `seq_ack`)
  * - `discovery-*`, `rtp-*`, `nonce-*`, `transport-*`: UDP
@@ -44,6 +46,8 @@ export type ViolationKind =
   | "dave-frame-undecryptable";
 
 export interface Violation {
+  /** By the fake Discord's clock. */
+  readonly atMs: number;
   readonly kind: ViolationKind;
   /** Undefined when the message could not be matched with a guild. */
   readonly guildId: string | undefined;
@@ -55,8 +59,13 @@ export interface Violation {
 const VIOLATIONS_MAX = 1000;
 
 export class ViolationLog {
+  readonly #clock: Clock;
   readonly #list: Violation[] = [];
   #droppedCount = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get list(): readonly Violation[] {
     return this.#list;
@@ -68,7 +77,7 @@ export class ViolationLog {
 
   add(kind: ViolationKind, guildId: string | undefined, detail: string): void {
     if (this.#list.length >= VIOLATIONS_MAX) this.#droppedCount++;
-    else this.#list.push({ kind, guildId, detail });
+    else this.#list.push({ atMs: this.#clock.now(), kind, guildId, detail });
   }
 
   clear(): void {

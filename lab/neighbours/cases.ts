@@ -1,5 +1,6 @@
 // Every hostile case, layer by layer, in the order they are run.
 
+import type { HostileLayer } from "./arena/hostile-case.ts";
 import { clients } from "./cases/clients.ts";
 import { frameLinks } from "./cases/frame-links.ts";
 import { hostileSites } from "./cases/hostile-sites.ts";
@@ -11,7 +12,6 @@ import { playlistLinks } from "./cases/playlist-links.ts";
 import { rateLinks } from "./cases/rate-links.ts";
 import { strangers } from "./cases/strangers.ts";
 import { voiceGateways } from "./cases/voice-gateways.ts";
-import type { HostileLayer } from "./hostile-case.ts";
 
 export const LAYERS: readonly HostileLayer[] = [
   rateLinks,

@@ -4,9 +4,9 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { runningNode, startOwnNode } from "./arena/node-under-test.ts";
 import { LAYERS } from "./cases.ts";
 import { runLostWorkers } from "./lost-workers/lost-workers.ts";
-import { runningNode, startOwnNode } from "./node-under-test.ts";
 import { formatResult, formatSummary, HEADER } from "./report.ts";
 import { type NamedCase, runCases } from "./run-cases.ts";
 import { runGenerate } from "./trials/generate-command.ts";

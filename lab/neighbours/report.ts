@@ -1,7 +1,7 @@
 // The lines people read: one per case, what is wrong below it, and a summary.
 
+import { gapLimitOf, longestGapMs, missingShare } from "./arena/verdict.ts";
 import type { Attempt, CaseResult } from "./run-cases.ts";
-import { gapLimitOf, longestGapMs, missingShare } from "./verdict.ts";
 
 export const HEADER = [
   "gap: the longest time without sound of an honest player, control / attack (allowed), ms; missing: share of",

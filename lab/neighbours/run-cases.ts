@@ -2,13 +2,20 @@
 // case that fails by what a busy machine can do as well is run once more with a control as long as the attack, and only
 // then counts; both runs are reported.
 
+import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
-import { Arena } from "./arena.ts";
-import { Attack, within } from "./attack.ts";
-import type { HostileCase, Strike } from "./hostile-case.ts";
-import type { NodeUnderTest } from "./node-under-test.ts";
-import { seededRandom } from "./seeded-random.ts";
-import { judge, lossesIn, MEMORY_FACTOR, MEMORY_WITHIN_SECONDS, type Measured, type MemoryCourse } from "./verdict.ts";
+import { Arena } from "./arena/arena.ts";
+import { Attack, within } from "./arena/attack.ts";
+import type { HostileCase, Strike } from "./arena/hostile-case.ts";
+import type { NodeUnderTest } from "./arena/node-under-test.ts";
+import {
+  judge,
+  lossesIn,
+  MEMORY_FACTOR,
+  MEMORY_WITHIN_SECONDS,
+  type Measured,
+  type MemoryCourse,
+} from "./arena/verdict.ts";
 
 export interface NamedCase extends HostileCase {
   readonly layer: string;

@@ -5,7 +5,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
 import { makeSongs, RestlessPlayer } from "../support/restless-player.ts";
 

@@ -2,7 +2,7 @@
 // test:fuzz
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
 import { type AnyRequest, anyRequest, isOurFault } from "../support/any-request.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
 import { type Answer, NodeUnderFire } from "./node-under-fire.ts";

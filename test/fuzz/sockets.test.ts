@@ -4,7 +4,7 @@
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
 import { anyOperation } from "../support/any-request.ts";
 import { fuzzSeed } from "../support/fuzz-seed.ts";
 import { NodeUnderFire } from "./node-under-fire.ts";

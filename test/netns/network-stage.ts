@@ -2,11 +2,10 @@
 // other, which is the test's own. The site keeps books on the addresses it is asked from.
 
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
+import { countedSong, opusPacket } from "../../lab/media-files/counted-song.ts";
 import { type Answer, plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
 import { type LoggedRequest, MediaServer } from "../../lab/media-server/media-server.ts";
 import { Bot, type LoadView } from "../../lab/stage/bot.ts";
-import { countedSong } from "../support/counted-song.ts";
-import { opusPacket } from "../support/media-builders.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { NODE_PASSWORD, RoutedNode, SITE_IPV4, SITE_IPV6 } from "./routed-node.ts";
 

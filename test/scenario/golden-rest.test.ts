@@ -2,7 +2,7 @@
 // loaded, voice servers that refuse. A case matches or stands in the table of differences.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeClient } from "../../lab/conformance/node-client.ts";
+import { NodeClient } from "../../lab/conformance/workbench/node-client.ts";
 import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
 import { comparable, type GoldenCase, type GoldenStep, type Parsed, readRestCases } from "../support/golden.ts";
 import { GoldenSite } from "../support/golden-site.ts";

@@ -2,7 +2,7 @@
 // was, and where the blocks have the family of the site, from one of their addresses.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeClient } from "../../lab/conformance/node-client.ts";
+import { NodeClient } from "../../lab/conformance/workbench/node-client.ts";
 import { silentLogger } from "../../src/log.ts";
 import { createNode, type Node } from "../../src/node.ts";
 import { comparable, type GoldenStep, type Parsed } from "../support/golden.ts";

@@ -4,10 +4,10 @@
 
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { startOwnNode } from "../../lab/neighbours/arena/node-under-test.ts";
+import { longestGapMs, lossesIn, missingShare } from "../../lab/neighbours/arena/verdict.ts";
 import { LAYERS } from "../../lab/neighbours/cases.ts";
-import { startOwnNode } from "../../lab/neighbours/node-under-test.ts";
 import { type Attempt, type CaseResult, runCases } from "../../lab/neighbours/run-cases.ts";
-import { longestGapMs, lossesIn, missingShare } from "../../lab/neighbours/verdict.ts";
 
 const NODE = {
   name: "tonearm",

@@ -2,10 +2,10 @@
 // are told nothing, and what clients ask for is carried out as before.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { honestSongs } from "../../lab/neighbours/songs.ts";
-import { SoundWatch } from "../../lab/neighbours/sound-watch.ts";
+import { countedSong, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { honestSongs } from "../../lab/media-files/songs.ts";
+import { SoundWatch } from "../../lab/neighbours/arena/sound-watch.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { countedSong, packetNumbers } from "../support/counted-song.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { startStage } from "../support/start-stage.ts";
 import { stepsOf } from "../support/steps-of.ts";

@@ -2,11 +2,11 @@
 
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import { HANG, plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
 import { BEHAVIOURS } from "../../lab/media-server/behaviours.ts";
 import { finishedHls, LiveHls } from "../../lab/media-server/hls.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
-import { countedSong, numbersFrom } from "../support/counted-song.ts";
 import { UpstreamStage } from "../support/upstream-stage.ts";
 
 /** Segments of a second; number n holds the packets from 50 n on. */

@@ -4,8 +4,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
-import { countedSong, numbersFrom } from "../support/counted-song.ts";
 import { readMediaFixture } from "../support/media-fixture.ts";
 import { pathsIn, UpstreamStage } from "../support/upstream-stage.ts";
 

@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HeardFrame } from "../../lab/discord/listener.ts";
+import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../lab/media-server/answer-plan.ts";
-import { countedSong, numbersFrom } from "../support/counted-song.ts";
 import { pathsIn, UpstreamStage } from "../support/upstream-stage.ts";
 
 const SONG = countedSong({ seconds: 3 });

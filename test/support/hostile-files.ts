@@ -1,9 +1,10 @@
 // Media files made to cost whoever reads them more than they weigh: searches that start over, tables that claim much,
 // packets without end or sound. Each is built to a size, so that twice the file can be compared with twice the work.
 
-import { ascii, be, concat, le } from "../../lab/neighbours/bytes.ts";
-import { box, ebml, oggPage } from "../../lab/neighbours/containers.ts";
-import { id3Tag, opusHeaders, opusPacket } from "./media-builders.ts";
+import { ascii, be, concat, le } from "../../lab/media-files/bytes.ts";
+import { box, ebml, oggPage } from "../../lab/media-files/containers.ts";
+import { opusPacket } from "../../lab/media-files/counted-song.ts";
+import { id3Tag, opusHeaders } from "./media-builders.ts";
 
 export interface HostileFile {
   readonly name: string;

@@ -1,6 +1,6 @@
 // A loudness stage with a song made for it, heard piece by piece; both sides are alike.
 
-import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { LoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
 import { type LoudnessSettings, LoudnessStage } from "../../src/media/loudness/loudness-stage.ts";

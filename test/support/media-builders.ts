@@ -1,7 +1,7 @@
-// Builds media by hand for demuxer tests: ID3 tags, MP3 frames, packets that can be told apart.
+// Builds media by hand for demuxer tests: ID3 tags, MP3 frames.
 
-import { ascii, be, concat } from "../../lab/neighbours/bytes.ts";
-import { opusHead, opusTags } from "../../lab/neighbours/containers.ts";
+import { ascii, concat } from "../../lab/media-files/bytes.ts";
+import { opusHead, opusTags } from "../../lab/media-files/containers.ts";
 
 /** An ID3v2 tag around frames that are ready. */
 export function id3Tag(version: number, flags: number, frames: Uint8Array): Uint8Array {
@@ -31,15 +31,4 @@ export function mp3Frames(options: { kbps: number; rateHz: 44100 | 48000; sizeBy
 /** The two header packets of a stereo Opus stream with 312 samples of pre-skip. */
 export function opusHeaders(): readonly [Uint8Array, Uint8Array] {
   return [opusHead(), opusTags()];
-}
-
-/** A 20 ms Opus packet that carries its number. */
-export function opusPacket(number: number, sizeBytes = 100): Uint8Array {
-  const packet = new Uint8Array(sizeBytes).fill(0x55);
-  packet.set([0xfc, ...be(number, 4)]);
-  return packet;
-}
-
-export function opusPacketNumber(packet: Uint8Array): number {
-  return packet.subarray(1, 5).reduce((value, byte) => value * 256 + byte, 0);
 }

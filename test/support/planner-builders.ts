@@ -1,7 +1,7 @@
 // What the tests of the route planner need: blocks from texts, a pool, a planner with settings of its own, repeatable
 // randomness, and the check whether counts are as even as chance makes them.
 
-import { seededRandom } from "../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { AddressPool } from "../../src/control/route-planner/address-pool.ts";
 import { RoutePlanner } from "../../src/control/route-planner/route-planner.ts";

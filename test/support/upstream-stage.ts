@@ -2,12 +2,12 @@
 // likes. For the scenarios about upstream media.
 
 import type { HeardFrame } from "../../lab/discord/listener.ts";
+import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Answer } from "../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
 import type { Bot, NodeMessage } from "../../lab/stage/bot.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import type { Logger } from "../../src/log.ts";
-import { packetNumbers } from "./counted-song.ts";
 import { startStage } from "./start-stage.ts";
 
 /** @param nth how many requests for this path came since the script was set */

@@ -4,7 +4,7 @@ import { typescriptFiles } from "../support/project-files.ts";
 import { importsOf } from "./imports.ts";
 import { ROOMS, roomOf } from "./rooms.ts";
 
-const FILES = typescriptFiles("src/");
+const FILES = typescriptFiles("src/", "lab/");
 
 test("ARCHITECTURE.md names rooms that are there, each once, with something in them", () => {
   const inhabited = new Set(FILES.map(({ path }) => roomOf(path)));

@@ -1,8 +1,8 @@
 // Who may ask: the password in `Authorization`, and what needs none.
 
-import { checksOf } from "../check.ts";
-import { expectMatch, someText } from "../expectation.ts";
-import { expectError, expectStatus } from "../shapes.ts";
+import { checksOf } from "../workbench/check.ts";
+import { expectMatch, someText } from "../workbench/expectation.ts";
+import { expectError, expectStatus } from "../workbench/shapes.ts";
 
 /** Every route of the protocol that needs the password. */
 const ROUTES = [

@@ -1,9 +1,9 @@
 // What is refused, with which status and words, and how much sloppiness is forgiven.
 
-import { type Check, checksOf } from "../check.ts";
-import { expectMatch, matching, oneOf, someText } from "../expectation.ts";
-import type { RequestOptions } from "../node-client.ts";
-import { expectError, expectErrorAmong, expectStatus } from "../shapes.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { expectMatch, matching, oneOf, someText } from "../workbench/expectation.ts";
+import type { RequestOptions } from "../workbench/node-client.ts";
+import { expectError, expectErrorAmong, expectStatus } from "../workbench/shapes.ts";
 
 const VOICE = { token: "t", endpoint: "localhost:1", sessionId: "s", channelId: "1" };
 const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provided in voice state";

@@ -1,10 +1,10 @@
 // What a client is told of its tracks, in which order and why.
 
-import { type Check, checksOf } from "../check.ts";
-import { encodeTrack, httpTrack } from "../encoded-track.ts";
-import { exactly, expectMatch, matching, where } from "../expectation.ts";
-import { EXCEPTION, PLAYER_STATE, TRACK } from "../shapes.ts";
-import type { PlayerUnderTest, Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { encodeTrack, httpTrack } from "../workbench/encoded-track.ts";
+import { exactly, expectMatch, matching, where } from "../workbench/expectation.ts";
+import { EXCEPTION, PLAYER_STATE, TRACK } from "../workbench/shapes.ts";
+import type { PlayerUnderTest, Workbench } from "../workbench/workbench.ts";
 
 /** A player in voice whose track has ended by itself. */
 async function ended(bench: Workbench, file: string, body: object = {}): Promise<PlayerUnderTest> {

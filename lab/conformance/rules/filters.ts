@@ -1,8 +1,8 @@
 // Filters: what is filled in, what is echoed, what replaces what.
 
-import { type Check, checksOf } from "../check.ts";
-import { exactly, expectMatch, oneOf } from "../expectation.ts";
-import { expectError, PLAYER_STATE } from "../shapes.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { exactly, expectMatch, oneOf } from "../workbench/expectation.ts";
+import { expectError, PLAYER_STATE } from "../workbench/shapes.ts";
 
 /** Each filter as sent, and as it must come back with every member. */
 const ECHOES: readonly (readonly [name: string, sent: unknown, echoed: unknown])[] = [

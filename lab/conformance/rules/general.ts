@@ -1,6 +1,6 @@
 // Headers of every answer, and the routes about the node itself: version, info, stats, route planner.
 
-import { type Check, checksOf } from "../check.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
 import {
   anInteger,
   aString,
@@ -12,9 +12,9 @@ import {
   oneOf,
   someText,
   where,
-} from "../expectation.ts";
-import type { RequestOptions } from "../node-client.ts";
-import { expectErrorAmong, STATS } from "../shapes.ts";
+} from "../workbench/expectation.ts";
+import type { RequestOptions } from "../workbench/node-client.ts";
+import { expectErrorAmong, STATS } from "../workbench/shapes.ts";
 
 const FILTER_NAMES = [
   "volume",

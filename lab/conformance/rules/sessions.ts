@@ -2,11 +2,11 @@
 
 import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../stage/bot.ts";
-import { type Check, checksOf } from "../check.ts";
-import { exactly, expectMatch, where } from "../expectation.ts";
-import type { Json, Reply } from "../node-client.ts";
-import { expectError, expectStatus, PLAYER_STATE } from "../shapes.ts";
-import type { Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { exactly, expectMatch, where } from "../workbench/expectation.ts";
+import type { Json, Reply } from "../workbench/node-client.ts";
+import { expectError, expectStatus, PLAYER_STATE } from "../workbench/shapes.ts";
+import type { Workbench } from "../workbench/workbench.ts";
 
 const POLL_MS = 25;
 const POLL_COUNT = 200;

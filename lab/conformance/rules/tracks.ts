@@ -1,10 +1,10 @@
 // Loading identifiers, decoding tracks, and what an encoded track is made of.
 
-import { type Check, checksOf } from "../check.ts";
-import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../encoded-track.ts";
-import { exactly, expectMatch, matching, oneOf, someText } from "../expectation.ts";
-import { EXCEPTION, expectErrorAmong, expectStatus, TRACK } from "../shapes.ts";
-import type { Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../workbench/encoded-track.ts";
+import { exactly, expectMatch, matching, oneOf, someText } from "../workbench/expectation.ts";
+import { EXCEPTION, expectErrorAmong, expectStatus, TRACK } from "../workbench/shapes.ts";
+import type { Workbench } from "../workbench/workbench.ts";
 
 /** Loads a file of the kit. */
 async function expectLoad(bench: Workbench, path: string, expected: unknown): Promise<void> {

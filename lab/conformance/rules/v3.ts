@@ -1,11 +1,11 @@
 // The older protocol under /v3, which a v4 node may or may not have (protocol-v4.md section 2.11).
 
 import type { Bot } from "../../stage/bot.ts";
-import { type Check, checksOf } from "../check.ts";
-import { encodeTrack, httpTrack } from "../encoded-track.ts";
-import { anInteger, aString, exactly, expectMatch, matching, oneOf, someText } from "../expectation.ts";
-import { expectStatus } from "../shapes.ts";
-import type { Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { encodeTrack, httpTrack } from "../workbench/encoded-track.ts";
+import { anInteger, aString, exactly, expectMatch, matching, oneOf, someText } from "../workbench/expectation.ts";
+import { expectStatus } from "../workbench/shapes.ts";
+import type { Workbench } from "../workbench/workbench.ts";
 
 const ENCODED = encodeTrack(httpTrack("http://h/a.wav"));
 const LOADED = "TRACK_LOADED";

@@ -1,10 +1,10 @@
 // Voice: joining, being heard, moving, being thrown out, and what the client is told of it.
 
 import { sleep } from "../../sleep.ts";
-import { type Check, checksOf } from "../check.ts";
-import { atLeast, exactly, expectMatch, oneOf, where } from "../expectation.ts";
-import { expectError, expectStatus } from "../shapes.ts";
-import type { PlayerUnderTest, Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { atLeast, exactly, expectMatch, oneOf, where } from "../workbench/expectation.ts";
+import { expectError, expectStatus } from "../workbench/shapes.ts";
+import type { PlayerUnderTest, Workbench } from "../workbench/workbench.ts";
 
 /** A connected player whose music somebody hears. */
 async function heardPlayer(bench: Workbench): Promise<PlayerUnderTest> {

@@ -1,9 +1,9 @@
 // The WebSocket: who may open it, what comes first, and what happens to frames from the client.
 
-import { type Check, checksOf } from "../check.ts";
-import { aBoolean, exactly, expectMatch, matching, oneOf, where } from "../expectation.ts";
-import { expectStatus, STATS } from "../shapes.ts";
-import type { Workbench } from "../workbench.ts";
+import { type Check, checksOf } from "../workbench/check.ts";
+import { aBoolean, exactly, expectMatch, matching, oneOf, where } from "../workbench/expectation.ts";
+import { expectStatus, STATS } from "../workbench/shapes.ts";
+import type { Workbench } from "../workbench/workbench.ts";
 
 /** Headers of a well-behaved client, without those named. */
 function headers(bench: Workbench, changes: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -1,11 +1,11 @@
 // Clients that have the password and send too much, too large or too deep: over REST, as sessions, as players.
 
-import { encodeTrack, httpTrack } from "../../conformance/encoded-track.ts";
+import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
+import { wav } from "../../media-files/containers.ts";
 import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../stage/bot.ts";
-import { type Attack, summary } from "../attack.ts";
-import { wav } from "../containers.ts";
-import type { HostileCase, HostileLayer } from "../hostile-case.ts";
+import { type Attack, summary } from "../arena/attack.ts";
+import type { HostileCase, HostileLayer } from "../arena/hostile-case.ts";
 
 const BODY_BYTES_MAX = 4 * 2 ** 20 - 100;
 const GUILD = "680000000000000001";

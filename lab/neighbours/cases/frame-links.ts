@@ -1,8 +1,8 @@
 // Links to files of bare frames and small containers: MP3, ADTS, FLAC, WAV, MPEG-TS, and the ID3 tags in front of them.
 
-import { ascii, be, bits, concat, digits, join, le, repeat } from "../bytes.ts";
-import { AAC_SILENCE, adtsFrame, flacFrame, flacHead, mp3Frame, wav } from "../containers.ts";
-import { type HostileLayer, playsFile } from "../hostile-case.ts";
+import { ascii, be, bits, concat, digits, join, le, repeat } from "../../media-files/bytes.ts";
+import { AAC_SILENCE, adtsFrame, flacFrame, flacHead, mp3Frame, wav } from "../../media-files/containers.ts";
+import { type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const MP3 = { fileName: "a.mp3" };
 const FLAC = { fileName: "a.flac" };

@@ -2,11 +2,11 @@
 
 import type { Socket } from "node:net";
 import { createGzip, gzipSync } from "node:zlib";
+import { repeat } from "../../media-files/bytes.ts";
+import { AAC_SILENCE, adtsFrame, mp3Frame } from "../../media-files/containers.ts";
 import { type AnswerPlan, DROP, HANG, plainPlan, statusPlan } from "../../media-server/answer-plan.ts";
 import { sleep } from "../../sleep.ts";
-import { repeat } from "../bytes.ts";
-import { AAC_SILENCE, adtsFrame, mp3Frame } from "../containers.ts";
-import { type HostileCase, type HostileLayer, playsSite } from "../hostile-case.ts";
+import { type HostileCase, type HostileLayer, playsSite } from "../arena/hostile-case.ts";
 
 const MP3 = repeat(mp3Frame(), 2000);
 const DRIP_MS = 50;

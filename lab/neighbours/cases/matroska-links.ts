@@ -1,8 +1,16 @@
 // Links to WebM and Matroska files whose elements, laces and cues are made to keep a reader busy or to fill its queues.
 
-import { ascii, be, concat, repeat } from "../bytes.ts";
-import { cluster, ebml, flacHead, type MatroskaTrack, matroskaHead, opusHead, simpleBlock } from "../containers.ts";
-import { type HostileCase, type HostileLayer, playsFile } from "../hostile-case.ts";
+import { ascii, be, concat, repeat } from "../../media-files/bytes.ts";
+import {
+  cluster,
+  ebml,
+  flacHead,
+  type MatroskaTrack,
+  matroskaHead,
+  opusHead,
+  simpleBlock,
+} from "../../media-files/containers.ts";
+import { type HostileCase, type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const OPUS: MatroskaTrack = { codec: "A_OPUS", rateHz: 48_000, channels: 2, codecPrivate: opusHead() };
 const WEBM = { fileName: "a.webm" };

@@ -1,8 +1,8 @@
 // Links to MP4 files: tables that fill memory, boxes without end, fragments by the hundred thousand.
 
-import { ascii, be, concat, repeat } from "../bytes.ts";
-import { box, fullBox } from "../containers.ts";
-import { type HostileLayer, playsFile } from "../hostile-case.ts";
+import { ascii, be, concat, repeat } from "../../media-files/bytes.ts";
+import { box, fullBox } from "../../media-files/containers.ts";
+import { type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const MP4 = { fileName: "a.mp4" };
 const FTYP = box("ftyp", ascii("M4A \0\0\0\0"));

@@ -1,8 +1,8 @@
 // Links to Ogg files: false page heads, endless headers, chains without end, packets over many pages.
 
-import { ascii, concat, join, le, repeat } from "../bytes.ts";
-import { oggPage, opusHead, opusTags } from "../containers.ts";
-import { type HostileLayer, playsFile } from "../hostile-case.ts";
+import { ascii, concat, join, le, repeat } from "../../media-files/bytes.ts";
+import { oggPage, opusHead, opusTags } from "../../media-files/containers.ts";
+import { type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const OGG = { fileName: "a.ogg" };
 const START = concat(

@@ -1,8 +1,8 @@
 // Links to Opus whose packets are damaged, of every length, or change all the time: decoder, repacketizer, passthrough.
 
-import { concat, join } from "../bytes.ts";
-import { cluster, matroskaHead, opusHead, simpleBlock } from "../containers.ts";
-import { type HostileLayer, playsFile } from "../hostile-case.ts";
+import { concat, join } from "../../media-files/bytes.ts";
+import { cluster, matroskaHead, opusHead, simpleBlock } from "../../media-files/containers.ts";
+import { type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const WEBM = { fileName: "a.webm" };
 const HEAD = matroskaHead({ codec: "A_OPUS", rateHz: 48_000, channels: 2, codecPrivate: opusHead() });

@@ -1,9 +1,9 @@
 // Links to playlists: HLS with too many, too large, too fast or unending parts, and lists that lead to themselves.
 
+import { repeat } from "../../media-files/bytes.ts";
+import { AAC_SILENCE, adtsFrame } from "../../media-files/containers.ts";
 import { type Answer, HANG, plainPlan } from "../../media-server/answer-plan.ts";
-import { repeat } from "../bytes.ts";
-import { AAC_SILENCE, adtsFrame } from "../containers.ts";
-import { type HostileCase, type HostileLayer, playsFile, playsSite } from "../hostile-case.ts";
+import { type HostileCase, type HostileLayer, playsFile, playsSite } from "../arena/hostile-case.ts";
 
 const SEGMENT = repeat(adtsFrame(AAC_SILENCE), 43);
 const M3U8 = { path: "index.m3u8" };

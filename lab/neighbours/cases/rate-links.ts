@@ -1,9 +1,9 @@
 // Links to files whose sample rate or channels make no sense, or change all the time: what stands between decoder and
 // resampler.
 
-import { ascii, be, concat, le } from "../bytes.ts";
-import { cluster, ebml, flacFrame, flacHead, matroskaHead, simpleBlock, wav } from "../containers.ts";
-import { type HostileLayer, playsFile } from "../hostile-case.ts";
+import { ascii, be, concat, le } from "../../media-files/bytes.ts";
+import { cluster, ebml, flacFrame, flacHead, matroskaHead, simpleBlock, wav } from "../../media-files/containers.ts";
+import { type HostileLayer, playsFile } from "../arena/hostile-case.ts";
 
 const NOISE = Uint8Array.from({ length: 4096 }, (_, index) => (index * 7919 + (index >> 3) * 104_729) & 0xff);
 

@@ -3,8 +3,8 @@
 
 import { WebSocket } from "ws";
 import { sleep } from "../../sleep.ts";
-import { type Attack, summary } from "../attack.ts";
-import type { HostileCase, HostileLayer } from "../hostile-case.ts";
+import { type Attack, summary } from "../arena/attack.ts";
+import type { HostileCase, HostileLayer } from "../arena/hostile-case.ts";
 
 /** So many connections that each write this, and then wait without closing. */
 function connects(

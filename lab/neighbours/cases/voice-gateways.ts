@@ -3,8 +3,8 @@
 
 import { HOSTILE_BEHAVIOURS, type HostileBehaviour, startHostileGateway } from "../../discord/hostile-gateway.ts";
 import { sleep } from "../../sleep.ts";
-import { summary } from "../attack.ts";
-import type { HostileCase, HostileLayer } from "../hostile-case.ts";
+import { summary } from "../arena/attack.ts";
+import type { HostileCase, HostileLayer } from "../arena/hostile-case.ts";
 
 const PLAYERS = 3;
 const CHANNEL_ID = "77";

@@ -2,7 +2,7 @@
 // in front of or behind what is in them. Generators build such trees, mutate.ts changes them, `render` makes bytes of
 // them.
 
-import { be, bits, concat, digits, le } from "../bytes.ts";
+import { be, bits, concat, digits, le } from "../../media-files/bytes.ts";
 
 export interface NumberField {
   readonly kind: "number";

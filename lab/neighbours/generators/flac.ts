@@ -1,6 +1,6 @@
 // FLAC files as trees: metadata blocks, seek table, frames with subframes, and their checksums.
 
-import { be, concat, crc } from "../bytes.ts";
+import { be, concat, crc } from "../../media-files/bytes.ts";
 import { bitNum, type Field, type GroupField, group, num, numLe, raw, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 

@@ -1,7 +1,7 @@
 // Files of bare frames as trees: MP3 with ID3 tags, Xing and LAME heads, and AAC in ADTS frames.
 
-import { ascii, be, concat } from "../bytes.ts";
-import { AAC_SILENCE, mp3Frame } from "../containers.ts";
+import { ascii, be, concat } from "../../media-files/bytes.ts";
+import { AAC_SILENCE, mp3Frame } from "../../media-files/containers.ts";
 import { bitNum, type Field, type GroupField, group, num, raw, render, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 

@@ -1,7 +1,7 @@
 // One generated file: a container by name and a seed to the same bytes every time, and what was changed in them.
 
-import { ascii, concat } from "../bytes.ts";
-import { seededRandom } from "../seeded-random.ts";
+import { ascii, concat } from "../../media-files/bytes.ts";
+import { seededRandom } from "../../seeded-random.ts";
 import { type GroupField, render } from "./field-tree.ts";
 import { buildFlac } from "./flac.ts";
 import { buildAdts, buildId3, buildMp3 } from "./frames.ts";

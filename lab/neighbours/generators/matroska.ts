@@ -1,7 +1,7 @@
 // WebM and Matroska files as trees: elements of known and unknown size, laces, cues, seek heads, every codec.
 
-import { be, concat } from "../bytes.ts";
-import { flacHead, opusHead } from "../containers.ts";
+import { be, concat } from "../../media-files/bytes.ts";
+import { flacHead, opusHead } from "../../media-files/containers.ts";
 import { type Field, type GroupField, group, num, raw, render, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 import { vorbisHeaders } from "./vorbis.ts";

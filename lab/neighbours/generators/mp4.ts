@@ -1,7 +1,7 @@
 // MP4 files as trees: whole and fragmented, AAC, ALAC, FLAC, Opus and MP3, with all tables a sound track has.
 
-import { ascii, be, concat } from "../bytes.ts";
-import { flacStreamInfo } from "../containers.ts";
+import { ascii, be, concat } from "../../media-files/bytes.ts";
+import { flacStreamInfo } from "../../media-files/containers.ts";
 import { type Field, type GroupField, group, num, raw, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 

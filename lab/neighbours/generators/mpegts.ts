@@ -1,7 +1,7 @@
 // MPEG transport streams as trees: program tables with checksums, adaptation fields, PES units with AAC or MP3 inside.
 
-import { be, concat, crc } from "../bytes.ts";
-import { mp3Frame } from "../containers.ts";
+import { be, concat, crc } from "../../media-files/bytes.ts";
+import { mp3Frame } from "../../media-files/containers.ts";
 import { bitNum, type Field, type GroupField, group, num, raw } from "./field-tree.ts";
 import { adtsBytes } from "./frames.ts";
 import { pick } from "./mutate.ts";

@@ -1,7 +1,7 @@
 // Changes in a tree of fields that a reader may not expect: lengths and counts that lie, numbers at their edges, parts
 // that are missing, empty, repeated, nested in themselves, or in the wrong place.
 
-import { concat, repeat } from "../bytes.ts";
+import { concat, repeat } from "../../media-files/bytes.ts";
 import type { BytesField, Field, GroupField, NumberField, TextField } from "./field-tree.ts";
 
 type Random = () => number;

@@ -1,7 +1,7 @@
 // Ogg files as trees: pages with their laces and right checksums, Opus, Vorbis and FLAC inside, one stream or a chain.
 
-import { concat, crc, le } from "../bytes.ts";
-import { flacStreamInfo, opusHead } from "../containers.ts";
+import { concat, crc, le } from "../../media-files/bytes.ts";
+import { flacStreamInfo, opusHead } from "../../media-files/containers.ts";
 import { type Field, type GroupField, group, num, numLe, raw, render, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 import { vorbisHeaders } from "./vorbis.ts";

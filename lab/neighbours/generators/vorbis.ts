@@ -1,7 +1,7 @@
 // The three headers of a Vorbis stream as trees: identification, comments, and a set-up of one codebook, floor,
 // residue, mapping and mode. Its bits are packed least significant first.
 
-import { concat, le } from "../bytes.ts";
+import { concat, le } from "../../media-files/bytes.ts";
 import { type Field, type GroupField, group, numLe, raw, text } from "./field-tree.ts";
 
 /** Numbers of some bits, least significant bit first, as Vorbis packs them. */

@@ -1,6 +1,6 @@
 // WAV files as trees: RIFF, RF64, chunks in any order, every sample format.
 
-import { concat, le } from "../bytes.ts";
+import { concat, le } from "../../media-files/bytes.ts";
 import { type Field, type GroupField, group, numLe, raw, type Wrap } from "./field-tree.ts";
 import { noise, pick } from "./mutate.ts";
 

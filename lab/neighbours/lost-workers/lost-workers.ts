@@ -6,8 +6,8 @@ import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { sleep } from "../../sleep.ts";
 import { Bot } from "../../stage/bot.ts";
-import { ListeningPost, type WindowResult } from "../listening-post.ts";
-import { GAP_ALLOWANCE_MS, longestGapMs } from "../verdict.ts";
+import { ListeningPost, type WindowResult } from "../arena/listening-post.ts";
+import { GAP_ALLOWANCE_MS, longestGapMs } from "../arena/verdict.ts";
 import type { FragileNodeMessage } from "./fragile-node.ts";
 import { STRIKES, type WorkerStrike } from "./strikes.ts";
 

@@ -17,8 +17,8 @@ import { firstLink, playlistFormatOf } from "../../../src/media/input/link-list.
 import { openDemuxer } from "../../../src/media/opening/open-demuxer.ts";
 import type { QueuedPacket } from "../../../src/media/pipeline/packet-queue.ts";
 import { TrackDecoder } from "../../../src/media/pipeline/track-decoder.ts";
+import { seededRandom } from "../../seeded-random.ts";
 import { type Container, generateFile } from "../generators/generate-file.ts";
-import { seededRandom } from "../seeded-random.ts";
 import { TrialSource } from "./trial-source.ts";
 
 export interface TrialResult {

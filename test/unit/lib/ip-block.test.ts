@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
 import {
   formatIpAddress,
   formatIpBlock,

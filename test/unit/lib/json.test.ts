@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
 import {
   JsonDecimal,
   JsonLimitError,

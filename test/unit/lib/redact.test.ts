@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
 import { toWireError } from "../../../src/bridge/wire-error.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { REDACTED, redactText } from "../../../src/lib/redact-text.ts";

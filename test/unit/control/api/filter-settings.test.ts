@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { FilterEntry, Members, NumberMember } from "../../../../src/bridge/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";

@@ -1,7 +1,7 @@
 // A short run of what test/fuzz does at length against a real node.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { anyRequest, isOurFault } from "../../../support/any-request.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 import { randomFiltersBody } from "../../../support/random-filters.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { AddressSpace } from "../../../../src/control/route-planner/address-space.ts";
 import { formatIpAddress, type IpBlock, isBlockWithin, parseIpAddress } from "../../../../src/lib/ip-block.ts";
 import { fuzzSeed } from "../../../support/fuzz-seed.ts";

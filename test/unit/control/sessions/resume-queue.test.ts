@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { QUEUE_COUNT_MAX, ResumeQueue } from "../../../../src/control/sessions/resume-queue.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 

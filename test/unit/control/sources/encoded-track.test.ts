@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { TrackInfo } from "../../../../src/control/protocol/track-json.ts";
 import { readEncodedTrack, writeEncodedTrack } from "../../../../src/control/sources/encoded-track.ts";
 import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../../src/control/sources/track.ts";

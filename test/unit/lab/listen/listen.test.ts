@@ -7,7 +7,7 @@ import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
 import { decodeHeard, isBitExact } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone, pitchCents } from "../../../../lab/listen/tone.ts";
 import { readWav, writeWav } from "../../../../lab/listen/wav.ts";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 

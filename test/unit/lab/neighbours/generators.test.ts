@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { concat } from "../../../../lab/neighbours/bytes.ts";
+import { concat } from "../../../../lab/media-files/bytes.ts";
 import {
   bitNum,
   type Field,
@@ -11,7 +11,7 @@ import {
 } from "../../../../lab/neighbours/generators/field-tree.ts";
 import { CONTAINERS, generateFile } from "../../../../lab/neighbours/generators/generate-file.ts";
 import { mutate } from "../../../../lab/neighbours/generators/mutate.ts";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 
 const lengthed = (fields: Field[]) =>
   group("lengthed", fields, (body, claimed) => concat(Uint8Array.of(claimed & 0xff), body));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { WindowResult } from "../../../../lab/neighbours/listening-post.ts";
-import { judge, type Measured } from "../../../../lab/neighbours/verdict.ts";
+import type { WindowResult } from "../../../../lab/neighbours/arena/listening-post.ts";
+import { judge, type Measured } from "../../../../lab/neighbours/arena/verdict.ts";
 
 interface WindowTraits {
   readonly gapMs?: number;

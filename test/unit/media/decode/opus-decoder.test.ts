@@ -1,7 +1,7 @@
 import { createEncoder } from "libopus-wasm";
 import { expect, test } from "vitest";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { fitTone } from "../../../../lab/listen/tone.ts";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ascii, be, concat, le } from "../../../../lab/neighbours/bytes.ts";
-import { box } from "../../../../lab/neighbours/containers.ts";
+import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
+import { box } from "../../../../lab/media-files/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readMovieBoxes } from "../../../../src/media/demux/mp4/movie-boxes.ts";

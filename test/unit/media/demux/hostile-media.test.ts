@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { readMediaFixture } from "../../../support/media-fixture.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ascii, be, concat } from "../../../../lab/neighbours/bytes.ts";
+import { ascii, be, concat } from "../../../../lab/media-files/bytes.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";

@@ -1,7 +1,7 @@
 // The tables that tell where sound lies, in any order and with entries that say nothing.
 
 import { describe, expect, it } from "vitest";
-import { be, concat } from "../../../../lab/neighbours/bytes.ts";
+import { be, concat } from "../../../../lab/media-files/bytes.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { SeekTable } from "../../../../src/media/demux/flac/seek-table.ts";
 import { FrameIndex } from "../../../../src/media/demux/mp3/frame-index.ts";

@@ -1,8 +1,9 @@
 // Which loudness comes out of the tags of a file: real files by FFmpeg, and built tags for what it cannot write.
 
 import { describe, expect, it } from "vitest";
-import { ascii, be, concat, le } from "../../../../lab/neighbours/bytes.ts";
-import { box, oggPage } from "../../../../lab/neighbours/containers.ts";
+import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
+import { box, oggPage } from "../../../../lab/media-files/containers.ts";
+import { opusPacket } from "../../../../lab/media-files/counted-song.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
@@ -10,7 +11,7 @@ import { withTaggedLoudness } from "../../../../src/media/demux/loudness-tags.ts
 import type { Tags } from "../../../../src/media/demux/tags.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
-import { id3Tag, opusHeaders, opusPacket } from "../../../support/media-builders.ts";
+import { id3Tag, opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

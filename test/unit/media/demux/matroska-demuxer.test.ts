@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import { ascii, be, concat } from "../../../../lab/neighbours/bytes.ts";
-import { ebml } from "../../../../lab/neighbours/containers.ts";
+import { ascii, be, concat } from "../../../../lab/media-files/bytes.ts";
+import { ebml } from "../../../../lab/media-files/containers.ts";
+import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
 import { splitBlock } from "../../../../src/media/demux/matroska/block.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
-import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
+import { opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ascii, be, concat, le } from "../../../../lab/neighbours/bytes.ts";
+import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { id3Tag, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";

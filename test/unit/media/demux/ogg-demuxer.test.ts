@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { concat } from "../../../../lab/neighbours/bytes.ts";
-import { oggPage } from "../../../../lab/neighbours/containers.ts";
+import { concat } from "../../../../lab/media-files/bytes.ts";
+import { oggPage } from "../../../../lab/media-files/containers.ts";
+import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
-import { opusHeaders, opusPacket, opusPacketNumber } from "../../../support/media-builders.ts";
+import { opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

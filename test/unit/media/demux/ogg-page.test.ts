@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ascii, concat } from "../../../../lab/neighbours/bytes.ts";
-import { oggPage } from "../../../../lab/neighbours/containers.ts";
+import { ascii, concat } from "../../../../lab/media-files/bytes.ts";
+import { oggPage } from "../../../../lab/media-files/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { PageReader } from "../../../../src/media/demux/ogg/ogg-page.ts";

@@ -1,7 +1,7 @@
 // Tonearm's own filters, measured: through a player's whole chain, as a client would set them.
 
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { filterSettings, tonearmFilter } from "../../../support/filter-settings.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { LoudnessKernel } from "../../../../src/media/kernels/loudness-kernel.ts";
 
 const START = 32;

@@ -2,7 +2,7 @@
 // the ceiling.
 
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { type At, LoudnessListening, music, tone } from "../../../support/loudness-listening.ts";
 import { loudnessOf } from "../../../support/loudness-of.ts";
 import { lowPassed, truePeak } from "../../../support/true-peak.ts";

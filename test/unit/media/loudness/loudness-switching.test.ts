@@ -1,7 +1,7 @@
 // What the loudness stage must not do: delay, lose or double a sample, be heard when it is switched, or allocate.
 
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { type At, LoudnessListening, music, tone } from "../../../support/loudness-listening.ts";
 
 const FRAME_SAMPLES = 960;

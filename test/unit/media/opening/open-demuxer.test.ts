@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import type { AudioCodec } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";

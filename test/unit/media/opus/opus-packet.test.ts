@@ -1,6 +1,6 @@
 import { createEncoder } from "libopus-wasm";
 import { expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { loadLibopus } from "../../../../src/media/opus/libopus.ts";
 import {
   buildOpusPacket,

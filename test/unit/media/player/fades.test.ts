@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { fuzzSeed } from "../../../support/fuzz-seed.ts";
 import {
   levelsOf,

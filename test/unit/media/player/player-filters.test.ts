@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { fuzzSeed } from "../../../support/fuzz-seed.ts";
 import { makeSongs, RestlessPlayer } from "../../../support/restless-player.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { filterSettings } from "../../../support/filter-settings.ts";

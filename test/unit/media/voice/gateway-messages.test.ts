@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { parseBinaryFrame, parseTextFrame } from "../../../../src/media/voice/gateway-messages.ts";
 import { readFirstMlsHeader, readMlsHeader } from "../../../../src/media/voice/mls-header.ts";
 

@@ -1,7 +1,7 @@
 import { createDecipheriv } from "node:crypto";
 import sodium from "libsodium-wrappers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/neighbours/seeded-random.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { encodeDiscoveryRequest, parseDiscoveryResponse } from "../../../../src/media/voice/ip-discovery.ts";
 import { RtpStream, randomRtpStart } from "../../../../src/media/voice/rtp-stream.ts";
 import {

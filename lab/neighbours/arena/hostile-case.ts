@@ -1,8 +1,8 @@
 // What a hostile case is: a name, what it does to the node, and the doing. They stand in tables, one file per layer,
 // below cases/; cases.ts is the list.
 
-import type { Answer } from "../media-server/answer-plan.ts";
-import type { LoggedRequest } from "../media-server/media-server.ts";
+import type { Answer } from "../../media-server/answer-plan.ts";
+import type { LoggedRequest } from "../../media-server/media-server.ts";
 import type { Attack } from "./attack.ts";
 
 export interface HostileCase {

@@ -2,11 +2,11 @@
 // per run of a case; whatever it has opened is closed with it.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { encodeTrack, httpTrack } from "../conformance/encoded-track.ts";
-import { NodeClient } from "../conformance/node-client.ts";
-import { type Answer, plainPlan } from "../media-server/answer-plan.ts";
-import { type LoggedRequest, MediaServer } from "../media-server/media-server.ts";
-import { Bot, type NodeMessage } from "../stage/bot.ts";
+import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
+import { NodeClient } from "../../conformance/workbench/node-client.ts";
+import { type Answer, plainPlan } from "../../media-server/answer-plan.ts";
+import { type LoggedRequest, MediaServer } from "../../media-server/media-server.ts";
+import { Bot, type NodeMessage } from "../../stage/bot.ts";
 import type { ListeningPost } from "./listening-post.ts";
 
 export interface AttackOptions {

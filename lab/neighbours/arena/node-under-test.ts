@@ -1,8 +1,8 @@
 // The node that is attacked: one of this checkout, as a process of its own that is started anew when it ends, or any
 // that runs already. Tells how much memory it uses, whether it still runs and how many audio workers it has lost.
 
-import { type NodeCommand, NodeProcess, TONEARM } from "../bench/node-process.ts";
-import { NodeClient } from "../conformance/node-client.ts";
+import { type NodeCommand, NodeProcess, TONEARM } from "../../bench/node-process.ts";
+import { NodeClient } from "../../conformance/workbench/node-client.ts";
 
 export interface NodeUnderTest {
   readonly url: string;

@@ -1,8 +1,8 @@
 // The neighbours: players of an honest client, each in a guild of its own, who play an hour-long song each and must not
 // notice anything. Some are passed through, some decoded and encoded.
 
-import { sleep } from "../sleep.ts";
-import { Bot, type NodeMessage } from "../stage/bot.ts";
+import { sleep } from "../../sleep.ts";
+import { Bot, type NodeMessage } from "../../stage/bot.ts";
 import type { ListeningPost } from "./listening-post.ts";
 
 interface Song {

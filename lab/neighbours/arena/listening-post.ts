@@ -2,8 +2,8 @@
 // in a process of its own: building and sending hostile files must not make it look as if packets were late.
 
 import { type ChildProcess, fork } from "node:child_process";
-import type { IssuedVoice } from "../discord/voice-session.ts";
-import { asking } from "../stage/side-process.ts";
+import type { IssuedVoice } from "../../discord/voice-session.ts";
+import { asking } from "../../stage/side-process.ts";
 import type { Heard } from "./sound-watch.ts";
 
 export type PostRequest =
@@ -38,7 +38,7 @@ type Ask = (request: PostRequest) => Promise<unknown>;
 
 const ENTRY = new URL("./listening-post-process.js", import.meta.url);
 /** In tests this file runs from its source, its process from what was built. */
-const BUILT_ENTRY = new URL("../../dist/lab/neighbours/listening-post-process.js", import.meta.url);
+const BUILT_ENTRY = new URL("../../../dist/lab/neighbours/arena/listening-post-process.js", import.meta.url);
 
 export class ListeningPost {
   readonly mediaUrl: string;

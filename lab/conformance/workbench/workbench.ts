@@ -2,10 +2,10 @@
 // own, players that are its alone. One bench per check, cleared when the check is over.
 
 import { WebSocket } from "ws";
-import type { FakeDiscord } from "../discord/fake-discord.ts";
-import type { IssuedVoice } from "../discord/voice-session.ts";
-import type { MediaServer } from "../media-server/media-server.ts";
-import { Bot, type BotOptions } from "../stage/bot.ts";
+import type { FakeDiscord } from "../../discord/fake-discord.ts";
+import type { IssuedVoice } from "../../discord/voice-session.ts";
+import type { MediaServer } from "../../media-server/media-server.ts";
+import { Bot, type BotOptions } from "../../stage/bot.ts";
 import { type Json, type NodeClient, type Reply, type RequestOptions, readReply } from "./node-client.ts";
 
 export interface Surroundings {

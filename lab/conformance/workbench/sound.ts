@@ -1,7 +1,7 @@
 // The media of the conformance kit, made in memory: WAV, which every node plays without further help, and what is no
 // sound at all.
 
-import { makeTone } from "../listen/tone.ts";
+import { makeTone } from "../../listen/tone.ts";
 
 const SAMPLE_RATE_HZ = 48_000;
 

@@ -1,8 +1,8 @@
 // A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers,
 // packet for packet. Nothing for ears.
 
-import { oggPage } from "../../lab/neighbours/containers.ts";
-import { opusHeaders, opusPacket, opusPacketNumber } from "./media-builders.ts";
+import { be } from "./bytes.ts";
+import { oggPage, opusHead, opusTags } from "./containers.ts";
 
 const PACKETS_PER_PAGE = 25;
 const PRE_SKIP_SAMPLES = 312;
@@ -19,7 +19,7 @@ export function countedSong(options: { seconds: number; firstNumber?: number; pa
 
 /** An Ogg file of packets of 20 ms. */
 export function oggFile(packets: readonly Uint8Array[]): Buffer {
-  const [head, tags] = opusHeaders();
+  const [head, tags] = [opusHead(), opusTags()];
   const pages = [
     oggPage({ serial: 7, sequence: 0, granule: 0, flags: 2, packets: [head] }),
     oggPage({ serial: 7, sequence: 1, granule: 0, flags: 0, packets: [tags] }),
@@ -31,6 +31,17 @@ export function oggFile(packets: readonly Uint8Array[]): Buffer {
     pages.push(oggPage({ serial: 7, sequence, granule, flags, packets: packets.slice(first, end) }));
   }
   return Buffer.concat(pages);
+}
+
+/** A 20 ms Opus packet that carries its number. */
+export function opusPacket(number: number, sizeBytes = 100): Uint8Array {
+  const packet = new Uint8Array(sizeBytes).fill(0x55);
+  packet.set([0xfc, ...be(number, 4)]);
+  return packet;
+}
+
+export function opusPacketNumber(packet: Uint8Array): number {
+  return packet.subarray(1, 5).reduce((value, byte) => value * 256 + byte, 0);
 }
 
 /** The numbers of packets that were heard. */

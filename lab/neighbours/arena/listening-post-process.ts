@@ -2,11 +2,11 @@
 // process of its own; started by listening-post.ts, which talks to it over IPC.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { FakeDiscord } from "../discord/fake-discord.ts";
-import { MediaServer } from "../media-server/media-server.ts";
-import { answering } from "../stage/side-process.ts";
+import { FakeDiscord } from "../../discord/fake-discord.ts";
+import { honestSongs } from "../../media-files/songs.ts";
+import { MediaServer } from "../../media-server/media-server.ts";
+import { answering } from "../../stage/side-process.ts";
 import type { PostRequest, WindowResult } from "./listening-post.ts";
-import { honestSongs } from "./songs.ts";
 import { SoundWatch } from "./sound-watch.ts";
 import { VersionClock } from "./version-clock.ts";
 

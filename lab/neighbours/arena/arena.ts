@@ -1,7 +1,7 @@
 // Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case
 // has broken, so that the next one finds everybody playing.
 
-import { sleep } from "../sleep.ts";
+import { sleep } from "../../sleep.ts";
 import { HonestPlayers } from "./honest-players.ts";
 import { ListeningPost, type WindowResult } from "./listening-post.ts";
 import type { NodeUnderTest } from "./node-under-test.ts";

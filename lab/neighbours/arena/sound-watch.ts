@@ -1,8 +1,8 @@
 // What a listener gets of one player while somebody watches: when each packet with sound in it came, and the longest
 // time without any. Packets are decoded: silence and damage do not count as sound.
 
-import { loadLibopus } from "../../src/media/opus/libopus.ts";
-import type { Listener } from "../discord/listener.ts";
+import { loadLibopus } from "../../../src/media/opus/libopus.ts";
+import type { Listener } from "../../discord/listener.ts";
 
 /** What one honest player's listener heard in a window; plain data. */
 export interface Heard {

@@ -1,0 +1,143 @@
+// A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, keeps every message, and takes
+// its session up again when its connection is cut.
+
+import { type IncomingMessage, request } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocket } from "ws";
+import type { Clock } from "../../src/lib/clock.ts";
+import { pause } from "../../src/lib/pause.ts";
+import type { NodeMessage, PlayerView } from "../stage/bot.ts";
+
+/** Between two tries to get back. */
+const RETRY_MS = 500;
+const RESUME_SECONDS = 60;
+
+export interface SimulatedClientOptions {
+  readonly clock: Clock;
+  readonly password: string;
+  readonly userId: string;
+  /** A new connection to the node. */
+  readonly connect: () => Duplex;
+  readonly onMessage: (message: NodeMessage) => void;
+}
+
+export class SimulatedClient {
+  readonly #options: SimulatedClientOptions;
+  #socket: WebSocket | undefined;
+  #sessionId: string | undefined;
+  #isLeaving = false;
+  /** Resolves when there is a session. */
+  #whenConnected: Promise<void> = Promise.resolve();
+
+  constructor(options: SimulatedClientOptions) {
+    this.#options = options;
+  }
+
+  get userId(): string {
+    return this.#options.userId;
+  }
+
+  /** Connects, and has the node keep the session for a client that comes back. */
+  async open(): Promise<void> {
+    await this.#connect();
+    await this.request("PATCH", `/v4/sessions/${this.#sessionId}`, { resuming: true, timeout: RESUME_SECONDS });
+  }
+
+  /** PATCH player; throws with the node's own words unless it answers 200. */
+  async update(guildId: string, body: object): Promise<PlayerView> {
+    for (;;) {
+      // A session whose client is away is not found.
+      const connection = this.#whenConnected;
+      await connection;
+      const path = `/v4/sessions/${this.#sessionId}/players/${guildId}`;
+      try {
+        return (await this.request("PATCH", path, body)) as PlayerView; // protocol-v4.md section 3.1
+      } catch (error) {
+        if (connection === this.#whenConnected) throw error;
+      }
+    }
+  }
+
+  /** Loads one track; its encoded form. */
+  async load(identifier: string): Promise<string> {
+    const result = await this.request("GET", `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
+    const { loadType, data } = result as { readonly loadType: string; readonly data: { readonly encoded: string } };
+    if (loadType !== "track") throw new Error(`${identifier}: ${JSON.stringify(result)}`);
+    return data.encoded;
+  }
+
+  /** Cuts the connection; the client comes back by itself, `afterMs` later. */
+  drop(afterMs: number): void {
+    this.#socket?.terminate();
+    this.#socket = undefined;
+    this.#whenConnected = this.#comeBack(afterMs);
+  }
+
+  close(): void {
+    this.#isLeaving = true;
+    this.#socket?.close(1000);
+  }
+
+  async request(method: string, path: string, body?: object): Promise<unknown> {
+    const { password, connect } = this.#options;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request({
+        ...{ method, path, host: "127.0.0.1" },
+        headers: {
+          authorization: password,
+          ...(text !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
+        },
+        createConnection: () => connect(),
+      });
+      sent.on("response", resolve);
+      sent.on("error", reject);
+      sent.end(text);
+    });
+    const parts: Buffer[] = [];
+    for await (const part of response) parts.push(part as Buffer);
+    const answer = Buffer.concat(parts).toString();
+    if ((response.statusCode ?? 0) >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${answer}`);
+    return answer === "" ? undefined : JSON.parse(answer);
+  }
+
+  #connect(): Promise<void> {
+    const { password, userId, connect, onMessage } = this.#options;
+    const socket = new WebSocket("ws://127.0.0.1/v4/websocket", {
+      perMessageDeflate: false,
+      headers: {
+        Authorization: password,
+        "User-Id": userId,
+        "Client-Name": "tonearm-simulation/1",
+        ...(this.#sessionId !== undefined && { "Session-Id": this.#sessionId }),
+      },
+      createConnection: connect as () => never, // any stream does
+    });
+    this.#socket = socket;
+    return new Promise((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("close", () => reject(new Error("closed")));
+      socket.on("message", (data) => {
+        if (this.#socket !== socket) return;
+        const message: NodeMessage = JSON.parse(String(data));
+        if (message.op === "ready") {
+          this.#sessionId = String(message.sessionId);
+          resolve();
+        }
+        onMessage(message);
+      });
+    });
+  }
+
+  async #comeBack(afterMs: number): Promise<void> {
+    await pause(this.#options.clock, afterMs);
+    while (!this.#isLeaving) {
+      try {
+        return await this.#connect();
+      } catch {
+        // Nobody there yet.
+        await pause(this.#options.clock, RETRY_MS);
+      }
+    }
+  }
+}

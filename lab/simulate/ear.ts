@@ -1,0 +1,217 @@
+// What one guild's listener hears in a simulation, and the rules it is held to: every packet of a track once and in order, no
+// pause in it without a cause, none of it when none is wanted, and positions told that are what was heard.
+
+import { NUMBERS_PER_SONG } from "./world.ts";
+
+const FRAME_MS = 20;
+/** Longest time between two frames of a track that plays: ticks are exact here, links are not quite. */
+const GAP_MS_MAX = 150;
+/** After a command that ends sound, until none is heard. */
+const STOP_MS_MAX = 250;
+/** How long a seek may let the old place be heard. */
+const OLD_PLACE_MS_MAX = 500;
+/** What a worker that is lost may make heard twice: what was sent since it last told where it was. */
+const REPEATED_FRAMES_MAX = 60;
+/** What may be missing of the beginning at a new place, where packets are lost: the longest fault of all. */
+const LOST_FRAMES_MAX = 400;
+/** Between a position told and what was heard then: a frame, and the way of either. */
+const POSITION_MS_MAX = 80;
+/** Of allowances, before positions are looked at again. */
+const POSITION_REST_MS = 2500;
+const HISTORY_FRAMES = 500;
+
+/** What may be otherwise for a while, and why. */
+export interface Allowance {
+  readonly why: string;
+  /** How long there may be no sound. */
+  readonly silentMs?: number;
+  /** How long packets may be left out, … */
+  readonly lossMs?: number;
+  /** … or be heard again. */
+  readonly repeatMs?: number;
+}
+
+/** One playing of a track. */
+export interface Play {
+  /** Told to the node with the track, and by it with every event. */
+  readonly id: number;
+  readonly song: number;
+  /** Number of the first packet to be heard. */
+  readonly first: number;
+}
+
+export class Ear {
+  /** Everything that went against the rules. */
+  readonly faults: string[] = [];
+  readonly #name: string;
+  readonly #now: () => number;
+  readonly #songPackets: number;
+  #play: Play | undefined;
+  #next: Play | undefined;
+  #last = -1;
+  #lastMs = 0;
+  /** Places that seeks lead to, in order. */
+  readonly #seeks: number[] = [];
+  #soughtMs = 0;
+  #isWanted = false;
+  /** Since when it is as wanted. */
+  #changedMs = 0;
+  readonly #until = { silent: 0, loss: 0, repeat: 0 };
+  #why = "nothing";
+  #toldPosition: number | undefined;
+  readonly #history: { readonly atMs: number; readonly number: number }[] = [];
+  #heardCount = 0;
+  #missingCount = 0;
+
+  constructor(options: { readonly name: string; readonly now: () => number; readonly songPackets: number }) {
+    this.#name = options.name;
+    this.#now = options.now;
+    this.#songPackets = options.songPackets;
+  }
+
+  /** Frames of sound so far. */
+  get heardCount(): number {
+    return this.#heardCount;
+  }
+
+  /** Packets left out, where that was allowed: each must have been counted by somebody. */
+  get missingCount(): number {
+    return this.#missingCount;
+  }
+
+  /** The last packet of the track has been heard. */
+  get isAtEnd(): boolean {
+    return this.#last === this.#songPackets - 1;
+  }
+
+  /** Something was done that the rules know of. */
+  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0 }: Allowance): void {
+    const now = this.#now();
+    this.#why = `${why} at ${now.toFixed(0)}`;
+    const { silent, loss, repeat } = this.#until;
+    this.#until.silent = Math.max(silent, now + silentMs);
+    this.#until.loss = Math.max(loss, now + lossMs);
+    this.#until.repeat = Math.max(repeat, now + repeatMs);
+  }
+
+  /** A track is to be heard, in place of any before. `openMs` is what it may take until it is. */
+  expect(play: Play, openMs: number): void {
+    if (this.#play === undefined) this.#begin(play);
+    else this.#next = play;
+    this.allow({ why: `play ${play.id}`, silentMs: openMs });
+    this.#want(true);
+  }
+
+  /** The track goes on at this packet. */
+  expectSeek(number: number, openMs: number): void {
+    this.#seeks.push(number);
+    this.#soughtMs = this.#now();
+    this.#toldPosition = undefined;
+    this.allow({ why: `seek to ${number}`, silentMs: openMs });
+  }
+
+  pause(isPaused: boolean): void {
+    if (this.#play !== undefined) this.#want(!isPaused);
+  }
+
+  stop(): void {
+    this.#play = undefined;
+    this.#next = undefined;
+    this.#want(false);
+  }
+
+  /** A frame of sound, by its number. */
+  hear(packet: number): void {
+    const now = this.#now();
+    this.#heardCount++;
+    this.#checkSilence(now);
+    this.#lastMs = now;
+    if (!this.#isWanted && now - this.#changedMs > STOP_MS_MAX)
+      this.#fault(`packet ${packet} though nothing is to be heard`);
+    const song = Math.floor(packet / NUMBERS_PER_SONG);
+    const number = packet % NUMBERS_PER_SONG;
+    if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
+    // What was on its way when it ended.
+    if (song !== this.#play?.song) {
+      if (now - this.#changedMs > STOP_MS_MAX) this.#fault(`packet ${packet} of a track that is over`);
+      return;
+    }
+    this.#follow(number, now);
+    this.#last = number;
+    this.#history.push({ atMs: now, number });
+    if (this.#history.length > HISTORY_FRAMES) this.#history.shift();
+  }
+
+  /** What the node tells: position in milliseconds, `agoMs` before now. */
+  told(positionMs: number, agoMs: number): void {
+    const now = this.#now();
+    const isQuiet = now > Math.max(...Object.values(this.#until), this.#changedMs) + POSITION_REST_MS;
+    if (!isQuiet || !this.#isWanted || this.#next !== undefined || this.#seeks.length > 0) {
+      this.#toldPosition = undefined;
+      return;
+    }
+    if (this.#toldPosition !== undefined && positionMs < this.#toldPosition) {
+      this.#fault(`position ${positionMs} told after ${this.#toldPosition}`);
+    }
+    this.#toldPosition = positionMs;
+    const heard = this.#history.findLast(({ atMs }) => atMs <= now - agoMs);
+    if (heard === undefined) return;
+    const heardMs = Math.min((heard.number + 1) * FRAME_MS + (now - agoMs - heard.atMs), this.#songPackets * FRAME_MS);
+    if (Math.abs(positionMs - heardMs) > POSITION_MS_MAX) {
+      this.#fault(`position ${positionMs} told where ${heardMs.toFixed(0)} ms were heard`);
+    }
+  }
+
+  /** Looks whether there is sound now, if there is to be. */
+  check(): void {
+    this.#checkSilence(this.#now());
+  }
+
+  #begin(play: Play): void {
+    this.#play = play;
+    this.#next = undefined;
+    this.#last = play.first - 1;
+    this.#seeks.length = 0;
+    this.#toldPosition = undefined;
+    this.#history.length = 0;
+  }
+
+  #follow(number: number, now: number): void {
+    const step = number - this.#last;
+    if (step === 1) return;
+    const lostMax = now <= this.#until.loss ? LOST_FRAMES_MAX : 1;
+    const seekIndex = this.#seeks.findIndex((target) => number >= target - 1 && number <= target + lostMax);
+    if (seekIndex >= 0) {
+      this.#missingCount += Math.max(0, number - (this.#seeks[seekIndex] ?? number));
+      this.#seeks.splice(0, seekIndex + 1);
+      return;
+    }
+    // From where it was, until the new place is there; after a pause it may have thrown a frame away.
+    if (this.#seeks.length > 0 && now - this.#soughtMs < OLD_PLACE_MS_MAX) return;
+    if (step > 1 && now <= this.#until.loss) {
+      this.#missingCount += step - 1;
+      return;
+    }
+    if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
+    this.#fault(`packet ${number} after ${this.#last}`);
+  }
+
+  #checkSilence(now: number): void {
+    if (!this.#isWanted || (this.isAtEnd && this.#next === undefined && this.#seeks.length === 0)) return;
+    const sinceMs = Math.max(this.#lastMs, this.#changedMs, this.#until.silent);
+    if (now - sinceMs <= GAP_MS_MAX) return;
+    this.#fault(`nothing for ${(now - Math.max(this.#lastMs, this.#changedMs)).toFixed(0)} ms`);
+    // Told once.
+    this.#lastMs = now;
+  }
+
+  #want(isWanted: boolean): void {
+    if (isWanted === this.#isWanted) return;
+    this.#isWanted = isWanted;
+    this.#changedMs = this.#now();
+  }
+
+  #fault(what: string): void {
+    this.faults.push(`${this.#now().toFixed(0)} ${this.#name}: ${what} (last: ${this.#why})`);
+  }
+}

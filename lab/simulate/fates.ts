@@ -1,0 +1,134 @@
+// What may befall a simulated node, and what a listener may notice of it at most. Bounds are those of the node's own design:
+// times to notice, to come back, and what was on its way.
+
+import { pause } from "../../src/lib/pause.ts";
+import type { ViolationKind } from "../discord/violations.ts";
+import type { Dice } from "./dice.ts";
+import type { Allowance } from "./ear.ts";
+import type { SimulatedWorld } from "./world.ts";
+
+/** Where something befalls, and who is told what that allows. */
+export interface Scene {
+  readonly world: SimulatedWorld;
+  readonly random: Dice;
+  /** Whom it concerns may hear this. */
+  allow(allowance: Allowance): void;
+  /** Nothing that is said on the connections of now arrives any more, and bots know it after so long. */
+  silenceGateways(forMs: number): void;
+  /** The fake Discord will say that, though the node does no wrong. */
+  excuse(kinds: readonly ViolationKind[], forMs: number): void;
+}
+
+/** One thing that befalls. May take its time. */
+export interface Fate {
+  readonly name: string;
+  befall(scene: Scene): Promise<void> | void;
+}
+
+/** A worker is replaced at once by its spare, or after a start; then voice and track are opened anew. */
+const WORKER_LOST_MS = 6000;
+/** A hanging thread is given up after 0.9 s where processor time is not known. */
+const HANGING_MS = 1500;
+/** Two heartbeat intervals of five seconds until a silent gateway is given up; sound goes on meanwhile. */
+const GATEWAY_SILENT_MS = 16_000;
+
+/** What a bot owes an answer to, and does not know of. */
+const UNANSWERED: readonly ViolationKind[] = [
+  "dave-key-package-missing",
+  "dave-commit-missing",
+  "dave-transition-timeout",
+  "gateway-heartbeat-missing",
+];
+
+/** Op 5 that is lost on its way, or cannot be said: it is said again with the next connection. */
+const UNSPOKEN: readonly ViolationKind[] = ["speaking-not-cleared", "speaking-missing", "silence-missing"];
+
+/** Changes of the encryption that a bot has not heard of. */
+const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
+
+export const WORLD_FATES: readonly Fate[] = [
+  {
+    name: "an audio worker dies",
+    befall: ({ world, random, allow }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      allow({ why: "worker lost", silentMs: WORKER_LOST_MS, lossMs: WORKER_LOST_MS, repeatMs: WORKER_LOST_MS });
+      random.pick(audio).end(1);
+    },
+  },
+  {
+    name: "an audio worker hangs",
+    befall: ({ world, random, allow, excuse }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      const forMs = WORKER_LOST_MS + HANGING_MS;
+      allow({ why: "worker hangs", silentMs: forMs, lossMs: forMs, repeatMs: forMs });
+      excuse(UNANSWERED, forMs);
+      random.pick(audio).hold();
+    },
+  },
+  {
+    name: "an audio worker is held up",
+    befall: ({ world, random, allow }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      const forMs = random.between(30, 500);
+      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200 });
+      random.pick(audio).hold(forMs);
+    },
+  },
+  {
+    name: "an audio worker is busy, so that sound moves to another",
+    befall: async ({ world, random, allow }) => {
+      const thread = world.threads.audio.at(0);
+      if (thread === undefined) return;
+      allow({ why: "sound moves", lossMs: 10_000 });
+      thread.isBusy = true;
+      await pause(world.clock, random.between(3000, 8000));
+      thread.isBusy = false;
+    },
+  },
+  {
+    name: "the look-up thread dies",
+    befall: ({ world }) => {
+      for (const thread of world.threads.lookups) thread.end(1);
+    },
+  },
+  {
+    name: "all connections to the voice gateway are cut",
+    befall: ({ world, allow, excuse }) => {
+      allow({ why: "gateways cut" });
+      excuse(UNSPOKEN, 5000);
+      world.network.breakConnections(world.gatewayPort, "cut");
+    },
+  },
+  {
+    name: "the voice gateway falls silent",
+    befall: ({ allow, excuse, silenceGateways }) => {
+      allow({ why: "gateways silent" });
+      silenceGateways(GATEWAY_SILENT_MS);
+      excuse([...UNANSWERED, ...UNSPOKEN, ...UNKNOWING], GATEWAY_SILENT_MS);
+      // A bot that has left meanwhile never closes what it cannot reach.
+      excuse(["gateway-heartbeat-missing"], 60_000);
+    },
+  },
+  {
+    name: "datagrams are lost",
+    befall: async ({ world, random, allow, excuse }) => {
+      const forMs = random.between(100, 2000);
+      excuse(["rtp-lost", "silence-missing", "speaking-not-cleared"], forMs + 10_000);
+      allow({ why: "datagrams lost", silentMs: forMs + 100, lossMs: forMs + 200 });
+      world.network.losesDatagrams = true;
+      await pause(world.clock, forMs);
+      world.network.losesDatagrams = false;
+    },
+  },
+  {
+    name: "the client's connection is cut",
+    befall: async ({ world, random }) => {
+      const awayMs = random.between(50, 4000);
+      world.client.drop(awayMs);
+      await pause(world.clock, awayMs + 2000);
+    },
+  },
+];

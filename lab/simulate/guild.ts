@@ -1,0 +1,352 @@
+// One guild of a simulation: a bot in a voice channel, a listener beside it, and what users of bots do to a player, one after
+// the other: other tracks, pauses, seeks, moves to other channels and voice servers. And what Discord does to its connection.
+
+import { pause } from "../../src/lib/pause.ts";
+import type { VoiceChannel } from "../discord/voice-channel.ts";
+import type { IssuedVoice } from "../discord/voice-session.ts";
+import { opusPacketNumber } from "../media-files/counted-song.ts";
+import type { NodeMessage } from "../stage/bot.ts";
+import type { Dice } from "./dice.ts";
+import { type Allowance, Ear, type Play } from "./ear.ts";
+import type { Scene } from "./fates.ts";
+import { type SimulatedWorld, SONG_COUNT } from "./world.ts";
+
+const FRAME_MS = 20;
+/** From a request to the first frame: the way there, the look-up, opening, connecting. */
+const OPEN_MS = 3000;
+/** Of a change of voice server or channel, until there is sound again. */
+const REJOIN_MS = 6000;
+const SEEK_MS = 1500;
+
+/** What clients are told of one playing. */
+interface Told {
+  starts: number;
+  ends: number;
+}
+
+export interface GuildOptions {
+  readonly world: SimulatedWorld;
+  readonly guildId: string;
+  readonly random: Dice;
+  readonly songPackets: number;
+  /** How the web site is to answer the next requests for this mark. */
+  readonly spoil: (mark: string, how: "cut" | "stall") => void;
+  /** Tells what is done. */
+  readonly note: (what: string) => void;
+  readonly excuse: Scene["excuse"];
+}
+
+export class Guild {
+  readonly guildId: string;
+  readonly ear: Ear;
+  readonly #options: GuildOptions;
+  readonly #random: Dice;
+  readonly #told = new Map<number, Told>();
+  #channelCount = 0;
+  #channel: VoiceChannel | undefined;
+  readonly #channels = new Set<VoiceChannel>();
+  readonly #voices: IssuedVoice[] = [];
+  #play: Play | undefined;
+  #playCount = 0;
+  #isPaused = false;
+  /** The client has been told that its voice connection is gone. */
+  #isVoiceLost = false;
+  readonly #extraListeners: string[] = [];
+  /** Something was last done about its voice connection. */
+  #voiceDeedMs = 0;
+  /** Until then the bot may not know what is said to it. */
+  #silentUntilMs = 0;
+  #downgraded = false;
+
+  constructor(options: GuildOptions) {
+    this.#options = options;
+    this.guildId = options.guildId;
+    this.#random = options.random;
+    const { clock } = options.world;
+    this.ear = new Ear({
+      name: `guild ${options.guildId}`,
+      now: () => clock.now(),
+      songPackets: options.songPackets,
+    });
+  }
+
+  /** Joins a channel and plays; then does as users do until `endMs`, and stops. */
+  async run(endMs: number): Promise<void> {
+    const { clock } = this.#options.world;
+    await pause(clock, this.#random.between(0, 500));
+    await this.#join();
+    await this.#startTrack();
+    while (clock.now() < endMs) {
+      await pause(clock, this.#random.between(200, 4000));
+      this.ear.check();
+      if (this.#isVoiceLost) await this.#rejoin();
+      else if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
+      else await this.#doSomething();
+    }
+    // Whatever befell last: there is sound at the end.
+    await pause(clock, 2000);
+    if (this.#isVoiceLost) await this.#rejoin();
+    if (this.#isPaused) await this.#setPaused(false);
+    if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
+    const heard = this.ear.heardCount;
+    await pause(clock, 12_000);
+    this.ear.check();
+    if (this.ear.heardCount === heard) this.ear.faults.push(`guild ${this.guildId}: no sound in the end`);
+    await this.#update({ track: { encoded: null } });
+    this.ear.stop();
+    await pause(clock, 2000);
+  }
+
+  /** A message of the node about this guild. */
+  onMessage(message: NodeMessage): void {
+    const { clock } = this.#options.world;
+    if (message.op === "playerUpdate") {
+      const { position, time } = message.state as { readonly position: number; readonly time: number };
+      this.ear.told(position, clock.epochMs() - time);
+    } else if (message.type === "WebSocketClosedEvent") {
+      // The connection before a new one, which the client has asked for.
+      if (message.code === 1000) return;
+      this.#isVoiceLost = true;
+      this.ear.allow({
+        why: `voice closed with ${message.code}`,
+        silentMs: 4500 + REJOIN_MS,
+        lossMs: 4500 + REJOIN_MS,
+      });
+    } else if (message.type !== undefined) {
+      this.#onTrackEvent(message);
+    }
+  }
+
+  /** Its gateway says nothing any more: whatever changes until the bot has noticed is lost on it. */
+  onGatewaySilent(forMs: number): void {
+    const now = this.#options.world.clock.now();
+    this.#silentUntilMs = now + forMs;
+    if (now - this.#voiceDeedMs < REJOIN_MS) this.#allowUnknowing();
+  }
+
+  /** What the events of its tracks have not been, in words. */
+  eventFaults(): readonly string[] {
+    return [...this.#told].flatMap(([id, { starts, ends }]) =>
+      starts <= 1 && ends === 1 ? [] : [`guild ${this.guildId}: play ${id} has ${starts} starts and ${ends} ends`],
+    );
+  }
+
+  /** Frames that reached Discord, and nobody's ear: the bot was not there any more, or the listener not yet in the group. */
+  get unheardFrames(): number {
+    const { discord } = this.#options.world;
+    const late = this.#voices.reduce((sum, voice) => sum + discord.session(voice).framesAfterEnd, 0);
+    return [...this.#channels].reduce((sum, { listener }) => sum + listener.unheardCount, late);
+  }
+
+  #onTrackEvent({ type, track }: NodeMessage): void {
+    const { userData } = track as { readonly userData?: { readonly play?: number } };
+    const id = userData?.play;
+    const told = id === undefined ? undefined : this.#told.get(id);
+    if (told === undefined) {
+      this.ear.faults.push(`guild ${this.guildId}: ${type} of an unknown track`);
+      return;
+    }
+    if (type === "TrackStartEvent") told.starts += 1;
+    else if (type === "TrackEndEvent") told.ends += 1;
+    else this.ear.faults.push(`guild ${this.guildId}: ${type} of play ${id}`);
+    if (type === "TrackStartEvent" && told.ends > 0) this.ear.faults.push(`play ${id} starts after its end`);
+    if (type === "TrackEndEvent" && id === this.#play?.id) {
+      this.#play = undefined;
+      this.ear.stop();
+    }
+  }
+
+  async #doSomething(): Promise<void> {
+    const deeds: readonly [number, () => Promise<void> | void][] = [
+      [3, () => this.#startTrack()],
+      [2, () => this.#setPaused(!this.#isPaused)],
+      [3, () => this.#seek()],
+      [1, () => this.#seekToTheEnd()],
+      [1, () => this.#stop()],
+      [2, () => this.#move("server")],
+      [2, () => this.#move("channel")],
+      [1, () => this.#kick()],
+      [2, () => this.#cutConnection()],
+      [2, () => this.#letSomebodyIn()],
+      [2, () => this.#letSomebodyOut()],
+      [2, () => this.#changeEncryption()],
+    ];
+    const sum = deeds.reduce((total, [weight]) => total + weight, 0);
+    let at = this.#random.between(0, sum);
+    for (const [weight, deed] of deeds) {
+      at -= weight;
+      if (at < 0) return await deed();
+    }
+  }
+
+  #note(what: string): void {
+    this.#options.note(`guild ${this.guildId} ${what}`);
+  }
+
+  #noteVoice(what: string): void {
+    this.#note(what);
+    const now = this.#options.world.clock.now();
+    this.#voiceDeedMs = now;
+    if (now < this.#silentUntilMs) this.#allowUnknowing();
+  }
+
+  #allowUnknowing(): void {
+    const forMs = this.#silentUntilMs - this.#options.world.clock.now() + REJOIN_MS;
+    this.ear.allow({ why: "a change that the bot does not hear of", silentMs: forMs, lossMs: forMs });
+  }
+
+  async #update(body: object): Promise<void> {
+    await this.#options.world.client.update(this.guildId, body);
+  }
+
+  // What users do
+
+  async #startTrack(): Promise<void> {
+    const { world, spoil, songPackets } = this.#options;
+    const before = this.#play?.song ?? -1;
+    const song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
+    const id = ++this.#playCount;
+    const first = this.#random.chance(0.3) ? this.#random.whole(0, songPackets - 500) : 0;
+    const mark = `${this.guildId}-${id}`;
+    const encoded = await world.client.load(world.songUrl(song, mark));
+    if (this.#random.chance(0.3)) spoil(mark, this.#random.pick(["cut", "stall"]));
+    const play = { id, song, first };
+    this.#note(`plays song ${song} from ${first} as ${id}`);
+    this.#told.set(id, { starts: 0, ends: 0 });
+    this.#play = play;
+    this.#isPaused = false;
+    this.ear.expect(play, OPEN_MS);
+    await this.#update({ track: { encoded, userData: { play: id } }, position: first * FRAME_MS, paused: false });
+  }
+
+  async #setPaused(isPaused: boolean): Promise<void> {
+    this.#isPaused = isPaused;
+    this.#note(isPaused ? "pauses" : "goes on");
+    if (!isPaused) {
+      this.ear.allow({ why: "resume", silentMs: 500 });
+      this.ear.pause(false);
+    }
+    await this.#update({ paused: isPaused });
+    if (isPaused) this.ear.pause(true);
+  }
+
+  async #seek(): Promise<void> {
+    const number = this.#random.whole(0, this.#options.songPackets - 1000);
+    this.#note(`seeks to ${number}`);
+    this.ear.expectSeek(number, SEEK_MS);
+    await this.#update({ position: number * FRAME_MS });
+  }
+
+  async #seekToTheEnd(): Promise<void> {
+    const number = this.#options.songPackets - this.#random.whole(10, 150);
+    this.#note(`seeks to ${number}, near the end`);
+    this.ear.expectSeek(number, SEEK_MS);
+    await this.#update({ position: number * FRAME_MS });
+    if (this.#isPaused) await this.#setPaused(false);
+    await pause(this.#options.world.clock, 4500);
+  }
+
+  async #stop(): Promise<void> {
+    this.#note("stops");
+    await this.#update({ track: { encoded: null } });
+    this.#play = undefined;
+    this.ear.stop();
+    await pause(this.#options.world.clock, this.#random.between(100, 1500));
+  }
+
+  // Voice
+
+  async #join(): Promise<void> {
+    await this.#connect(this.#options.world.discord.issueVoice(this.#newChannel()));
+  }
+
+  #newChannel() {
+    const { world } = this.#options;
+    const channelId = `${this.guildId}${(++this.#channelCount).toString().padStart(3, "0")}`;
+    const daveVersion = this.#random.chance(0.8) ? 1 : 0;
+    this.#extraListeners.length = 0;
+    this.#downgraded = false;
+    return { guildId: this.guildId, userId: world.client.userId, channelId, daveVersion };
+  }
+
+  async #connect(voice: IssuedVoice): Promise<void> {
+    const channel = this.#options.world.discord.channel(voice.channelId);
+    this.#channel = channel;
+    this.#channels.add(channel);
+    this.#voices.push(voice);
+    channel.listener.onFrame = ({ isSilence, opus }) => {
+      if (!isSilence) this.ear.hear(opusPacketNumber(opus));
+    };
+    this.#isVoiceLost = false;
+    await this.#update({ voice });
+  }
+
+  async #rejoin(): Promise<void> {
+    this.#noteVoice("joins again");
+    this.ear.allow({ why: "rejoin", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+    await this.#join();
+  }
+
+  async #move(where: "server" | "channel"): Promise<void> {
+    const { discord } = this.#options.world;
+    this.ear.allow({ why: `move to another ${where}`, silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+    const closeOld = this.#random.pick(["now", "afterIdentify", "never"] as const);
+    this.#noteVoice(`moves to another ${where}, the old one closed ${closeOld}`);
+    const { guildId, ...channel } = where === "channel" ? this.#newChannel() : { guildId: this.guildId };
+    const voice = discord.moveVoice({ guildId, ...channel, closeOld });
+    await this.#connect(voice);
+  }
+
+  #kick(): void {
+    const code = this.#random.pick([4006, 4014, 4022]);
+    this.#noteVoice(`is kicked with ${code}`);
+    this.#options.world.discord.session(this.guildId).close(code, "simulated");
+  }
+
+  #cutConnection(): void {
+    const session = this.#options.world.discord.session(this.guildId);
+    const how = this.#random.pick(["cut", "resumable", "new session", "lost session"] as const);
+    this.#noteVoice(`loses its voice connection: ${how}`);
+    this.#options.excuse(["speaking-not-cleared", "speaking-missing"], 5000);
+    if (how === "cut") session.terminate();
+    else if (how === "resumable") session.close(this.#random.pick([1001, 4000, 4015]), "simulated");
+    else {
+      const allowance: Allowance = { why: how, silentMs: REJOIN_MS, lossMs: REJOIN_MS };
+      this.ear.allow(allowance);
+      if (how === "new session") session.close(4009, "simulated");
+      else session.terminate({ canResume: false });
+    }
+  }
+
+  // End-to-end encryption
+
+  async #letSomebodyIn(): Promise<void> {
+    const channel = this.#channel;
+    if (channel === undefined || this.#extraListeners.length >= 3) return;
+    this.ear.allow({ why: "somebody joins", silentMs: 500, lossMs: 500 });
+    this.#noteVoice("is joined by somebody");
+    const isBroken = channel.daveVersion > 0 && !this.#downgraded && this.#random.chance(0.2);
+    if (isBroken) this.ear.allow({ why: "a broken commit", silentMs: 3000, lossMs: 3000 });
+    const joining = isBroken ? channel.sendBrokenCommit() : channel.addListener();
+    const listener = await joining.catch(() => undefined); // the bot may be gone meanwhile; then Discord says so
+    if (listener !== undefined) this.#extraListeners.push(listener.userId);
+  }
+
+  async #letSomebodyOut(): Promise<void> {
+    const userId = this.#extraListeners.pop();
+    if (userId === undefined || this.#channel === undefined) return;
+    this.#noteVoice("is left by somebody");
+    this.ear.allow({ why: "somebody leaves", silentMs: 500, lossMs: 500 });
+    await this.#channel.removeListener(userId).catch(() => undefined); // as above
+  }
+
+  async #changeEncryption(): Promise<void> {
+    const channel = this.#channel;
+    if (channel === undefined || channel.daveVersion === 0) return;
+    this.#noteVoice(this.#downgraded ? "is upgraded" : "is downgraded");
+    this.ear.allow({ why: "encryption changes", silentMs: 2000, lossMs: 2000 });
+    const change = this.#downgraded ? channel.upgrade() : channel.downgrade();
+    this.#downgraded = !this.#downgraded;
+    await change.catch(() => undefined); // as above
+  }
+}

@@ -1,0 +1,198 @@
+// One simulation: a world, some guilds in it, and what befalls them; and in the end all that went against the rules. The same
+// seed does the same, event for event.
+
+import { createHash } from "node:crypto";
+import { pause } from "../../src/lib/pause.ts";
+import type { ViolationKind } from "../discord/violations.ts";
+import type { Answer } from "../media-server/answer-plan.ts";
+import type { NodeMessage } from "../stage/bot.ts";
+import type { Dice } from "./dice.ts";
+import { WORLD_FATES } from "./fates.ts";
+import { Guild } from "./guild.ts";
+import { faultyPlan, type Provisions, SimulatedWorld } from "./world.ts";
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly guilds: number;
+  readonly provisions: Provisions;
+  /** Of each song. */
+  readonly songPackets: number;
+  /** Told what happens, as it happens. */
+  readonly onNote?: (note: string) => void;
+}
+
+export interface Outcome {
+  /** Everything that went against the rules, in words. */
+  readonly faults: readonly string[];
+  /** Of everything that happened and when: equal for equal runs. */
+  readonly digest: string;
+  /** Virtual time that passed. */
+  readonly lengthMs: number;
+  readonly heardFrames: number;
+  readonly fateCount: number;
+}
+
+interface Excuse {
+  readonly kinds: readonly ViolationKind[];
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** An interval that ends with the read-ahead's worth of sound still there, and one that does not. */
+const STALL_MS_MAX = 6000;
+
+class Simulation {
+  readonly #options: SimulationOptions;
+  readonly #world: SimulatedWorld;
+  readonly #random: Dice;
+  readonly #guilds: readonly Guild[];
+  readonly #digest = createHash("sha256");
+  readonly #excuses: Excuse[] = [];
+  /** What the web site is to do wrong, by the mark behind a song's address. */
+  readonly #spoilt = new Map<string, "cut" | "stall">();
+  readonly #others: string[] = [];
+  #fateCount = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    this.#world = new SimulatedWorld({
+      seed: options.seed,
+      provisions: options.provisions,
+      onMessage: (message) => this.#onMessage(message),
+      script: ({ path }) => this.#answer(path),
+    });
+    this.#random = this.#world.random.branch();
+    this.#guilds = Array.from({ length: options.guilds }, (_, index) => {
+      const guildId = String(index + 1);
+      return new Guild({
+        ...{ world: this.#world, guildId, random: this.#random.branch(), songPackets: options.songPackets },
+        spoil: (mark, how) => this.#spoilt.set(mark, how),
+        note: (what) => this.#note(what),
+        excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
+      });
+    });
+  }
+
+  async run(): Promise<Outcome> {
+    const world = this.#world;
+    const { clock } = world;
+    const endMs = this.#options.minutes * 60_000;
+    let fate: Promise<void> = Promise.resolve();
+    await world.open();
+    await clock.drive(
+      world.client.open().then(async () => {
+        fate = this.#decideFates(endMs);
+        await Promise.all(this.#guilds.map((guild) => this.#tell(guild, endMs)));
+        await fate;
+        this.#judge();
+        await world.close();
+      }),
+    );
+    const heardFrames = sumOf(this.#guilds, ({ ear }) => ear.heardCount);
+    return {
+      faults: this.#others,
+      digest: this.#digest.digest("hex").slice(0, 16),
+      lengthMs: clock.now(),
+      heardFrames,
+      fateCount: this.#fateCount,
+    };
+  }
+
+  async #tell(guild: Guild, endMs: number): Promise<void> {
+    try {
+      await guild.run(endMs);
+    } catch (error) {
+      const now = this.#world.clock.now().toFixed(0);
+      this.#others.push(
+        `${now} guild ${guild.guildId}: its story broke off: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
+
+  async #decideFates(endMs: number): Promise<void> {
+    const { clock } = this.#world;
+    for (;;) {
+      await pause(clock, this.#random.between(3000, 20_000));
+      if (clock.now() >= endMs) return;
+      const fate = this.#random.pick(WORLD_FATES);
+      this.#fateCount++;
+      this.#note(fate.name);
+      await fate.befall({
+        world: this.#world,
+        random: this.#random.branch(),
+        allow: (allowance) => {
+          for (const { ear } of this.#guilds) ear.allow(allowance);
+        },
+        excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
+        silenceGateways: (forMs) => {
+          this.#world.network.breakConnections(this.#world.gatewayPort, "silent");
+          for (const guild of this.#guilds) guild.onGatewaySilent(forMs);
+        },
+      });
+    }
+  }
+
+  #excuse(kinds: readonly ViolationKind[], forMs: number): void {
+    const now = this.#world.clock.now();
+    this.#excuses.push({ kinds, fromMs: now, untilMs: now + forMs });
+  }
+
+  #onMessage(message: NodeMessage): void {
+    if (message.op === "stats") return; // tells of this machine
+    this.#note(`${message.op} ${message.type ?? ""} ${message.guildId ?? ""} ${JSON.stringify(message.state ?? "")}`);
+    this.#guilds.find(({ guildId }) => guildId === message.guildId)?.onMessage(message);
+  }
+
+  #note(what: string): void {
+    const note = `${this.#world.clock.now().toFixed(3)} ${what}`;
+    this.#digest.update(note);
+    this.#options.onNote?.(note);
+  }
+
+  #answer(path: string): Answer | undefined {
+    const [, song = "0", mark = ""] = /song(\d+)\.ogg\?(.*)/.exec(path) ?? [];
+    const how = this.#spoilt.get(mark);
+    const bytes = this.#options.provisions.songs[Number(song)];
+    if (how === undefined || bytes === undefined) return undefined;
+    this.#spoilt.delete(mark);
+    this.#note(`${how} of ${path}`);
+    const afterBytes = this.#random.whole(20_000, Math.min(bytes.length, 400_000));
+    const fault = how === "cut" ? { kind: how } : { kind: how, forMs: this.#random.between(100, STALL_MS_MAX) };
+    return faultyPlan(bytes, fault, afterBytes);
+  }
+
+  #judge(): void {
+    const { discord, lines, threads, network } = this.#world;
+    this.#others.push(...this.#guilds.flatMap((guild) => [...guild.ear.faults, ...guild.eventFaults()]));
+    for (const { atMs, kind, guildId, detail } of discord.violations) {
+      const isExcused = this.#excuses.some(
+        ({ kinds, fromMs, untilMs }) => kinds.includes(kind) && atMs >= fromMs && atMs <= untilMs,
+      );
+      if (!isExcused) this.#others.push(`${atMs.toFixed(0)} guild ${guildId}: ${kind}: ${detail}`);
+    }
+    for (const { atMs, level, message, fields } of lines) {
+      if (level === "error" && !EXPECTED_ERRORS.has(message)) {
+        this.#others.push(`${atMs.toFixed(0)} log: ${message} ${String(fields.error)}`);
+      }
+    }
+    const missing = sumOf(this.#guilds, ({ ear }) => ear.missingCount);
+    const counted = threads.framesLost + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.unheardFrames);
+    const uncounted = missing - counted - threads.endedCount * UNTOLD_FRAMES_MAX;
+    if (uncounted > 0) this.#others.push(`${uncounted} frames are missing that nobody has counted as lost`);
+  }
+}
+
+/** Of each player of a worker that has ended: what it had not told of yet, nor sent on. */
+const UNTOLD_FRAMES_MAX = 100;
+
+function sumOf<T>(items: readonly T[], read: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + read(item), 0);
+}
+
+/** What fates do, the node is right to tell. */
+const EXPECTED_ERRORS = new Set(["an audio worker was lost and will be replaced"]);
+
+export function simulate(options: SimulationOptions): Promise<Outcome> {
+  return new Simulation(options).run();
+}

@@ -1,0 +1,110 @@
+// The one clock of a simulation. Its time moves only when nothing in the process is left to do: then at once to the next timer,
+// whenever that is. So an hour passes in as long as the work of an hour takes, and always in the same way.
+
+import type { Clock, Timer } from "../../src/lib/clock.ts";
+
+const EPOCH_MS = 1_700_000_000_000;
+
+interface PendingTimer {
+  readonly atMs: number;
+  readonly order: number;
+  readonly callback: () => void;
+  isCancelled: boolean;
+}
+
+export class VirtualClock implements Clock {
+  #nowMs = 0;
+  #order = 0;
+  #firedCount = 0;
+  /** A binary heap, the next one first. */
+  readonly #timers: PendingTimer[] = [];
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  epochMs(): number {
+    return EPOCH_MS + Math.floor(this.#nowMs);
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    const atMs = this.#nowMs + Math.max(0, delayMs);
+    const timer: PendingTimer = { atMs, order: this.#order++, callback, isCancelled: false };
+    this.#push(timer);
+    return {
+      cancel: () => {
+        timer.isCancelled = true;
+      },
+    };
+  }
+
+  /** Timers fired so far. */
+  get firedCount(): number {
+    return this.#firedCount;
+  }
+
+  /** Lets time pass until `work` is settled. Throws what it throws, and when nothing is left that could settle it. */
+  async drive<T>(work: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settled = work.finally(() => {
+      isSettled = true;
+    });
+    settled.catch(() => undefined); // awaited below
+    for (;;) {
+      await workIsDone();
+      if (isSettled) return settled;
+      if (!this.#step()) throw new Error("the simulation waits for something that nobody will do");
+    }
+  }
+
+  /** Fires the next timer; false when there is none. */
+  #step(): boolean {
+    const timer = this.#pop();
+    if (timer === undefined) return false;
+    if (timer.isCancelled) return true;
+    this.#nowMs = timer.atMs;
+    this.#firedCount += 1;
+    timer.callback();
+    return true;
+  }
+
+  #push(timer: PendingTimer): void {
+    const timers = this.#timers;
+    let index = timers.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!isBefore(timer, timers[parent])) break;
+      timers[index] = timers[parent]!; // within the heap
+      index = parent;
+    }
+    timers[index] = timer;
+  }
+
+  #pop(): PendingTimer | undefined {
+    const timers = this.#timers;
+    const first = timers[0];
+    const last = timers.pop();
+    if (first === undefined || last === undefined || timers.length === 0) return first;
+    let index = 0;
+    for (;;) {
+      const left = 2 * index + 1;
+      const child = isBefore(timers[left + 1], timers[left]) ? left + 1 : left;
+      if (!isBefore(timers[child], last)) break;
+      timers[index] = timers[child]!; // it is before something
+      index = child;
+    }
+    timers[index] = last;
+    return first;
+  }
+}
+
+function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefined): boolean {
+  if (timer === undefined || other === undefined) return timer !== undefined;
+  return timer.atMs < other.atMs || (timer.atMs === other.atMs && timer.order < other.order);
+}
+
+/** Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run. */
+async function workIsDone(): Promise<void> {
+  do await new Promise((turn) => setImmediate(turn));
+  while (process.getActiveResourcesInfo().includes("Immediate"));
+}

@@ -1,0 +1,251 @@
+// The network of a simulation: TCP and UDP between parts of one process, with ports, delays and faults, all on its clock. What
+// a thread has opened goes with the thread.
+
+import type { Server } from "node:http";
+import type { NetConnectOpts, Socket as TcpSocket } from "node:net";
+import type { buildConnector } from "undici";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { DatagramSocket, Sockets } from "../../src/network/sockets.ts";
+import type { DiscordNetwork, UdpPort, UdpSender } from "../discord/discord-network.ts";
+import type { Dice } from "./dice.ts";
+import type { ThreadGate } from "./thread-gate.ts";
+import { type Link, resetError, VirtualSocket } from "./virtual-socket.ts";
+
+const ADDRESS = "127.0.0.1";
+const KEEP_ALIVE_MS = 600_000;
+/** One way, beside the link's own. */
+const JITTER_MS = 3;
+
+interface Connection {
+  readonly port: number;
+  readonly ends: readonly [VirtualSocket, VirtualSocket];
+  /** Nothing comes through any more, and nobody is told. */
+  isDead: boolean;
+}
+
+type OnDatagram = (packet: Buffer, sender: UdpSender) => void;
+
+export class VirtualNetwork {
+  readonly #clock: Clock;
+  readonly #random: Dice;
+  readonly #servers = new Map<number, Server>();
+  readonly #connections = new Set<Connection>();
+  readonly #udpPorts = new Map<number, OnDatagram>();
+  #nextPort = 1024;
+  /** Of what is sent over UDP, which is not in order after it was changed; milliseconds. */
+  #udpArrivesMs = 0;
+  #lostDatagrams = 0;
+  /** What is sent over UDP is lost, and nobody is told. */
+  losesDatagrams = false;
+
+  constructor(clock: Clock, random: Dice) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Datagrams that a fault has swallowed. */
+  get lostDatagrams(): number {
+    return this.#lostDatagrams;
+  }
+
+  /** Takes the server's connections from here; returns its port. */
+  readonly listen = (server: Server): number => {
+    const port = this.#nextPort++;
+    this.#servers.set(port, server);
+    // Told to undici, which would otherwise drop idle connections by its own timers, in real time.
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    return port;
+  };
+
+  /** What a thread reaches the network with; closed when it ends. */
+  socketsFor(gate: ThreadGate): Sockets {
+    const createConnector = (() => (options: buildConnector.Options, callback: buildConnector.Callback) => {
+      const socket = this.#connect(Number(options.port), gate);
+      socket.once("connect", () => {
+        socket.off("error", onError);
+        callback(null, asTcp(socket));
+      });
+      const onError = (error: Error): void => callback(error, null);
+      socket.once("error", onError);
+    }) as typeof buildConnector;
+    return {
+      connectTcp: (options: NetConnectOpts) => asTcp(this.#connect("port" in options ? Number(options.port) : 0, gate)),
+      createConnector,
+      createUdp: () => new VirtualUdp(this, gate),
+    };
+  }
+
+  /** The fake Discord's part of it. */
+  get discordNetwork(): DiscordNetwork {
+    return {
+      address: ADDRESS,
+      listen: (server) => Promise.resolve(this.listen(server)),
+      openUdp: (onDatagram) => Promise.resolve(this.#openUdp(onDatagram)),
+    };
+  }
+
+  /** A connection to this port of somebody outside of all threads. */
+  connect(port: number): VirtualSocket {
+    return this.#connect(port, undefined);
+  }
+
+  /** Cuts all connections to this port, or makes them silent: then nobody is told. */
+  breakConnections(port: number, how: "cut" | "silent"): void {
+    for (const connection of this.#connections) {
+      if (connection.port !== port) continue;
+      connection.isDead = true;
+      if (how === "cut") for (const end of connection.ends) end.destroy(resetError());
+    }
+  }
+
+  /** For VirtualUdp: sends from one port to another; false when nobody is there. */
+  carryDatagram(
+    packet: Uint8Array,
+    ports: { readonly from: number; readonly to: number },
+    onRefused: () => void,
+  ): void {
+    if (this.losesDatagrams) {
+      this.#lostDatagrams += 1;
+      return;
+    }
+    const copy = Buffer.from(packet);
+    this.#udpArrivesMs = Math.max(this.#udpArrivesMs, this.#clock.now() + 5 + this.#random.unit() * JITTER_MS);
+    this.#clock.after(this.#udpArrivesMs - this.#clock.now(), () => {
+      const receive = this.#udpPorts.get(ports.to);
+      if (receive === undefined) onRefused();
+      else receive(copy, { address: ADDRESS, port: ports.from });
+    });
+  }
+
+  /** For VirtualUdp. */
+  bindUdp(onDatagram: OnDatagram): number {
+    const port = this.#nextPort++;
+    this.#udpPorts.set(port, onDatagram);
+    return port;
+  }
+
+  releaseUdp(port: number): void {
+    this.#udpPorts.delete(port);
+  }
+
+  #openUdp(onDatagram: OnDatagram): UdpPort {
+    const port = this.bindUdp(onDatagram);
+    return {
+      port,
+      send: (packet, to) => {
+        this.carryDatagram(packet, { from: port, to: to.port }, () => undefined);
+        return Promise.resolve();
+      },
+      close: () => this.releaseUdp(port),
+    };
+  }
+
+  #connect(port: number, gate: ThreadGate | undefined): VirtualSocket {
+    const localPort = this.#nextPort++;
+    const link = new DelayedLink(this.#clock, this.#random.branch(), gate);
+    const client = new VirtualSocket(link, { local: localPort, remote: port }, false);
+    const server = new VirtualSocket(link, { local: port, remote: localPort }, true);
+    client.peer = server;
+    server.peer = client;
+    const connection: Connection = { port, ends: [client, server], isDead: false };
+    link.connection = connection;
+    this.#connections.add(connection);
+    const leave = () => {
+      if (client.destroyed && server.destroyed) this.#connections.delete(connection);
+    };
+    client.once("close", leave);
+    server.once("close", leave);
+    gate?.onEnd(() => client.destroy());
+    client.connecting = true;
+    link.carry(server, () => this.#open(port, client, server));
+    return client;
+  }
+
+  #open(port: number, client: VirtualSocket, server: VirtualSocket): void {
+    if (client.destroyed) return;
+    const listener = this.#servers.get(port);
+    client.connecting = false;
+    if (listener === undefined) {
+      const error = Object.assign(new Error(`connect ECONNREFUSED ${ADDRESS}:${port}`), { code: "ECONNREFUSED" });
+      client.destroy(error);
+      return;
+    }
+    listener.emit("connection", server);
+    client.emit("connect");
+  }
+}
+
+/** In order in each direction, some milliseconds each way; what comes to a thread comes through its gate. */
+class DelayedLink implements Link {
+  connection: Connection | undefined;
+  readonly #clock: Clock;
+  readonly #random: Dice;
+  readonly #gate: ThreadGate | undefined;
+  readonly #delayMs: number;
+  readonly #arrivesMs = new Map<VirtualSocket, number>();
+
+  constructor(clock: Clock, random: Dice, gate: ThreadGate | undefined) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#gate = gate;
+    this.#delayMs = random.between(1, 20);
+  }
+
+  carry(from: VirtualSocket, deliver: () => void): void {
+    const nowMs = this.#clock.now();
+    const arrivesMs = Math.max(this.#arrivesMs.get(from) ?? 0, nowMs + this.#delayMs + this.#random.unit() * JITTER_MS);
+    this.#arrivesMs.set(from, arrivesMs);
+    this.#clock.after(arrivesMs - nowMs, () => {
+      if (this.connection?.isDead) return;
+      const isToThread = from !== this.connection?.ends[0];
+      if (isToThread && this.#gate !== undefined) this.#gate.enter(deliver);
+      else deliver();
+    });
+  }
+}
+
+class VirtualUdp implements DatagramSocket {
+  readonly #network: VirtualNetwork;
+  readonly #port: number;
+  #peerPort = 0;
+  #onError: ((error: Error) => void) | undefined;
+  #onMessage: ((packet: Buffer) => void) | undefined;
+
+  constructor(network: VirtualNetwork, gate: ThreadGate) {
+    this.#network = network;
+    this.#port = network.bindUdp((packet, sender) => {
+      // As a connected socket: from its peer only.
+      if (sender.port === this.#peerPort) gate.enter(() => this.#onMessage?.(packet));
+    });
+    gate.onEnd(() => this.close());
+  }
+
+  on(event: "error" | "message", listener: ((error: Error) => void) | ((packet: Buffer) => void)): void {
+    // The overloads of DatagramSocket say which is which.
+    if (event === "error") this.#onError = listener as (error: Error) => void;
+    else this.#onMessage = listener as (packet: Buffer) => void;
+  }
+
+  connect(port: number, _address: string, callback: (error?: Error) => void): void {
+    this.#peerPort = port;
+    setImmediate(callback);
+  }
+
+  send(packet: Uint8Array, callback?: (error: Error | null, sizeBytes: number) => void): void {
+    this.#network.carryDatagram(packet, { from: this.#port, to: this.#peerPort }, () => {
+      this.#onError?.(Object.assign(new Error("recvmsg ECONNREFUSED"), { code: "ECONNREFUSED" }));
+    });
+    if (callback !== undefined) setImmediate(callback, null, packet.length);
+  }
+
+  close(): void {
+    this.#onError = undefined;
+    this.#onMessage = undefined;
+    this.#network.releaseUdp(this.#port);
+  }
+}
+
+/** The typings ask for a `net.Socket`; Node and the libraries take any stream that has what they use of it. */
+function asTcp(socket: VirtualSocket): TcpSocket {
+  return socket as unknown as TcpSocket;
+}

@@ -1,0 +1,128 @@
+// One end of a TCP connection that never leaves the process. What is written arrives at the other end some time later, on the
+// simulation's clock; a reader that does not read holds the writer up, as a full window does.
+
+import { Duplex } from "node:stream";
+
+/** How what is sent from one end of a connection comes to the other. */
+export interface Link {
+  carry(from: VirtualSocket, deliver: () => void): void;
+}
+
+/** What may be under way or unread before the writer has to wait. */
+const WINDOW_BYTES = 64 * 1024;
+
+export class VirtualSocket extends Duplex {
+  readonly remoteAddress = "127.0.0.1";
+  readonly remoteFamily = "IPv4";
+  readonly remotePort: number;
+  readonly localAddress = "127.0.0.1";
+  readonly localPort: number;
+  connecting = false;
+  /** Received, handed out or not. */
+  bytesRead = 0;
+  peer: VirtualSocket | undefined;
+  readonly #link: Link;
+  /** Not handed out yet; null: the end. */
+  readonly #inbox: (Buffer | null)[] = [];
+  #isWanted = false;
+  #unreadBytes = 0;
+  #blocked: (() => void) | undefined;
+
+  constructor(link: Link, ports: { readonly local: number; readonly remote: number }, allowHalfOpen: boolean) {
+    super({ allowHalfOpen });
+    this.#link = link;
+    this.localPort = ports.local;
+    this.remotePort = ports.remote;
+  }
+
+  // What the users of `net.Socket` call beside the stream; none of it means anything here.
+
+  setTimeout(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once("finish", () => this.destroy());
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#handOut();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#unreadBytes += chunk.length;
+    // The writer may use its memory again.
+    const copy = Buffer.from(chunk);
+    this.#carry((peer) => peer.#arrive(copy));
+    if (this.#unreadBytes < WINDOW_BYTES) done();
+    else this.#blocked = done;
+  }
+
+  override _final(done: () => void): void {
+    this.#carry((peer) => peer.#arrive(null));
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!this.writableFinished) this.#carry((peer) => peer.#arrive(null));
+    this.#blocked = undefined;
+    done(error);
+  }
+
+  #carry(deliver: (peer: VirtualSocket) => void): void {
+    const { peer } = this;
+    if (peer !== undefined) this.#link.carry(this, () => deliver(peer));
+  }
+
+  #arrive(chunk: Buffer | null): void {
+    if (this.destroyed) {
+      // Whoever writes to a closed port is told so.
+      if (chunk !== null) this.#carry((peer) => peer.destroy(resetError()));
+      return;
+    }
+    this.#inbox.push(chunk);
+    this.#handOut();
+  }
+
+  #handOut(): void {
+    while (this.#isWanted && this.#inbox.length > 0 && !this.destroyed) {
+      const chunk = this.#inbox.shift() ?? null;
+      if (chunk !== null) {
+        this.bytesRead += chunk.length;
+        if (this.peer !== undefined) this.peer.#taken(chunk.length);
+      }
+      this.#isWanted = this.push(chunk);
+    }
+  }
+
+  #taken(sizeBytes: number): void {
+    this.#unreadBytes -= sizeBytes;
+    const blocked = this.#blocked;
+    if (blocked === undefined || this.#unreadBytes >= WINDOW_BYTES) return;
+    this.#blocked = undefined;
+    blocked();
+  }
+}
+
+export function resetError(): Error {
+  return Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+}
