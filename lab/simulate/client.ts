@@ -1,5 +1,5 @@
-// A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, keeps every message, and takes
-// its session up again when its connection is cut.
+// A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, keeps every message,
+// and takes its session up again when its connection is cut.
 
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";

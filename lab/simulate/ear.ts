@@ -1,5 +1,5 @@
-// What one guild's listener hears in a simulation, and the rules it is held to: every packet of a track once and in order, no
-// pause in it without a cause, none of it when none is wanted, and positions told that are what was heard.
+// What one guild's listener hears in a simulation, and the rules it is held to: every packet of a track once and in
+// order, no pause in it without a cause, none of it when none is wanted, and positions told that are what was heard.
 
 import { NUMBERS_PER_SONG } from "./world.ts";
 

@@ -1,5 +1,5 @@
-// What may befall a simulated node, and what a listener may notice of it at most. Bounds are those of the node's own design:
-// times to notice, to come back, and what was on its way.
+// What may befall a simulated node, and what a listener may notice of it at most. Bounds are those of the node's own
+// design: times to notice, to come back, and what was on its way.
 
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";

@@ -1,5 +1,6 @@
-// One guild of a simulation: a bot in a voice channel, a listener beside it, and what users of bots do to a player, one after
-// the other: other tracks, pauses, seeks, moves to other channels and voice servers. And what Discord does to its connection.
+// One guild of a simulation: a bot in a voice channel, a listener beside it, and what users of bots do to a player,
+// one after the other: other tracks, pauses, seeks, moves to other channels and voice servers. And what Discord does
+// to its connection.
 
 import { pause } from "../../src/lib/pause.ts";
 import type { VoiceChannel } from "../discord/voice-channel.ts";
@@ -17,6 +18,8 @@ const OPEN_MS = 3000;
 /** Of a change of voice server or channel, until there is sound again. */
 const REJOIN_MS = 6000;
 const SEEK_MS = 1500;
+/** Longer than anything a fault may keep silent for. */
+const REST_MS = 14_000;
 
 /** What clients are told of one playing. */
 interface Told {
@@ -83,18 +86,30 @@ export class Guild {
       else if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
       else await this.#doSomething();
     }
-    // Whatever befell last: there is sound at the end.
-    await pause(clock, 2000);
-    if (this.#isVoiceLost) await this.#rejoin();
-    if (this.#isPaused) await this.#setPaused(false);
-    if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
-    const heard = this.ear.heardCount;
-    await pause(clock, 12_000);
-    this.ear.check();
-    if (this.ear.heardCount === heard) this.ear.faults.push(`guild ${this.guildId}: no sound in the end`);
+    await this.#comeToRest();
     await this.#update({ track: { encoded: null } });
     this.ear.stop();
     await pause(clock, 2000);
+  }
+
+  /** Whatever befell last, its user puts right what is his to put right; and then there is sound. */
+  async #comeToRest(): Promise<void> {
+    const { clock } = this.#options.world;
+    let restMs = 0;
+    let heard = 0;
+    while (restMs < REST_MS) {
+      await pause(clock, 2000);
+      restMs += 2000;
+      const isWell = !this.#isVoiceLost && !this.#isPaused && this.#play !== undefined && !this.ear.isAtEnd;
+      if (isWell) continue;
+      if (this.#isVoiceLost) await this.#rejoin();
+      if (this.#isPaused) await this.#setPaused(false);
+      if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
+      restMs = 0;
+      heard = this.ear.heardCount;
+    }
+    this.ear.check();
+    if (this.ear.heardCount === heard) this.ear.faults.push(`guild ${this.guildId}: no sound in the end`);
   }
 
   /** A message of the node about this guild. */

@@ -1,5 +1,6 @@
-// The threads of a simulated node: the code that worker threads run (media/start-audio.ts, media/start-lookups.ts), started in
-// this process over ports in memory. They can be killed, hang, or be held up for a while, which is what a simulation is for.
+// The threads of a simulated node: the code that worker threads run (media/start-audio.ts, media/start-lookups.ts),
+// started in this process over ports in memory. They can be killed, hang, or be held up for a while, which is what a
+// simulation is for.
 
 import type { MessagePort, WorkerOptions } from "node:worker_threads";
 import type { CodecAnswer, CodecWish } from "../../src/bridge/codec-wish.ts";

@@ -35,7 +35,8 @@ for (const seed of seedsOf()) {
   const { faults, digest, lengthMs, heardFrames } = outcome;
   const { user, system } = process.cpuUsage(usageBefore);
   console.log(
-    `seed ${seed}: ${(lengthMs / 1000).toFixed(0)} s by ${((user + system) / 1e6).toFixed(1)} s of processor time, ${heardFrames} frames, ${digest}, ` +
+    `seed ${seed}: ${(lengthMs / 1000).toFixed(0)} s by ${((user + system) / 1e6).toFixed(1)} s of processor time, ` +
+      `${heardFrames} frames, ${digest}, ` +
       `${faults.length === 0 ? "all rules held" : `${faults.length} faults`}`,
   );
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);

@@ -1,5 +1,5 @@
-// One simulation: a world, some guilds in it, and what befalls them; and in the end all that went against the rules. The same
-// seed does the same, event for event.
+// One simulation: a world, some guilds in it, and what befalls them; and in the end all that went against the rules.
+// The same seed does the same, event for event.
 
 import { createHash } from "node:crypto";
 import { pause } from "../../src/lib/pause.ts";
@@ -39,7 +39,8 @@ interface Excuse {
   readonly untilMs: number;
 }
 
-/** An interval that ends with the read-ahead's worth of sound still there, and one that does not. */
+/** What a stalled connection has brought before may last so long, and then no longer. */
+const READ_AHEAD_MS_MAX = 15_000;
 const STALL_MS_MAX = 6000;
 
 class Simulation {
@@ -158,7 +159,10 @@ class Simulation {
     this.#spoilt.delete(mark);
     this.#note(`${how} of ${path}`);
     const afterBytes = this.#random.whole(20_000, Math.min(bytes.length, 400_000));
-    const fault = how === "cut" ? { kind: how } : { kind: how, forMs: this.#random.between(100, STALL_MS_MAX) };
+    const forMs = this.#random.between(100, STALL_MS_MAX);
+    const fault = how === "cut" ? { kind: how } : { kind: how, forMs };
+    const guild = this.#guilds.find(({ guildId }) => mark.startsWith(`${guildId}-`));
+    if (how === "stall") guild?.ear.allow({ why: "the site stalls", silentMs: READ_AHEAD_MS_MAX + forMs });
     return faultyPlan(bytes, fault, afterBytes);
   }
 

@@ -1,5 +1,6 @@
-// The one way into a simulated thread: timers, messages and sockets all come through its gate. A thread that is held gets what
-// came meanwhile when it is let go, in order, as a real one does that had no processor; one that has ended gets nothing more.
+// The one way into a simulated thread: timers, messages and sockets all come through its gate. A thread that is held
+// gets what came meanwhile when it is let go, in order, as a real one does that had no processor; one that has ended
+// gets nothing more.
 
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 

@@ -1,5 +1,6 @@
-// The one clock of a simulation. Its time moves only when nothing in the process is left to do: then at once to the next timer,
-// whenever that is. So an hour passes in as long as the work of an hour takes, and always in the same way.
+// The one clock of a simulation. Its time moves only when nothing in the process is left to do: then at once to the
+// next timer, whenever that is. So an hour passes in as long as the work of an hour takes, and always in the same
+// way.
 
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 

@@ -1,5 +1,5 @@
-// The network of a simulation: TCP and UDP between parts of one process, with ports, delays and faults, all on its clock. What
-// a thread has opened goes with the thread.
+// The network of a simulation: TCP and UDP between parts of one process, with ports, delays and faults, all on its
+// clock. What a thread has opened goes with the thread.
 
 import type { Server } from "node:http";
 import type { NetConnectOpts, Socket as TcpSocket } from "node:net";

@@ -1,5 +1,5 @@
-// One end of a TCP connection that never leaves the process. What is written arrives at the other end some time later, on the
-// simulation's clock; a reader that does not read holds the writer up, as a full window does.
+// One end of a TCP connection that never leaves the process. What is written arrives at the other end some time
+// later, on the simulation's clock; a reader that does not read holds the writer up, as a full window does.
 
 import { Duplex } from "node:stream";
 

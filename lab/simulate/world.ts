@@ -1,5 +1,5 @@
-// The whole world of one simulation on one clock: the node as it is (node.ts with everything below it), a fake Discord, a web
-// site with songs of numbered packets, and a client.
+// The whole world of one simulation on one clock: the node as it is (node.ts with everything below it), a fake
+// Discord, a web site with songs of numbered packets, and a client.
 
 import { loadConfig } from "../../src/config/load-config.ts";
 import { readWasmCodec } from "../../src/lib/read-wasm-codec.ts";

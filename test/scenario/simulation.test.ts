@@ -1,5 +1,5 @@
-// A whole node in virtual time (docs/internals/simulation.md), with faults drawn from seeds: every rule holds in each of them,
-// and a seed goes the same way again. In a process of its own, compiled, as `npm run simulate` runs it.
+// A whole node in virtual time (docs/internals/simulation.md), with faults drawn from seeds: every rule holds in each
+// of them, and a seed goes the same way again. In a process of its own, compiled, as `npm run simulate` runs it.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
