@@ -126,7 +126,8 @@ export class Ear {
     this.#heardCount++;
     this.#checkSilence(now);
     this.#lastMs = now;
-    if (!this.#isWanted && now - this.#changedMs > STOP_MS_MAX)
+    // A worker that is held up hears of a command late.
+    if (!this.#isWanted && now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.loss))
       this.#fault(`packet ${packet} though nothing is to be heard`);
     const song = Math.floor(packet / NUMBERS_PER_SONG);
     const number = packet % NUMBERS_PER_SONG;

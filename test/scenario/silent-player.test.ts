@@ -2,9 +2,9 @@
 // the node says why it stuttered, by itself and when it is asked.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import type { PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
-import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import { UpstreamStage } from "../support/upstream-stage.ts";
 
 const HANGING_AUDIO = new URL("../support/worker-scripts/hanging-audio.mjs", import.meta.url);
