@@ -43,6 +43,11 @@ export class SimulatedClient {
     await this.request("PATCH", `/v4/sessions/${this.#sessionId}`, { resuming: true, timeout: RESUME_SECONDS });
   }
 
+  /** Resolves when there is a session that takes requests. */
+  get whenConnected(): Promise<void> {
+    return this.#whenConnected;
+  }
+
   /** PATCH player; throws with the node's own words unless it answers 200. */
   async update(guildId: string, body: object): Promise<PlayerView> {
     for (;;) {

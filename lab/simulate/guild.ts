@@ -82,6 +82,7 @@ export class Guild {
     while (clock.now() < endMs) {
       await pause(clock, this.#random.between(200, 4000));
       this.ear.check();
+      await this.#options.world.client.whenConnected;
       if (this.#isVoiceLost) await this.#rejoin();
       else if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
       else await this.#doSomething();
