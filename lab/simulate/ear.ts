@@ -8,8 +8,8 @@ const FRAME_MS = 20;
 const GAP_MS_MAX = 150;
 /** After a command that ends sound, until none is heard. */
 const STOP_MS_MAX = 250;
-/** How long a seek may let the old place be heard. */
-const OLD_PLACE_MS_MAX = 500;
+/** How long a seek may let the old place be heard: it lands when sound flows, and voice may have to come back first. */
+const OLD_PLACE_MS_MAX = 3000;
 /** What a worker that is lost may make heard twice: what was sent since it last told where it was. */
 const REPEATED_FRAMES_MAX = 60;
 /** What may be missing of the beginning at a new place, where packets are lost: the longest fault of all. */
@@ -111,6 +111,8 @@ export class Ear {
   }
 
   pause(isPaused: boolean): void {
+    // What was sought meanwhile comes after a frame or two of the old place.
+    if (!isPaused) this.#soughtMs = this.#now();
     if (this.#play !== undefined) this.#want(!isPaused);
   }
 
