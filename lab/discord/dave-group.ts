@@ -116,7 +116,8 @@ export class DaveGroup {
     this.leave(member.userId);
     const slot = new MemberSlot(member, this.policy);
     this.#slots.set(member.userId, slot);
-    this.#awaitKeyPackage(slot);
+    // Who comes during a downgrade is asked for one with the upgrade.
+    if (this.#version > 0) this.#awaitKeyPackage(slot);
   }
 
   /** Somebody is gone. With `member`: only if it has not been replaced. */
@@ -195,6 +196,11 @@ export class DaveGroup {
     this.#transitions.excuse(slot, id);
     this.#awaitKeyPackage(slot);
     this.#options.waiters.changed();
+  }
+
+  /** 0 between a downgrade and the upgrade after it. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Resolves when the call has come to rest. Rejects after three times the time bots have for one answer. */

@@ -98,6 +98,10 @@ export class VoiceCall implements SessionCall {
     for (const bot of this.#bots.values()) bot.dave?.executeTransition(id);
   }
 
+  get daveVersionNow(): number {
+    return Math.min(this.daveVersion, this.group.version);
+  }
+
   otherUserIds(userId: string): readonly string[] {
     return [...this.#listeners.keys(), ...this.#bots.keys()].filter((other) => other !== userId);
   }

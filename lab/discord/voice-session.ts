@@ -35,6 +35,8 @@ export interface SessionCall {
   readonly channelId: string;
   /** 0: a stage channel, no DAVE. */
   readonly daveVersion: number;
+  /** What a session that begins now is told: 0 while the call is downgraded. */
+  readonly daveVersionNow: number;
   otherUserIds(userId: string): readonly string[];
   onIdentified(session: VoiceSession): void;
   beforeSessionDescription(session: VoiceSession): void;
@@ -409,7 +411,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
         media_session_id: randomBytes(16).toString("hex"),
         mode,
         secret_key: [...receiver.secretKey],
-        dave_protocol_version: this.#daveVersion,
+        dave_protocol_version: Math.min(this.#daveVersion, this.call.daveVersionNow),
       },
     });
     this.call.afterSessionDescription(this);

@@ -287,6 +287,28 @@ test("b6, a downgrade sends plain from op 22 on, an upgrade encrypts again, with
   call.discord.assertClean();
 });
 
+test("b6, a session that begins while the call is downgraded sends plain, and the upgrade encrypts it", async () => {
+  let downgraded: Promise<void> | undefined;
+  const call = await join(
+    {},
+    {
+      prepare(discord) {
+        downgraded = discord.channel(CHANNEL).downgrade();
+      },
+    },
+  );
+  await downgraded;
+  const channel = call.discord.channel(CHANNEL);
+  await call.music.more();
+  expect(channel.listener.heardSound.at(-1)?.daveDecrypted).toBe(false);
+  expect(call.discord.session(GUILD).countOf(26)).toBe(0);
+  await channel.upgrade();
+  await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
+  await expectAllHeard(call, channel.listener);
+  await stop(call);
+  call.discord.assertClean();
+});
+
 describe("b7, broken messages", () => {
   test("a broken commit: removed and added again, and not one frame is missed", async () => {
     const call = await join();
