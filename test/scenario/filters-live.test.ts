@@ -9,6 +9,7 @@ import { MusicCall } from "../support/music-call.ts";
 import { packetsOf, packetText, SONGS } from "../support/song.ts";
 import { startStage } from "../support/start-stage.ts";
 
+const REFERENCE_RUNS_MAX = 6;
 /** 100 ms. */
 const FRAMES_UNTIL_HEARD_MAX = 5;
 const FRAME_MS = 20;
@@ -144,15 +145,29 @@ test.concurrent("what rings goes on over seeks and changes of its own, without a
 
 let whenTranscoded: Promise<readonly string[]> | undefined;
 
-/** The same song without filters: encoders of the same input give the same packets. */
+/**
+ * The same song without filters: encoders of the same input give the same packets. Heard alike twice, as on a starved
+ * machine a song may begin with a frame of silence behind its first, and is encoded otherwise from there.
+ */
 function transcoded(): Promise<readonly string[]> {
   whenTranscoded ??= (async () => {
-    const call = await MusicCall.join(stage, { daveVersion: 0 });
-    await call.play("chord.mp3", { position: START_MS });
-    await call.ended();
-    const packets = call.sound.map(({ opus }) => packetText(opus));
-    await call.leave();
-    return packets;
+    const heard = new Set<string>();
+    for (let run = 0; run < REFERENCE_RUNS_MAX; run++) {
+      const packets = await hearTranscoded();
+      const text = packets.join(" ");
+      if (heard.has(text)) return packets;
+      heard.add(text);
+    }
+    throw new Error(`${REFERENCE_RUNS_MAX} runs without filters all sounded otherwise`);
   })();
   return whenTranscoded;
+}
+
+async function hearTranscoded(): Promise<readonly string[]> {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  await call.play("chord.mp3", { position: START_MS });
+  await call.ended();
+  const packets = call.sound.map(({ opus }) => packetText(opus));
+  await call.leave();
+  return packets;
 }
