@@ -17,7 +17,7 @@ const PLAYERS_PER_PHASE = 25;
 /** Time left to prepare the first frame of a player that joins. */
 const FIRST_FRAME_MS = 2;
 /**
- * How many frames behind its deadline a phase may be and still send them all, back to back. Beyond that (60 ms) the
+ * How many frames behind its deadline a phase may be and still send them all, back to back. Beyond that (80 ms) the
  * schedule is moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
  */
 export const CATCH_UP_FRAMES_MAX = 3;
