@@ -1,16 +1,18 @@
 // A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, keeps every message,
 // and takes its session up again when its connection is cut.
 
-import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import type { NodeMessage, PlayerView } from "../stage/bot.ts";
+import { requestNode } from "../stage/rest-request.ts";
 
 /** Between two tries to get back. */
 const RETRY_MS = 500;
 const RESUME_SECONDS = 60;
+/** Where it is said to be; it is reached by `connect`. */
+const NODE_URL = "http://127.0.0.1";
 
 export interface SimulatedClientOptions {
   readonly clock: Clock;
@@ -85,25 +87,9 @@ export class SimulatedClient {
 
   async request(method: string, path: string, body?: object): Promise<unknown> {
     const { password, connect } = this.#options;
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request({
-        ...{ method, path, host: "127.0.0.1" },
-        headers: {
-          authorization: password,
-          ...(text !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
-        },
-        createConnection: () => connect(),
-      });
-      sent.on("response", resolve);
-      sent.on("error", reject);
-      sent.end(text);
-    });
-    const parts: Buffer[] = [];
-    for await (const part of response) parts.push(part as Buffer);
-    const answer = Buffer.concat(parts).toString();
-    if ((response.statusCode ?? 0) >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${answer}`);
-    return answer === "" ? undefined : JSON.parse(answer);
+    const answer = await requestNode({ url: NODE_URL, password, connect }, { method, path, body });
+    if (answer.status < 300) return answer.body;
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
 
   #connect(): Promise<void> {

@@ -6,6 +6,9 @@ import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 const EPOCH_MS = 1_700_000_000_000;
 
+/** Of the names that Node.js has for what may still call back: what does so without anything from outside. */
+const UNFINISHED = /^(Immediate|FSReq.*)$/;
+
 interface PendingTimer {
   readonly atMs: number;
   readonly order: number;
@@ -104,8 +107,11 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
   return timer.atMs < other.atMs || (timer.atMs === other.atMs && timer.order < other.order);
 }
 
-/** Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run. */
+/**
+ * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run, and no file is
+ * being read.
+ */
 async function workIsDone(): Promise<void> {
   do await new Promise((turn) => setImmediate(turn));
-  while (process.getActiveResourcesInfo().includes("Immediate"));
+  while (process.getActiveResourcesInfo().some((resource) => UNFINISHED.test(resource)));
 }

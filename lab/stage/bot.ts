@@ -3,13 +3,13 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { WebSocket } from "ws";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { Waiters } from "../discord/waiters.ts";
+import { type NodeAccess, type RestAnswer, requestNode } from "./rest-request.ts";
 
-export interface BotOptions {
-  /** `http://host:port` of the node. */
-  readonly url: string;
-  readonly password: string;
+export interface BotOptions extends NodeAccess {
+  /** What its waits are timed by. Default: the system's. */
+  readonly clock?: Clock;
   /** Default "100000000000000001". */
   readonly userId?: string;
   /** Session to resume. */
@@ -40,11 +40,6 @@ export interface PlayerView {
   };
 }
 
-export interface RestAnswer<T> {
-  readonly status: number;
-  readonly body: T;
-}
-
 export interface CloseEvent {
   readonly code: number;
   readonly reason: string;
@@ -57,7 +52,7 @@ export class Bot {
   readonly messages: NodeMessage[] = [];
   readonly #options: BotOptions;
   readonly #socket: WebSocket;
-  readonly #waiters = new Waiters(systemClock);
+  readonly #waiters: Waiters;
   #handshakeHeaders: IncomingHttpHeaders = {};
   #closeEvent: CloseEvent | undefined;
   #pongCount = 0;
@@ -66,6 +61,7 @@ export class Bot {
   private constructor(options: BotOptions, socket: WebSocket) {
     this.#options = options;
     this.#socket = socket;
+    this.#waiters = new Waiters(options.clock ?? systemClock);
     socket.on("error", () => undefined); // `close` follows and tells
     socket.on("upgrade", ({ headers }) => {
       this.#handshakeHeaders = headers;
@@ -95,6 +91,7 @@ export class Bot {
         "Client-Name": "tonearm-lab/1",
         ...(options.sessionId === undefined ? {} : { "Session-Id": options.sessionId }),
       },
+      ...(options.connect !== undefined && { createConnection: options.connect as () => never }), // any stream does
     });
     const bot = new Bot(options, socket);
     await bot.until((message) => message.op === "ready", "ready");
@@ -155,14 +152,8 @@ export class Bot {
   }
 
   /** Any request; the body is parsed when there is one. */
-  async request<T>(method: string, path: string, body?: unknown): Promise<RestAnswer<T>> {
-    const response = await fetch(`${this.#options.url}${path}`, {
-      method,
-      headers: { Authorization: this.#options.password, "Content-Type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as T }; // the caller knows
+  request<T>(method: string, path: string, body?: unknown): Promise<RestAnswer<T>> {
+    return requestNode(this.#options, { method, path, body });
   }
 
   load(identifier: string): Promise<RestAnswer<LoadView>> {

@@ -1,12 +1,23 @@
 // Everything on one machine: a node, a fake Discord to play to and a web site to play from. What demo, benchmarks and
 // whole-node tests start with one line.
 
+import type { Server } from "node:http";
+import type { Duplex } from "node:stream";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Logger, silentLogger } from "../../src/log.ts";
-import { createNode, type Node } from "../../src/node.ts";
+import { createNode, type Node, type NodeGround } from "../../src/node.ts";
+import type { DiscordNetwork } from "../discord/discord-network.ts";
 import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../discord/fake-discord.ts";
 import { MediaServer, type MediaServerOptions } from "../media-server/media-server.ts";
 import { Bot, type BotOptions } from "./bot.ts";
+
+/** What a stage stands on where it is not this machine: time and network of a simulation (lab/simulate). */
+export interface StageGround extends NodeGround {
+  readonly listen: (server: Server) => number;
+  readonly discordNetwork: DiscordNetwork;
+  /** A connection to this port of somebody outside of the node. */
+  readonly connect: (port: number) => Duplex;
+}
 
 export interface StageOptions {
   /** Environment variables for the node's configuration, over those that make it meet the fakes. */
@@ -21,6 +32,8 @@ export interface StageOptions {
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
   readonly codecEntry?: URL;
+  /** Default: this machine. */
+  readonly ground?: StageGround;
 }
 
 export const STAGE_PASSWORD = "stage password";
@@ -29,17 +42,26 @@ export class Stage {
   readonly node: Node;
   readonly discord: FakeDiscord;
   readonly media: MediaServer;
+  readonly #ground: StageGround | undefined;
   readonly #bots: Bot[] = [];
 
-  private constructor(parts: { node: Node; discord: FakeDiscord; media: MediaServer }) {
+  private constructor(parts: { node: Node; discord: FakeDiscord; media: MediaServer }, ground?: StageGround) {
     this.node = parts.node;
     this.discord = parts.discord;
     this.media = parts.media;
+    this.#ground = ground;
   }
 
   static async start(options: StageOptions = {}): Promise<Stage> {
-    const discord = await FakeDiscord.start(options.discord);
-    const media = await MediaServer.start(options.media ?? {});
+    const { ground } = options;
+    const discord = await FakeDiscord.start({
+      ...(ground && { clock: ground.clock, network: ground.discordNetwork }),
+      ...options.discord,
+    });
+    const media = await MediaServer.start({
+      ...(ground && { clock: ground.clock, listen: ground.listen }),
+      ...options.media,
+    });
     const { config } = loadConfig({
       args: [],
       cwd: "/nonexistent",
@@ -56,8 +78,9 @@ export class Stage {
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
+      ...(ground === undefined ? {} : { ground }),
     });
-    return new Stage({ node, discord, media });
+    return new Stage({ node, discord, media }, ground);
   }
 
   /** `http://127.0.0.1:port` of the node. */
@@ -67,7 +90,12 @@ export class Stage {
 
   /** A bot with a session of its own; closed with the stage. */
   async connectBot(options: Partial<BotOptions> = {}): Promise<Bot> {
-    const bot = await Bot.connect({ url: this.url, password: STAGE_PASSWORD, ...options });
+    const ground = this.#ground;
+    const bot = await Bot.connect({
+      ...{ url: this.url, password: STAGE_PASSWORD },
+      ...(ground && { clock: ground.clock, connect: () => ground.connect(this.node.address.port) }),
+      ...options,
+    });
     this.#bots.push(bot);
     return bot;
   }
