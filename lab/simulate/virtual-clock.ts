@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../../src/lib/clock.ts";
 const EPOCH_MS = 1_700_000_000_000;
 
 /** Of the names that Node.js has for what may still call back: what does so without anything from outside. */
-const UNFINISHED = /^(Immediate|FSReq.*)$/;
+const UNFINISHED = /^(Immediate|FSReq.*|CloseReq)$/;
 
 interface PendingTimer {
   readonly atMs: number;
