@@ -6,9 +6,10 @@ import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Answer } from "../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
 import type { Bot, NodeMessage } from "../../lab/stage/bot.ts";
-import type { Stage } from "../../lab/stage/stage.ts";
+import type { Stage, StageOptions } from "../../lab/stage/stage.ts";
 import type { Logger } from "../../src/log.ts";
 import { startStage } from "./start-stage.ts";
+import { VirtualStage } from "./virtual-stage.ts";
 
 /** @param nth how many requests for this path came since the script was set */
 type Script = (nth: number, request: LoggedRequest) => Answer | undefined;
@@ -41,21 +42,20 @@ export class UpstreamStage {
   }
 
   static async start(options: UpstreamStageOptions): Promise<UpstreamStage> {
-    const { config = {}, files = {}, root, fallback, mediaEntry, lookupEntry, logger } = options;
     const scripts: Scripts = new Map();
-    const script = (request: LoggedRequest): Answer | undefined => {
-      const entry = scripts.get(request.path.slice(1));
-      return entry === undefined ? fallback?.(request) : entry.script(entry.count++, request);
-    };
-    const media = { files, script, ...(root === undefined ? {} : { root }) };
-    const stage = await startStage({
-      config,
-      media,
-      ...(mediaEntry === undefined ? {} : { mediaEntry }),
-      ...(lookupEntry === undefined ? {} : { lookupEntry }),
-      ...(logger === undefined ? {} : { logger }),
-    });
+    const stage = await startStage(stageOptions(options, scripts));
     return new UpstreamStage({ stage, bot: await stage.connectBot(), scripts });
+  }
+
+  /** The same in virtual time, whose stage lets it pass. */
+  static async startVirtual(
+    options: Omit<UpstreamStageOptions, "mediaEntry" | "lookupEntry">,
+  ): Promise<{ readonly upstream: UpstreamStage; readonly virtual: VirtualStage }> {
+    const scripts: Scripts = new Map();
+    const virtual = await VirtualStage.start(stageOptions(options, scripts));
+    const { stage } = virtual;
+    const bot = await virtual.run(() => stage.connectBot());
+    return { upstream: new UpstreamStage({ stage, bot, scripts }), virtual };
   }
 
   /** Address of a path of the web server. */
@@ -87,6 +87,21 @@ export class UpstreamStage {
   close(): Promise<void> {
     return this.stage.close();
   }
+}
+
+function stageOptions(options: UpstreamStageOptions, scripts: Scripts): StageOptions {
+  const { config = {}, files = {}, root, fallback, mediaEntry, lookupEntry, logger } = options;
+  const script = (request: LoggedRequest): Answer | undefined => {
+    const entry = scripts.get(request.path.slice(1));
+    return entry === undefined ? fallback?.(request) : entry.script(entry.count++, request);
+  };
+  return {
+    config,
+    media: { files, script, ...(root === undefined ? {} : { root }) },
+    ...(mediaEntry === undefined ? {} : { mediaEntry }),
+    ...(lookupEntry === undefined ? {} : { lookupEntry }),
+    ...(logger === undefined ? {} : { logger }),
+  };
 }
 
 /** What one guild's client is told and its listener hears. */

@@ -3,8 +3,24 @@
 
 import { prepareCodecs, VirtualGround } from "../../lab/simulate/virtual-ground.ts";
 import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
+import { pause } from "../../src/lib/pause.ts";
 
-export class VirtualStage {
+const UNTIL_TIMEOUT_MS = 60_000;
+const UNTIL_STEP_MS = 20;
+
+/** Whatever lets the time of a story pass. */
+interface Narrator {
+  run<T>(story: () => Promise<T>): Promise<T>;
+}
+
+/** Makes a test of a story: told by `narrator`, which is looked for when the test runs. */
+export function telling(narrator: () => Narrator) {
+  return <Given extends unknown[]>(story: (...given: Given) => Promise<void>) =>
+    (...given: Given): Promise<void> =>
+      narrator().run(() => story(...given));
+}
+
+export class VirtualStage implements Narrator {
   readonly stage: Stage;
   readonly #ground: VirtualGround;
 
@@ -25,6 +41,15 @@ export class VirtualStage {
   /** Lets time pass until this is done. What it waits for must be done by the stage, not by the world outside. */
   run<T>(story: () => Promise<T>): Promise<T> {
     return this.clock.drive(story());
+  }
+
+  /** Resolves when this holds, looked at with every frame; rejects after a minute naming `what`. */
+  async until(holds: () => boolean, what: string): Promise<void> {
+    const givenUpMs = this.clock.now() + UNTIL_TIMEOUT_MS;
+    while (!holds()) {
+      if (this.clock.now() > givenUpMs) throw new Error(`no ${what} within ${UNTIL_TIMEOUT_MS} ms`);
+      await pause(this.clock, UNTIL_STEP_MS);
+    }
   }
 
   close(): Promise<void> {
