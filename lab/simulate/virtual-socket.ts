@@ -83,7 +83,10 @@ export class VirtualSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.writableFinished) this.#carry((peer) => peer.#arrive(null));
+    const isUnread = this.readableLength > 0 || this.#inbox.some((chunk) => chunk !== null);
+    // As the kernel does: who closes what has not been read says so to the writer.
+    if (isUnread) this.#carry((peer) => peer.destroy(resetError()));
+    else if (!this.writableFinished) this.#carry((peer) => peer.#arrive(null));
     this.#blocked = undefined;
     done(error);
   }
