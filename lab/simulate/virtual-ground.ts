@@ -8,7 +8,7 @@ import type { StageGround } from "../stage/stage.ts";
 import { Dice } from "./dice.ts";
 import { InProcessThreads } from "./in-process-threads.ts";
 import { VirtualClock } from "./virtual-clock.ts";
-import { VirtualNetwork } from "./virtual-network.ts";
+import { type Latency, VirtualNetwork } from "./virtual-network.ts";
 
 /** Loaded before time begins, by name; shared by all simulations of a process. */
 export type Codecs = ReadonlyMap<string, WasmCodec>;
@@ -38,16 +38,22 @@ export async function prepareCodecs(): Promise<Codecs> {
   return new Map(codecs);
 }
 
+export interface VirtualGroundOptions {
+  readonly seed: number;
+  readonly codecs: Codecs;
+  readonly latency: Latency;
+}
+
 export class VirtualGround implements StageGround {
   readonly clock = new VirtualClock();
   readonly random: Dice;
   readonly network: VirtualNetwork;
   readonly threads: InProcessThreads;
 
-  constructor({ seed, codecs }: { readonly seed: number; readonly codecs: Codecs }) {
+  constructor({ seed, codecs, latency }: VirtualGroundOptions) {
     this.random = new Dice(seed);
     const { clock, random } = this;
-    this.network = new VirtualNetwork(clock, random.branch());
+    this.network = new VirtualNetwork(clock, random.branch(), latency);
     this.threads = new InProcessThreads({ clock, random: random.branch(), network: this.network, codecs });
   }
 

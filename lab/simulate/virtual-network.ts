@@ -13,8 +13,20 @@ import { type Link, resetError, VirtualSocket } from "./virtual-socket.ts";
 
 const ADDRESS = "127.0.0.1";
 const KEEP_ALIVE_MS = 600_000;
-/** One way, beside the link's own. */
-const JITTER_MS = 3;
+
+/** How long what is sent is under way, one way, in milliseconds. */
+export interface Latency {
+  /** Of a connection; one draws its own. */
+  readonly tcpMs: { readonly min: number; readonly max: number };
+  readonly udpMs: number;
+  /** On top of either, at most. */
+  readonly jitterMs: number;
+}
+
+/** Servers in the same part of the world. */
+export const FAR: Latency = { tcpMs: { min: 1, max: 20 }, udpMs: 5, jitterMs: 3 };
+/** All on one machine. */
+export const NEAR: Latency = { tcpMs: { min: 0.02, max: 0.1 }, udpMs: 0.05, jitterMs: 0.02 };
 
 interface Connection {
   readonly port: number;
@@ -28,6 +40,7 @@ type OnDatagram = (packet: Buffer, sender: UdpSender) => void;
 export class VirtualNetwork {
   readonly #clock: Clock;
   readonly #random: Dice;
+  readonly #latency: Latency;
   readonly #servers = new Map<number, Server>();
   readonly #connections = new Set<Connection>();
   readonly #udpPorts = new Map<number, OnDatagram>();
@@ -38,9 +51,10 @@ export class VirtualNetwork {
   /** What is sent over UDP is lost, and nobody is told. */
   losesDatagrams = false;
 
-  constructor(clock: Clock, random: Dice) {
+  constructor(clock: Clock, random: Dice, latency: Latency) {
     this.#clock = clock;
     this.#random = random;
+    this.#latency = latency;
   }
 
   /** Datagrams that a fault has swallowed. */
@@ -109,7 +123,8 @@ export class VirtualNetwork {
       return;
     }
     const copy = Buffer.from(packet);
-    this.#udpArrivesMs = Math.max(this.#udpArrivesMs, this.#clock.now() + 5 + this.#random.unit() * JITTER_MS);
+    const { udpMs, jitterMs } = this.#latency;
+    this.#udpArrivesMs = Math.max(this.#udpArrivesMs, this.#clock.now() + udpMs + this.#random.unit() * jitterMs);
     this.#clock.after(this.#udpArrivesMs - this.#clock.now(), () => {
       const receive = this.#udpPorts.get(ports.to);
       if (receive === undefined) onRefused();
@@ -142,7 +157,7 @@ export class VirtualNetwork {
 
   #connect(port: number, gate: ThreadGate | undefined): VirtualSocket {
     const localPort = this.#nextPort++;
-    const link = new DelayedLink(this.#clock, this.#random.branch(), gate);
+    const link = new DelayedLink({ clock: this.#clock, random: this.#random.branch(), latency: this.#latency }, gate);
     const client = new VirtualSocket(link, { local: localPort, remote: port }, false);
     const server = new VirtualSocket(link, { local: port, remote: localPort }, true);
     client.peer = server;
@@ -182,18 +197,26 @@ class DelayedLink implements Link {
   readonly #random: Dice;
   readonly #gate: ThreadGate | undefined;
   readonly #delayMs: number;
+  readonly #jitterMs: number;
   readonly #arrivesMs = new Map<VirtualSocket, number>();
 
-  constructor(clock: Clock, random: Dice, gate: ThreadGate | undefined) {
+  constructor(
+    { clock, random, latency }: { readonly clock: Clock; readonly random: Dice; readonly latency: Latency },
+    gate: ThreadGate | undefined,
+  ) {
     this.#clock = clock;
     this.#random = random;
     this.#gate = gate;
-    this.#delayMs = random.between(1, 20);
+    this.#delayMs = random.between(latency.tcpMs.min, latency.tcpMs.max);
+    this.#jitterMs = latency.jitterMs;
   }
 
   carry(from: VirtualSocket, deliver: () => void): void {
     const nowMs = this.#clock.now();
-    const arrivesMs = Math.max(this.#arrivesMs.get(from) ?? 0, nowMs + this.#delayMs + this.#random.unit() * JITTER_MS);
+    const arrivesMs = Math.max(
+      this.#arrivesMs.get(from) ?? 0,
+      nowMs + this.#delayMs + this.#random.unit() * this.#jitterMs,
+    );
     this.#arrivesMs.set(from, arrivesMs);
     this.#clock.after(arrivesMs - nowMs, () => {
       if (this.connection?.isDead) return;

@@ -13,7 +13,7 @@ import type { Dice } from "./dice.ts";
 import type { InProcessThreads } from "./in-process-threads.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { type Codecs, prepareCodecs, VirtualGround } from "./virtual-ground.ts";
-import type { VirtualNetwork } from "./virtual-network.ts";
+import { FAR, type VirtualNetwork } from "./virtual-network.ts";
 
 /** Packets of different songs are told apart by their numbers. */
 export const NUMBERS_PER_SONG = 1_000_000;
@@ -56,7 +56,7 @@ export class SimulatedWorld {
 
   constructor(options: SimulatedWorldOptions) {
     this.#options = options;
-    this.#ground = new VirtualGround({ seed: options.seed, codecs: options.provisions.codecs });
+    this.#ground = new VirtualGround({ seed: options.seed, codecs: options.provisions.codecs, latency: FAR });
   }
 
   get clock(): VirtualClock {

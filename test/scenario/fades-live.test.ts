@@ -52,12 +52,6 @@ afterAll(async () => {
   await real.close();
 });
 
-/** Resolves when all that sounds has been heard. */
-async function untilSilent(call: MusicCall): Promise<void> {
-  const isSilent = () => call.channel.listener.heard.slice(-5).every(({ isSilence }) => isSilence);
-  await call.discord.until(isSilent, "silence behind the rest of the last song");
-}
-
 /** The first track ends; the client starts the next one at once. */
 async function playNextOnEnd(call: MusicCall): Promise<void> {
   await call.ended();
@@ -103,7 +97,7 @@ async function expectBothAtOnce(
   await follow(call);
   await lastEnd(call);
   const { receiver } = call.session;
-  await untilSilent(call);
+  await call.untilSilent();
 
   const ends = call.bot.events("TrackEndEvent", call.guildId);
   expect(ends.map((end) => end.reason)).toEqual([reason, "finished"]);
@@ -146,7 +140,7 @@ async function expectNoSeam(stage: Stage, first: string, second: string): Promis
   await call.ended();
   await call.play(second);
   await lastEnd(call);
-  await untilSilent(call);
+  await call.untilSilent();
   const { left } = await decodeHeard(call.sound.map(({ opus }) => opus));
   const sound = left.subarray(4800, -4800);
   expect([findClicks(sound), findGaps(sound)]).toEqual([[], []]);

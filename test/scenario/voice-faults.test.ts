@@ -1,4 +1,5 @@
-// Voice servers that refuse, hang or close: what the client is told, in which order, and that the song is never lost.
+// Voice servers that refuse, hang or close: what the client is told, in which order, and that the song is never lost. In
+// virtual time, and once of each kind in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FaultStep } from "../../lab/discord/faults.ts";
@@ -7,19 +8,18 @@ import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { packetsOf, SONGS } from "../support/song.ts";
 import { startStage } from "../support/start-stage.ts";
+import { telling, VirtualStage } from "../support/virtual-stage.ts";
 
 const SONG = "chord.webm";
-let stage: Stage;
+let virtual: VirtualStage;
 let song: string[];
+const told = telling(() => virtual);
 
 beforeAll(async () => {
-  stage = await startStage({
-    media: { root: SONGS.pathname },
-    config: { TONEARM_VOICE_CONNECT_TIMEOUT_MS: "1500" },
-  });
+  virtual = await VirtualStage.start({ media: { root: SONGS.pathname } });
   song = await packetsOf(SONG);
 });
-afterAll(() => stage.close());
+afterAll(() => virtual.close());
 
 function closedEvents(call: MusicCall): NodeMessage[] {
   return call.bot.events("WebSocketClosedEvent");
@@ -51,44 +51,55 @@ function cases(codes: readonly number[]): (readonly [number, FaultStep])[] {
   return all.filter(([code, step]) => code !== 1000 || step !== "speaking");
 }
 
-it.concurrent.each(cases(FINAL_CODES))(
-  "a close with %i at %s is told the client, who brings new data",
-  async (...at) => {
-    const [code, step] = at;
-    const call = await MusicCall.create(stage, { daveVersion: 0 });
-    call.session.faults.add(step, { kind: "close", code, reason: "on purpose" });
-    await call.connect();
-    await call.play(SONG);
-    const expected = { code, reason: "on purpose", byRemote: true };
-    expect(await call.bot.untilEvent("WebSocketClosedEvent")).toMatchObject(expected);
-    const update = await updateAfterClose(call);
-    expect(update).toMatchObject({ op: "playerUpdate", state: { connected: false, ping: -1 } });
-    await rejoin(call);
-    expect(closedEvents(call)).toHaveLength(1);
-    expect(call.eventTypes).not.toContain("TrackEndEvent");
-    await call.leave();
-  },
+async function closeForGood(stage: Stage, code: number, step: FaultStep): Promise<void> {
+  const call = await MusicCall.create(stage, { daveVersion: 0 });
+  call.session.faults.add(step, { kind: "close", code, reason: "on purpose" });
+  await call.connect();
+  await call.play(SONG);
+  const expected = { code, reason: "on purpose", byRemote: true };
+  expect(await call.bot.untilEvent("WebSocketClosedEvent")).toMatchObject(expected);
+  const update = await updateAfterClose(call);
+  expect(update).toMatchObject({ op: "playerUpdate", state: { connected: false, ping: -1 } });
+  await rejoin(call);
+  expect(closedEvents(call)).toHaveLength(1);
+  expect(call.eventTypes).not.toContain("TrackEndEvent");
+  await call.leave();
+}
+
+async function closeAndMend(stage: Stage, code: number, step: FaultStep): Promise<void> {
+  const call = await MusicCall.create(stage, { daveVersion: 0 });
+  call.session.faults.add(step, code === 1006 ? { kind: "terminate" } : { kind: "close", code });
+  await call.connect();
+  await call.play(SONG, { endTime: 1000 });
+  expect(await call.ended()).toMatchObject({ reason: "finished" });
+  expect(closedEvents(call)).toEqual([]);
+  expect(call.heardBy()).toEqual(song.slice(0, 51));
+  expect(await call.player()).toMatchObject({ state: { connected: true } });
+  await call.leave();
+}
+
+it.each(cases(FINAL_CODES))("a close with %i at %s is told the client, who brings new data", (code, step) =>
+  virtual.run(() => closeForGood(virtual.stage, code, step)),
 );
 
-it.concurrent.each(cases(MENDED_CODES))(
-  "a close with %i at %s is mended, and the song is heard whole",
-  async (...at) => {
-    const [code, step] = at;
-    const call = await MusicCall.create(stage, { daveVersion: 0 });
-    call.session.faults.add(step, code === 1006 ? { kind: "terminate" } : { kind: "close", code });
-    await call.connect();
-    await call.play(SONG, { endTime: 1000 });
-    expect(await call.ended()).toMatchObject({ reason: "finished" });
-    expect(closedEvents(call)).toEqual([]);
-    expect(call.heardBy()).toEqual(song.slice(0, 51));
-    expect(await call.player()).toMatchObject({ state: { connected: true } });
-    await call.leave();
-  },
+it.each(cases(MENDED_CODES))("a close with %i at %s is mended, and the song is heard whole", (code, step) =>
+  virtual.run(() => closeAndMend(virtual.stage, code, step)),
 );
+
+describe.concurrent("in real time", () => {
+  let real: Stage;
+  beforeAll(async () => {
+    real = await startStage({ media: { root: SONGS.pathname } });
+  });
+  afterAll(() => real.close());
+
+  it("a close for good", () => closeForGood(real, 4014, "speaking"));
+  it("a close that is mended", () => closeAndMend(real, 1006, "speaking"));
+});
 
 it("nothing reached Discord that it would refuse", () => {
   // Op 5 may go down with a connection that is being closed while sound begins.
-  stage.discord.assertClean({ except: ["speaking-missing"] });
+  virtual.stage.discord.assertClean({ except: ["speaking-missing"] });
 });
 
 describe("before the gateway is open", () => {
@@ -101,33 +112,39 @@ describe("before the gateway is open", () => {
     });
   }
 
-  it("one refusal is passed over", async () => {
-    const call = await MusicCall.create(stage);
-    stage.discord.faults.add("upgrade", HTTP_503);
-    expect(await connectAnswer(call)).toMatchObject({ status: 200, body: { state: { connected: true } } });
-    await call.play(SONG);
-    await call.hearMore(5);
-    expect(closedEvents(call)).toEqual([]);
-    await call.leave();
-  });
+  it(
+    "one refusal is passed over",
+    told(async () => {
+      const call = await MusicCall.create(virtual.stage);
+      virtual.stage.discord.faults.add("upgrade", HTTP_503);
+      expect(await connectAnswer(call)).toMatchObject({ status: 200, body: { state: { connected: true } } });
+      await call.play(SONG);
+      await call.hearMore(5);
+      expect(closedEvents(call)).toEqual([]);
+      await call.leave();
+    }),
+  );
 
   it.each([
     ["refusals", HTTP_503],
     ["no answer at all", { kind: "hang" } as const],
-  ])("%s end in an error that says so, and a later try works", async (_name, action) => {
-    const call = await MusicCall.create(stage);
-    stage.discord.faults.add("upgrade", action, Number.POSITIVE_INFINITY);
-    expect(await connectAnswer(call)).toMatchObject({
-      status: 500,
-      body: { message: "Failed to connect to voice server" },
-    });
-    expect(await call.player()).toMatchObject({ state: { connected: false, ping: -1 } });
-    await call.play(SONG);
-    stage.discord.faults.clear("upgrade");
-    expect(await connectAnswer(call)).toMatchObject({ status: 200 });
-    expect(await call.ended()).toMatchObject({ reason: "finished" });
-    expect(call.heardBy()).toEqual(song);
-    expect(closedEvents(call)).toEqual([]);
-    await call.leave();
-  });
+  ])(
+    "%s end in an error that says so, and a later try works",
+    told(async (_name, action) => {
+      const call = await MusicCall.create(virtual.stage);
+      virtual.stage.discord.faults.add("upgrade", action, Number.POSITIVE_INFINITY);
+      expect(await connectAnswer(call)).toMatchObject({
+        status: 500,
+        body: { message: "Failed to connect to voice server" },
+      });
+      expect(await call.player()).toMatchObject({ state: { connected: false, ping: -1 } });
+      await call.play(SONG);
+      virtual.stage.discord.faults.clear("upgrade");
+      expect(await connectAnswer(call)).toMatchObject({ status: 200 });
+      expect(await call.ended()).toMatchObject({ reason: "finished" });
+      expect(call.heardBy()).toEqual(song);
+      expect(closedEvents(call)).toEqual([]);
+      await call.leave();
+    }),
+  );
 });

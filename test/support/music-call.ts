@@ -13,6 +13,8 @@ import { packetText } from "./song.ts";
 type CallStage = Pick<Stage, "connectBot" | "discord" | "media">;
 
 const HEARD_TIMEOUT_MS = 20_000;
+/** What Discord wants at a stop. */
+const SILENCE_FRAMES = 5;
 let guildCount = 0;
 
 export class MusicCall {
@@ -98,6 +100,12 @@ export class MusicCall {
 
   ended(): Promise<NodeMessage> {
     return this.bot.untilEvent("TrackEndEvent", HEARD_TIMEOUT_MS);
+  }
+
+  /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
+  async untilSilent(): Promise<void> {
+    const isSilent = () => this.channel.listener.heard.slice(-SILENCE_FRAMES).every(({ isSilence }) => isSilence);
+    await this.discord.until(isSilent, "silence behind the last sound");
   }
 
   /** The types of all events so far, in order. */

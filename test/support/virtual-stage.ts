@@ -2,6 +2,7 @@
 // which stands still while anything is left to do. What a scenario hears there does not depend on the machine.
 
 import { prepareCodecs, VirtualGround } from "../../lab/simulate/virtual-ground.ts";
+import { NEAR } from "../../lab/simulate/virtual-network.ts";
 import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
 import { pause } from "../../src/lib/pause.ts";
 
@@ -30,7 +31,7 @@ export class VirtualStage implements Narrator {
   }
 
   static async start({ seed = 1, ...options }: StageOptions & { readonly seed?: number } = {}): Promise<VirtualStage> {
-    const ground = new VirtualGround({ seed, codecs: await prepareCodecs() });
+    const ground = new VirtualGround({ seed, codecs: await prepareCodecs(), latency: NEAR });
     return new VirtualStage(await Stage.start({ ...options, ground }), ground);
   }
 
