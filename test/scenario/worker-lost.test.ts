@@ -1,7 +1,7 @@
 // An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client
 // is told of nothing but updates, and players of other workers notice nothing.
 
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { FRAME_MS, packetsOf, packetText, placesIn, SONGS } from "../support/song.ts";
@@ -12,58 +12,51 @@ const FRAGILE_AUDIO = new URL("../support/worker-scripts/fragile-audio.mjs", imp
 const DEADLY_END_TIME = 600_001;
 const PARALYSING_END_TIME = 600_002;
 
-let stage: Stage;
-let bot: Bot;
-
-beforeEach(async () => {
-  stage = await startStage({
-    media: { root: SONGS.pathname },
-    mediaEntry: FRAGILE_AUDIO,
-    config: { TONEARM_WORKERS_COUNT: "2" },
-  });
-  bot = await stage.connectBot();
-});
-afterEach(() => stage.close());
-
-function heard(guildId: string) {
+function heard(stage: Stage, guildId: string) {
   return stage.discord.channel(`${guildId}7`).listener.heardSound;
 }
 
 /** Starts the song for a guild and waits until a second of it has been heard. */
-async function play(guildId: string): Promise<void> {
+async function play(stage: Stage, bot: Bot, guildId: string): Promise<void> {
   await stage.joinVoice(bot, { guildId });
   await bot.update(guildId, { track: { identifier: `${stage.media.url}/chord.webm` } });
-  await stage.discord.until(() => heard(guildId).length >= 50, "a second of sound");
+  await stage.discord.until(() => heard(stage, guildId).length >= 50, "a second of sound");
 }
 
-function ended(guildId: string): Promise<unknown> {
+function ended(bot: Bot, guildId: string): Promise<unknown> {
   const isEnd = (message: { type?: string; guildId?: string }) =>
     message.type === "TrackEndEvent" && message.guildId === guildId;
   return bot.until(isEnd, `the end of ${guildId}`, 20_000);
 }
 
-it.each([
+it.concurrent.each([
   ["dies", DEADLY_END_TIME, 1000],
   // A hanging worker is given up after 0.65 s.
   ["hangs", PARALYSING_END_TIME, 3000],
 ])(
   "the player of a worker that %s goes on elsewhere, and the others notice nothing",
   async (_how, endTime, gapMsMax) => {
-    await play("1");
-    await play("2");
+    const stage = await startStage({
+      media: { root: SONGS.pathname },
+      mediaEntry: FRAGILE_AUDIO,
+      config: { TONEARM_WORKERS_COUNT: "2" },
+    });
+    const bot = await stage.connectBot();
+    await play(stage, bot, "1");
+    await play(stage, bot, "2");
     void bot.update("1", { endTime });
-    expect(await ended("1")).toMatchObject({ reason: "finished" });
-    expect(await ended("2")).toMatchObject({ reason: "finished" });
+    expect(await ended(bot, "1")).toMatchObject({ reason: "finished" });
+    expect(await ended(bot, "2")).toMatchObject({ reason: "finished" });
 
     const song = await packetsOf("chord.webm");
-    expect(heard("2").map(({ opus }) => packetText(opus))).toEqual(song);
+    expect(heard(stage, "2").map(({ opus }) => packetText(opus))).toEqual(song);
 
-    const arrivalsMs = heard("1").map(({ arrivalMs }) => arrivalMs);
+    const arrivalsMs = heard(stage, "1").map(({ arrivalMs }) => arrivalMs);
     expect(Math.max(...stepsOf(arrivalsMs))).toBeLessThan(gapMsMax);
     // What is missing or comes twice is what lies between the last report of the position and the death.
     const places = placesIn(
       song,
-      heard("1").map(({ opus }) => packetText(opus)),
+      heard(stage, "1").map(({ opus }) => packetText(opus)),
     );
     const jumps = stepsOf(places);
     expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1);
@@ -74,5 +67,6 @@ it.each([
     expect(bot.events("TrackEndEvent", "1")).toHaveLength(1);
     expect(bot.events("WebSocketClosedEvent")).toEqual([]);
     stage.discord.assertClean();
+    await stage.close();
   },
 );

@@ -39,6 +39,11 @@ export class VirtualStage implements Narrator {
     return this.#ground.clock;
   }
 
+  /** The node's threads, which can be ended and held up. */
+  get threads(): VirtualGround["threads"] {
+    return this.#ground.threads;
+  }
+
   /** Lets time pass until this is done. What it waits for must be done by the stage, not by the world outside. */
   run<T>(story: () => Promise<T>): Promise<T> {
     return this.clock.drive(story());
