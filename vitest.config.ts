@@ -20,7 +20,7 @@ export default defineConfig({
           name: "scenario",
           include: ["test/scenario/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          // Songs take their time whether one or many play.
+          // Tracks take their time whether one or many play.
           maxConcurrency: 16,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -74,6 +74,25 @@ export default defineConfig({
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
           testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "neighbours",
+          include: ["test/neighbours/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "simulation",
+          include: ["test/simulation/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // Each is a process that needs a processor.
+          maxConcurrency: 2,
+          testTimeout: 600_000,
         },
       },
       {
