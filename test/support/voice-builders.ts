@@ -9,7 +9,7 @@ import type { VoiceStatus } from "../../src/media/voice/voice.ts";
 import { VoiceConnection } from "../../src/media/voice/voice-connection.ts";
 import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guard.ts";
-import { systemSockets } from "../../src/network/sockets.ts";
+import { type Sockets, systemSockets } from "../../src/network/sockets.ts";
 
 /** No jitter, and streams that start at known places. */
 export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };
@@ -33,6 +33,7 @@ export interface VoiceFixture {
 export interface VoiceFixtureOptions {
   readonly endpoint: string;
   readonly clock?: Clock;
+  readonly sockets?: Sockets;
   readonly guildId?: string;
   readonly userId?: string;
   readonly connectTimeoutMs?: number;
@@ -62,7 +63,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
       options.networkAllow ?? ["127.0.0.0/8"],
       options.resolve === undefined ? {} : { resolve: options.resolve },
     ),
-    sockets: systemSockets,
+    sockets: options.sockets ?? systemSockets,
     work: options.work ?? ((handler) => handler()),
     threadLimits: options.threadLimits ?? new VoiceThreadLimits(clock),
     clock,

@@ -1,20 +1,52 @@
 // The whole voice side against the fake Discord of lab/: every frame that went out is decrypted and compared, while the
-// call changes around it (discord-voice.md section 4.3, variants b1 to b8).
+// call changes around it (discord-voice.md section 4.3, variants b1 to b8). In virtual time.
 
-import { afterEach, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type ChannelOptions, FakeDiscord, type FakeDiscordOptions } from "../../../../lab/discord/fake-discord.ts";
 import type { Listener } from "../../../../lab/discord/listener.ts";
 import type { IssuedVoice } from "../../../../lab/discord/voice-session.ts";
-import { createVoice, until, type VoiceFixture } from "../../../support/voice-builders.ts";
+import { Dice } from "../../../../lab/simulate/dice.ts";
+import { ThreadGate } from "../../../../lab/simulate/thread-gate.ts";
+import { VirtualClock } from "../../../../lab/simulate/virtual-clock.ts";
+import { NEAR, VirtualNetwork } from "../../../../lab/simulate/virtual-network.ts";
+import type { Timer } from "../../../../src/lib/clock.ts";
+import { pause } from "../../../../src/lib/pause.ts";
+import { prepareEncryption } from "../../../../src/media/voice/transport-encryption.ts";
+import { createVoice, type VoiceFixture } from "../../../support/voice-builders.ts";
 
 const GUILD = "4001";
 const USER = "5001";
 const CHANNEL = "6001";
+const FRAME_MS = 20;
+/** Longest wait for anything, in virtual time. */
+const UNTIL_TIMEOUT_MS = 60_000;
 const open: { close(): unknown }[] = [];
+let clock: VirtualClock;
+let network: VirtualNetwork;
 
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+beforeAll(prepareEncryption);
+
+/** A test of a story, with a time and a network of its own. */
+function told<Given extends unknown[]>(story: (...given: Given) => Promise<void>) {
+  return (...given: Given): Promise<void> => {
+    clock = new VirtualClock();
+    network = new VirtualNetwork(clock, new Dice(1), NEAR);
+    return clock.drive(
+      story(...given).finally(async () => {
+        for (const thing of open.splice(0).reverse()) await thing.close();
+      }),
+    );
+  };
+}
+
+/** Lets time pass until `condition` holds; fails naming it when it never does. */
+async function until(condition: () => boolean): Promise<void> {
+  const givenUpMs = clock.now() + UNTIL_TIMEOUT_MS;
+  while (!condition()) {
+    if (clock.now() > givenUpMs) throw new Error(`never happened: ${condition}`);
+    await pause(clock, 1);
+  }
+}
 
 interface Call extends VoiceFixture {
   readonly discord: FakeDiscord;
@@ -22,35 +54,38 @@ interface Call extends VoiceFixture {
   readonly music: Music;
 }
 
-/** Plays numbered frames by the gate, ten times as fast as real sound, and remembers which went out. */
+/** Plays numbered frames by the gate, and remembers which went out. */
 class Music {
   readonly sent: number[] = [];
   discarded = 0;
   held = 0;
   #next = 0;
-  readonly #timer: NodeJS.Timeout;
+  #timer: Timer;
 
   constructor({ connection }: VoiceFixture) {
-    this.#timer = setInterval(() => {
-      const { gate } = connection;
-      if (gate === "hold" || gate === "down") {
-        this.held++;
-        return;
-      }
-      const number = this.#next++;
-      if (gate === "send" && connection.sendFrame(frameOf(number))) this.sent.push(number);
-      else this.discarded++;
-    }, 2);
+    this.#timer = clock.after(FRAME_MS, () => this.#tick(connection));
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
   /** Resolves when `count` more frames have gone out. */
   async more(count = 12): Promise<void> {
     const target = this.sent.length + count;
     await until(() => this.sent.length >= target);
+  }
+
+  #tick(connection: VoiceFixture["connection"]): void {
+    this.#timer = clock.after(FRAME_MS, () => this.#tick(connection));
+    const { gate } = connection;
+    if (gate === "hold" || gate === "down") {
+      this.held++;
+      return;
+    }
+    const number = this.#next++;
+    if (gate === "send" && connection.sendFrame(frameOf(number))) this.sent.push(number);
+    else this.discarded++;
   }
 
   /** How often a number between the first and the last was not sent. */
@@ -72,12 +107,13 @@ async function join(
   channel: ChannelOptions & { readonly channelId?: string | undefined } = {},
   options: FakeDiscordOptions & { readonly prepare?: (discord: FakeDiscord) => void } = {},
 ): Promise<Call> {
-  const discord = await FakeDiscord.start(options);
+  const discord = await FakeDiscord.start({ ...options, clock, network: network.discordNetwork });
   open.push(discord);
   discord.createChannel({ guildId: GUILD, ...channel, channelId: CHANNEL });
   options.prepare?.(discord);
   const voice = discord.issueVoice({ guildId: GUILD, userId: USER, channelId: CHANNEL });
-  const fixture = createVoice({ endpoint: voice.endpoint, guildId: GUILD, userId: USER });
+  const sockets = network.socketsFor(new ThreadGate());
+  const fixture = createVoice({ endpoint: voice.endpoint, guildId: GUILD, userId: USER, clock, sockets });
   open.push(fixture.connection);
   await fixture.connection.connect({ ...voice, channelId: "channelId" in channel ? channel.channelId : CHANNEL });
   const music = new Music(fixture);
@@ -115,27 +151,33 @@ describe("without DAVE", () => {
     [["aead_xchacha20_poly1305_rtpsize"] as const],
     [["aead_aes256_gcm_rtpsize"] as const],
     [["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1305_rtpsize"] as const],
-  ])("a stage channel hears every frame as it was (%j)", async (modes) => {
-    const call = await join({ daveVersion: 0 }, { modes });
-    await call.music.more(20);
-    await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
-    expect(call.music.sent[0]).toBe(0);
-    await stop(call);
-    call.discord.assertClean();
-  });
+  ])(
+    "a stage channel hears every frame as it was (%j)",
+    told(async (modes) => {
+      const call = await join({ daveVersion: 0 }, { modes });
+      await call.music.more(20);
+      await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
+      expect(call.music.sent[0]).toBe(0);
+      await stop(call);
+      call.discord.assertClean();
+    }),
+  );
 
   test.each([
     ["lost discovery requests", "discovery", { kind: "withhold" }],
     ["a discovery answer from a stranger", "discovery", { kind: "foreignAnswer" }],
     ["a repeated Session Description", "sessionDescription", { kind: "duplicate" }],
     ["a repeated Ready", "ready", { kind: "duplicate" }],
-  ] as const)("%s disturbs nothing", async (_name, step, action) => {
-    const call = await join({ daveVersion: 0 }, { prepare: (discord) => discord.faults.add(step, action) });
-    await call.music.more(20);
-    await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
-    await stop(call);
-    call.discord.assertClean();
-  });
+  ] as const)(
+    "%s disturbs nothing",
+    told(async (_name, step, action) => {
+      const call = await join({ daveVersion: 0 }, { prepare: (discord) => discord.faults.add(step, action) });
+      await call.music.more(20);
+      await expectAllHeard(call, call.discord.channel(CHANNEL).listener);
+      await stop(call);
+      call.discord.assertClean();
+    }),
+  );
 });
 
 describe("b1, the first group", () => {
@@ -146,49 +188,58 @@ describe("b1, the first group", () => {
     ["listener", 65_535, "afterSessionDescription"],
     ["bot", 0, "beforeSessionDescription"],
     ["listener", 7, "beforeSessionDescription"],
-  ] as const)("%s's commit, transition %i, op 25 %s: no frame is lost from the first on", async (winner, id, when) => {
-    const call = await join(
-      {},
-      {
-        prepare(discord) {
-          Object.assign(discord.channel(CHANNEL).policy, {
-            commitWinner: winner,
-            firstTransitionId: id,
-            externalSenderAt: when,
-            executeDelayMs: 30,
-          });
+  ] as const)(
+    "%s's commit, transition %i, op 25 %s: no frame is lost from the first on",
+    told(async (winner, id, when) => {
+      const call = await join(
+        {},
+        {
+          prepare(discord) {
+            Object.assign(discord.channel(CHANNEL).policy, {
+              commitWinner: winner,
+              firstTransitionId: id,
+              externalSenderAt: when,
+              executeDelayMs: 30,
+            });
+          },
         },
+      );
+      await call.music.more(20);
+      expect(call.music.sent[0]).toBe(0);
+      expect(call.music.discarded).toBe(0);
+      await expectFlawless(call);
+    }),
+  );
+
+  test(
+    "ten listeners hear every frame",
+    told(async () => {
+      const listenerIds = Array.from({ length: 10 }, (_, index) => `7${index + 100}`);
+      const call = await join({ listenerIds });
+      await call.music.more(20);
+      const { listeners } = call.discord.channel(CHANNEL);
+      expect(listeners).toHaveLength(10);
+      for (const listener of listeners) await expectAllHeard(call, listener);
+      await stop(call);
+      call.discord.assertClean();
+    }),
+  );
+});
+
+test(
+  "b2, joining an established group: the Add for the others is ignored, sound waits for op 22",
+  told(async () => {
+    const call = await join(
+      { listenerIds: ["701", "702"] },
+      {
+        prepare: (discord) => Object.assign(discord.channel(CHANNEL).policy, { executeDelayMs: 100 }),
       },
     );
     await call.music.more(20);
     expect(call.music.sent[0]).toBe(0);
-    expect(call.music.discarded).toBe(0);
     await expectFlawless(call);
-  });
-
-  test("ten listeners hear every frame", async () => {
-    const listenerIds = Array.from({ length: 10 }, (_, index) => `7${index + 100}`);
-    const call = await join({ listenerIds });
-    await call.music.more(20);
-    const { listeners } = call.discord.channel(CHANNEL);
-    expect(listeners).toHaveLength(10);
-    for (const listener of listeners) await expectAllHeard(call, listener);
-    await stop(call);
-    call.discord.assertClean();
-  });
-});
-
-test("b2, joining an established group: the Add for the others is ignored, sound waits for op 22", async () => {
-  const call = await join(
-    { listenerIds: ["701", "702"] },
-    {
-      prepare: (discord) => Object.assign(discord.channel(CHANNEL).policy, { executeDelayMs: 100 }),
-    },
-  );
-  await call.music.more(20);
-  expect(call.music.sent[0]).toBe(0);
-  await expectFlawless(call);
-});
+  }),
+);
 
 describe("b3, somebody joins while music plays", () => {
   test.each([
@@ -199,7 +250,7 @@ describe("b3, somebody joins while music plays", () => {
     ["first", "execute", 50],
   ] as const)(
     "%s's commit, listeners process at %s, op 22 after %i ms",
-    async (winner, listenersProcess, executeDelayMs) => {
+    told(async (winner, listenersProcess, executeDelayMs) => {
       const call = await join();
       await call.music.more();
       const channel = call.discord.channel(CHANNEL);
@@ -210,143 +261,170 @@ describe("b3, somebody joins while music plays", () => {
       await expectAllHeard(call, third);
       await expectFlawless(call, channel.listeners[0]);
       expect(call.connection.counters.daveRecoveries).toBe(0);
-    },
+    }),
   );
 
-  test("several join and leave at once, one after the other", async () => {
-    const call = await join();
-    const channel = call.discord.channel(CHANNEL);
-    await call.music.more();
-    const others = await Promise.all([channel.addListener(), channel.addListener(), channel.addListener()]);
-    await call.music.more();
-    await Promise.all(others.map((listener) => channel.removeListener(listener)));
-    await call.music.more();
-    await channel.addListener("777");
-    await call.music.more();
-    await channel.removeListener("777");
-    await channel.addListener("777");
-    await call.music.more();
-    await expectFlawless(call, channel.listeners[0]);
-    expect(call.connection.counters.daveRecoveries).toBe(0);
-  });
+  test(
+    "several join and leave at once, one after the other",
+    told(async () => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more();
+      const others = await Promise.all([channel.addListener(), channel.addListener(), channel.addListener()]);
+      await call.music.more();
+      await Promise.all(others.map((listener) => channel.removeListener(listener)));
+      await call.music.more();
+      await channel.addListener("777");
+      await call.music.more();
+      await channel.removeListener("777");
+      await channel.addListener("777");
+      await call.music.more();
+      await expectFlawless(call, channel.listeners[0]);
+      expect(call.connection.counters.daveRecoveries).toBe(0);
+    }),
+  );
 });
 
-test("b4, somebody leaves while music plays", async () => {
-  const call = await join({ listenerIds: ["701", "702"] });
-  await call.music.more();
-  await call.discord.channel(CHANNEL).removeListener("702");
-  await call.music.more();
-  await expectFlawless(call);
-});
+test(
+  "b4, somebody leaves while music plays",
+  told(async () => {
+    const call = await join({ listenerIds: ["701", "702"] });
+    await call.music.more();
+    await call.discord.channel(CHANNEL).removeListener("702");
+    await call.music.more();
+    await expectFlawless(call);
+  }),
+);
 
 describe("b5, the last listener leaves", () => {
-  test.each([0, 1])("time runs without sending until somebody comes back (op 21 names version %i)", async (version) => {
-    const call = await join();
-    const channel = call.discord.channel(CHANNEL);
-    channel.policy.soleMemberVersion = version;
-    await call.music.more();
-    await channel.removeListener(channel.listener);
-    await until(() => call.connection.gate === "discard");
-    const before = call.music.discarded;
-    await until(() => call.music.discarded > before + 10);
-    const back = await channel.addListener();
-    await call.music.more();
-    await expectAllHeard(call, back);
-    expect(back.heardSound.every(({ daveDecrypted }) => daveDecrypted)).toBe(true);
-    expect(back.unheardCount).toBe(0);
-    await stop(call);
-    call.discord.assertClean({ except: ["silence-missing", "speaking-not-cleared"] });
-  });
-
-  test("a bot that starts alone lets time run after a second, and plays when somebody comes", async () => {
-    const call = await join({ listenerIds: [] });
-    await until(() => call.connection.gate === "discard");
-    expect(call.music.sent).toEqual([]);
-    const first = await call.discord.channel(CHANNEL).addListener();
-    await call.music.more();
-    await expectAllHeard(call, first);
-    expect(numbersOf(first)).toHaveLength(call.music.sent.length);
-  });
-});
-
-test("b6, a downgrade sends plain from op 22 on, an upgrade encrypts again, without a gap", async () => {
-  const call = await join();
-  const channel = call.discord.channel(CHANNEL);
-  Object.assign(channel.policy, { executeDelayMs: 50 });
-  await call.music.more();
-  await channel.downgrade(9);
-  await call.music.more();
-  expect(channel.listener.heardSound.at(-1)?.daveDecrypted).toBe(false);
-  await channel.upgrade();
-  await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
-  await call.music.more();
-  await expectAllHeard(call, channel.listener);
-  expect(numbersOf(channel.listener)).toHaveLength(call.music.sent.length);
-  expect(call.music.gaps).toBe(0);
-  await stop(call);
-  call.discord.assertClean();
-});
-
-test("b6, a session that begins while the call is downgraded sends plain, and the upgrade encrypts it", async () => {
-  let downgraded: Promise<void> | undefined;
-  const call = await join(
-    {},
-    {
-      prepare(discord) {
-        downgraded = discord.channel(CHANNEL).downgrade();
-      },
-    },
+  test.each([0, 1])(
+    "time runs without sending until somebody comes back (op 21 names version %i)",
+    told(async (version) => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      channel.policy.soleMemberVersion = version;
+      await call.music.more();
+      await channel.removeListener(channel.listener);
+      await until(() => call.connection.gate === "discard");
+      const before = call.music.discarded;
+      await until(() => call.music.discarded > before + 10);
+      const back = await channel.addListener();
+      await call.music.more();
+      await expectAllHeard(call, back);
+      expect(back.heardSound.every(({ daveDecrypted }) => daveDecrypted)).toBe(true);
+      expect(back.unheardCount).toBe(0);
+      await stop(call);
+      call.discord.assertClean({ except: ["silence-missing", "speaking-not-cleared"] });
+    }),
   );
-  await downgraded;
-  const channel = call.discord.channel(CHANNEL);
-  await call.music.more();
-  expect(channel.listener.heardSound.at(-1)?.daveDecrypted).toBe(false);
-  expect(call.discord.session(GUILD).countOf(26)).toBe(0);
-  await channel.upgrade();
-  await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
-  await expectAllHeard(call, channel.listener);
-  await stop(call);
-  call.discord.assertClean();
+
+  test(
+    "a bot that starts alone lets time run after a second, and plays when somebody comes",
+    told(async () => {
+      const call = await join({ listenerIds: [] });
+      await until(() => call.connection.gate === "discard");
+      expect(call.music.sent).toEqual([]);
+      const first = await call.discord.channel(CHANNEL).addListener();
+      await call.music.more();
+      await expectAllHeard(call, first);
+      expect(numbersOf(first)).toHaveLength(call.music.sent.length);
+    }),
+  );
 });
 
-describe("b7, broken messages", () => {
-  test("a broken commit: removed and added again, and not one frame is missed", async () => {
+test(
+  "b6, a downgrade sends plain from op 22 on, an upgrade encrypts again, without a gap",
+  told(async () => {
     const call = await join();
     const channel = call.discord.channel(CHANNEL);
+    Object.assign(channel.policy, { executeDelayMs: 50 });
     await call.music.more();
-    await channel.sendBrokenCommit();
+    await channel.downgrade(9);
     await call.music.more();
-    expect(call.connection.counters.daveRecoveries).toBe(1);
-    expect(call.discord.session(GUILD).countOf(31)).toBe(1);
-    await expectFlawless(call, channel.listeners[0]);
-  });
+    expect(channel.listener.heardSound.at(-1)?.daveDecrypted).toBe(false);
+    await channel.upgrade();
+    await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
+    await call.music.more();
+    await expectAllHeard(call, channel.listener);
+    expect(numbersOf(channel.listener)).toHaveLength(call.music.sent.length);
+    expect(call.music.gaps).toBe(0);
+    await stop(call);
+    call.discord.assertClean();
+  }),
+);
 
-  test("a broken Welcome: sound waits for the second", async () => {
+test(
+  "b6, a session that begins while the call is downgraded sends plain, and the upgrade encrypts it",
+  told(async () => {
+    let downgraded: Promise<void> | undefined;
     const call = await join(
       {},
       {
         prepare(discord) {
-          discord.channel(CHANNEL).policy.commitWinner = "listener";
-          discord.channel(CHANNEL).breakNextWelcome();
+          downgraded = discord.channel(CHANNEL).downgrade();
         },
       },
     );
-    await call.discord.channel(CHANNEL).recovered();
+    await downgraded;
+    const channel = call.discord.channel(CHANNEL);
     await call.music.more();
-    expect(call.music.sent[0]).toBe(0);
-    expect(call.connection.counters.daveRecoveries).toBe(1);
-    await expectFlawless(call);
-  });
+    expect(channel.listener.heardSound.at(-1)?.daveDecrypted).toBe(false);
+    expect(call.discord.session(GUILD).countOf(26)).toBe(0);
+    await channel.upgrade();
+    await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
+    await expectAllHeard(call, channel.listener);
+    await stop(call);
+    call.discord.assertClean();
+  }),
+);
+
+describe("b7, broken messages", () => {
+  test(
+    "a broken commit: removed and added again, and not one frame is missed",
+    told(async () => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more();
+      await channel.sendBrokenCommit();
+      await call.music.more();
+      expect(call.connection.counters.daveRecoveries).toBe(1);
+      expect(call.discord.session(GUILD).countOf(31)).toBe(1);
+      await expectFlawless(call, channel.listeners[0]);
+    }),
+  );
+
+  test(
+    "a broken Welcome: sound waits for the second",
+    told(async () => {
+      const call = await join(
+        {},
+        {
+          prepare(discord) {
+            discord.channel(CHANNEL).policy.commitWinner = "listener";
+            discord.channel(CHANNEL).breakNextWelcome();
+          },
+        },
+      );
+      await call.discord.channel(CHANNEL).recovered();
+      await call.music.more();
+      expect(call.music.sent[0]).toBe(0);
+      expect(call.connection.counters.daveRecoveries).toBe(1);
+      await expectFlawless(call);
+    }),
+  );
 });
 
-test.each(["atOnce", "afterCommits"] as const)("b8, proposals taken back %s", async (when) => {
-  const call = await join();
-  await call.music.more();
-  await call.discord.channel(CHANNEL).proposeAndRevoke(when);
-  await call.discord.channel(CHANNEL).addListener();
-  await call.music.more();
-  await expectFlawless(call, call.discord.channel(CHANNEL).listeners[0]);
-});
+test.each(["atOnce", "afterCommits"] as const)(
+  "b8, proposals taken back %s",
+  told(async (when) => {
+    const call = await join();
+    await call.music.more();
+    await call.discord.channel(CHANNEL).proposeAndRevoke(when);
+    await call.discord.channel(CHANNEL).addListener();
+    await call.music.more();
+    await expectFlawless(call, call.discord.channel(CHANNEL).listeners[0]);
+  }),
+);
 
 describe("faults on the way", () => {
   test.each([
@@ -356,24 +434,27 @@ describe("faults on the way", () => {
     "proposals",
     "externalSender",
     "clientsConnect",
-  ] as const)("a repeated %s changes nothing", async (step) => {
-    const call = await join(
-      {},
-      {
-        prepare: (discord) => discord.faults.add(step, { kind: "duplicate" }, 10),
-      },
-    );
-    const channel = call.discord.channel(CHANNEL);
-    await call.music.more();
-    channel.policy.commitWinner = "listener";
-    await channel.addListener();
-    channel.repeatExternalSender();
-    channel.executeUnknownTransition(4711);
-    await channel.addListener();
-    await call.music.more();
-    expect(call.connection.counters.daveRecoveries).toBe(0);
-    await expectFlawless(call, channel.listeners[0]);
-  });
+  ] as const)(
+    "a repeated %s changes nothing",
+    told(async (step) => {
+      const call = await join(
+        {},
+        {
+          prepare: (discord) => discord.faults.add(step, { kind: "duplicate" }, 10),
+        },
+      );
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more();
+      channel.policy.commitWinner = "listener";
+      await channel.addListener();
+      channel.repeatExternalSender();
+      channel.executeUnknownTransition(4711);
+      await channel.addListener();
+      await call.music.more();
+      expect(call.connection.counters.daveRecoveries).toBe(0);
+      await expectFlawless(call, channel.listeners[0]);
+    }),
+  );
 
   test.each([
     "externalSender",
@@ -382,83 +463,101 @@ describe("faults on the way", () => {
     "executeTransition",
     "clientsConnect",
     "sessionDescription",
-  ] as const)("a connection lost at %s is resumed, its replay carries on", async (step) => {
-    const call = await join();
-    const channel = call.discord.channel(CHANNEL);
-    channel.policy.answerTimeoutMs = 4000;
-    await call.music.more();
-    call.discord.faults.add(step, { kind: "terminate" });
-    if (step === "externalSender") channel.repeatExternalSender();
-    await channel.addListener();
-    await call.music.more();
-    await expectFlawless(call, channel.listeners[0]);
-    expect(call.connection.counters.resumes).toBe(step === "sessionDescription" ? 0 : 1);
-  });
+  ] as const)(
+    "a connection lost at %s is resumed, its replay carries on",
+    told(async (step) => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      channel.policy.answerTimeoutMs = 4000;
+      await call.music.more();
+      call.discord.faults.add(step, { kind: "terminate" });
+      if (step === "externalSender") channel.repeatExternalSender();
+      await channel.addListener();
+      await call.music.more();
+      await expectFlawless(call, channel.listeners[0]);
+      expect(call.connection.counters.resumes).toBe(step === "sessionDescription" ? 0 : 1);
+    }),
+  );
 
-  test.each([65_528, 65_532, 65_535])("sequence numbers wrap, also across a resume (from %i)", async (firstSeq) => {
-    const call = await join({}, { firstSeq });
-    const channel = call.discord.channel(CHANNEL);
-    await call.music.more(10);
-    call.discord.session(GUILD).terminate();
-    await channel.addListener();
-    await call.music.more();
-    await expectFlawless(call, channel.listeners[0]);
-    expect(call.connection.counters.resumes).toBe(1);
-  });
+  test.each([65_528, 65_532, 65_535])(
+    "sequence numbers wrap, also across a resume (from %i)",
+    told(async (firstSeq) => {
+      const call = await join({}, { firstSeq });
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more(10);
+      call.discord.session(GUILD).terminate();
+      await channel.addListener();
+      await call.music.more();
+      await expectFlawless(call, channel.listeners[0]);
+      expect(call.connection.counters.resumes).toBe(1);
+    }),
+  );
 
-  test("a resume that is refused is reported with the server's code", async () => {
-    const call = await join();
-    await call.music.more();
-    call.discord.session(GUILD).terminate({ canResume: false });
-    await until(() => call.closes.length > 0);
-    expect(call.closes).toEqual([{ code: 4006, reason: "Session no longer valid", isByRemote: true }]);
-    expect(call.connection.gate).toBe("down");
-  });
+  test(
+    "a resume that is refused is reported with the server's code",
+    told(async () => {
+      const call = await join();
+      await call.music.more();
+      call.discord.session(GUILD).terminate({ canResume: false });
+      await until(() => call.closes.length > 0);
+      expect(call.closes).toEqual([{ code: 4006, reason: "Session no longer valid", isByRemote: true }]);
+      expect(call.connection.gate).toBe("down");
+    }),
+  );
 });
 
 describe("moves", () => {
-  test("to another server while the old one still listens: not one frame is missed", async () => {
-    const call = await join({ daveVersion: 0 });
-    const { listener } = call.discord.channel(CHANNEL);
-    await call.music.more();
-    await call.connection.connect(call.discord.moveVoice({ guildId: GUILD, closeOld: "never" }));
-    await call.music.more(40);
-    await expectAllHeard(call, listener);
-    expect(numbersOf(listener)).toHaveLength(call.music.sent.length);
-    expect(new Set(listener.heardSound.map(({ ssrc }) => ssrc)).size).toBe(2);
-    expect(call.music.gaps).toBe(0);
-    expect(call.closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
-  });
+  test(
+    "to another server while the old one still listens: not one frame is missed",
+    told(async () => {
+      const call = await join({ daveVersion: 0 });
+      const { listener } = call.discord.channel(CHANNEL);
+      await call.music.more();
+      await call.connection.connect(call.discord.moveVoice({ guildId: GUILD, closeOld: "never" }));
+      await call.music.more(40);
+      await expectAllHeard(call, listener);
+      expect(numbersOf(listener)).toHaveLength(call.music.sent.length);
+      expect(new Set(listener.heardSound.map(({ ssrc }) => ssrc)).size).toBe(2);
+      expect(call.music.gaps).toBe(0);
+      expect(call.closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+    }),
+  );
 
-  test("the old server closes when we identify with the new one: only what was under way is missed", async () => {
-    const call = await join({ daveVersion: 0 });
-    const { listener } = call.discord.channel(CHANNEL);
-    await call.music.more();
-    await call.connection.connect(call.discord.moveVoice({ guildId: GUILD, closeOld: "afterIdentify" }));
-    await call.music.more(40);
-    call.music.close();
-    await until(() => numbersOf(listener).at(-1) === call.music.sent.at(-1));
-    // Frames that left before its close frame arrived here; at a tenth of the real distance between frames.
-    expect(call.music.sent.length - numbersOf(listener).length).toBeLessThanOrEqual(5);
-    expect(call.music.gaps).toBe(0);
-    expect(call.closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
-  });
+  test(
+    "the old server closes when we identify with the new one: only what was under way is missed",
+    told(async () => {
+      const call = await join({ daveVersion: 0 });
+      const { listener } = call.discord.channel(CHANNEL);
+      await call.music.more();
+      await call.connection.connect(call.discord.moveVoice({ guildId: GUILD, closeOld: "afterIdentify" }));
+      await call.music.more(40);
+      call.music.close();
+      await until(() => numbersOf(listener).at(-1) === call.music.sent.at(-1));
+      // Frames that left before its close frame arrived here; at a tenth of the real distance between frames.
+      expect(call.music.sent.length - numbersOf(listener).length).toBeLessThanOrEqual(5);
+      expect(call.music.gaps).toBe(0);
+      expect(call.closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
+    }),
+  );
 
-  test("into another channel with DAVE, the old session closed first: the clock stands, nothing is lost", async () => {
-    const call = await join();
-    await call.music.more();
-    const next = call.discord.moveVoice({ guildId: GUILD, channelId: "6002" });
-    await until(() => call.closes.length > 0);
-    expect(call.closes).toEqual([{ code: 4014, reason: "Disconnected.", isByRemote: true }]);
-    expect(call.connection.gate).toBe("down");
-    const before = call.music.sent.length;
-    await call.connection.connect(next);
-    await call.music.more();
-    const there = call.discord.channel("6002").listener;
-    await expectAllHeard(call, there);
-    expect(numbersOf(there)).toEqual(call.music.sent.slice(before));
-    expect(call.music.gaps).toBe(0);
-  });
+  test(
+    "into another channel with DAVE, the old session closed first: the clock stands, nothing is lost",
+    told(async () => {
+      const call = await join();
+      await call.music.more();
+      const next = call.discord.moveVoice({ guildId: GUILD, channelId: "6002" });
+      await until(() => call.closes.length > 0);
+      expect(call.closes).toEqual([{ code: 4014, reason: "Disconnected.", isByRemote: true }]);
+      expect(call.connection.gate).toBe("down");
+      const before = call.music.sent.length;
+      await call.connection.connect(next);
+      await call.music.more();
+      const there = call.discord.channel("6002").listener;
+      await expectAllHeard(call, there);
+      expect(numbersOf(there)).toEqual(call.music.sent.slice(before));
+      expect(call.music.gaps).toBe(0);
+    }),
+  );
 });
 
 describe("clients that name no channel, or a wrong one", () => {
@@ -471,7 +570,7 @@ describe("clients that name no channel, or a wrong one", () => {
     ["999", "listener", ["701"], true, 1],
   ] as const)(
     "channelId %s, %s's commit, listeners %j, op 27 to newcomers %s: the channel is learnt, nothing is lost",
-    async (channelId, commitWinner, listenerIds, areNewcomersOffered, recoveries) => {
+    told(async (channelId, commitWinner, listenerIds, areNewcomersOffered, recoveries) => {
       const call = await join(
         { channelId, listenerIds },
         {
@@ -492,6 +591,6 @@ describe("clients that name no channel, or a wrong one", () => {
       expect(call.music.gaps).toBe(0);
       expect(numbersOf(channel.listener)).toHaveLength(call.music.sent.length);
       expect(call.connection.counters.daveRecoveries).toBe(recoveries);
-    },
+    }),
   );
 });
