@@ -58,7 +58,8 @@ export class DaveGroup {
   /** The next first group ends an upgrade: members wait for op 22. */
   #isUpgrade = false;
   #negotiation: Negotiation | undefined;
-  readonly #revokedRefs = new Set<string>();
+  /** Of proposals that were open once, each with its epoch: announced, revoked, given up, or gone with their group. */
+  readonly #closedRefs = new Map<string, bigint>();
   #broken: "commit" | "welcome" | undefined;
   readonly #jobs: (() => Promise<void>)[] = [];
   #isDriving = false;
@@ -255,10 +256,13 @@ export class DaveGroup {
     return slot?.member === member ? slot : undefined;
   }
 
-  /** True for a commit that was right when it was made: of an earlier epoch, or for proposals revoked meanwhile. */
-  #isOvertaken(commit: Commit): boolean {
-    if (!commit.groupId.equals(this.#proposer.groupId)) return false;
-    return commit.epoch < this.#tree.epoch || commit.proposalRefs.some((ref) => this.#revokedRefs.has(ref));
+  /**
+   * True for a commit that was right when it was made. The epoch of now does not tell: who reads of proposals late may
+   * answer when their group has been dissolved and epochs begin anew.
+   */
+  #isOvertaken({ groupId, epoch, proposalRefs }: Commit): boolean {
+    if (!groupId.equals(this.#proposer.groupId)) return false;
+    return proposalRefs.length > 0 && proposalRefs.every((ref) => this.#closedRefs.get(ref) === epoch);
   }
 
   #loseGroup(slot: MemberSlot): void {
@@ -353,7 +357,7 @@ export class DaveGroup {
   async #negotiate(negotiation: Negotiation): Promise<boolean> {
     this.#sendProposals(negotiation);
     await this.#awaitCommits(negotiation);
-    this.#negotiation = undefined;
+    this.#endNegotiation(negotiation);
     const winner = this.#pickWinner(negotiation);
     if (winner === undefined) return false;
     const isFirst = this.#tree.leaves.length === 0;
@@ -368,6 +372,12 @@ export class DaveGroup {
     // Set first: listeners answer within the call.
     this.#negotiation = negotiation;
     for (const [slot, payload] of negotiation.messages) slot.member.sendProposals(payload);
+  }
+
+  /** What comes for its proposals from now on comes late. */
+  #endNegotiation({ offers }: Negotiation): void {
+    this.#negotiation = undefined;
+    for (const { openRefs, epoch } of offers.values()) for (const ref of openRefs) this.#closedRefs.set(ref, epoch);
   }
 
   /** Op 29 to the members the group had, op 30 to those it gains. Returns them all. */
@@ -426,9 +436,8 @@ export class DaveGroup {
     const negotiation = proposeUpdate(this.#proposer, this.#tree, update);
     this.#sendProposals(negotiation);
     if (when === "afterCommits") await this.#awaitCommits(negotiation);
-    this.#negotiation = undefined;
+    this.#endNegotiation(negotiation);
     const refs = [...negotiation.added.keys()];
-    for (const ref of refs) this.#revokedRefs.add(ref);
     for (const slot of negotiation.messages.keys()) slot.member.sendProposals(encodeRevoke(refs));
   }
 

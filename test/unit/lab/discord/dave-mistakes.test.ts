@@ -100,6 +100,21 @@ test("a commit although nothing was proposed", async () => {
   expect(discord.violations).toHaveLength(1);
 });
 
+test("a commit for proposals of a group that has been dissolved since is only late", async () => {
+  await join();
+  channel.policy.answerTimeoutMs = 30;
+  client.mute.add(28);
+  await channel.addListener("81");
+  await untilViolation("dave-commit-missing");
+  const commit = client.messages.findLast(({ op }) => op === 29)?.payload?.subarray(2);
+  await channel.downgrade();
+  expect(channel.epoch).toBe(0n);
+  client.sendBinary(28, commit ?? OPUS);
+  client.send(23, { transition_id: 0 });
+  await untilViolation("dave-transition-ready");
+  expect(discord.violations.map(({ kind }) => kind)).not.toContain("dave-commit");
+});
+
 test("no op 23: the transition is executed all the same", async () => {
   await join();
   channel.policy.answerTimeoutMs = 30;
