@@ -108,7 +108,11 @@ export class VirtualNetwork {
     for (const connection of this.#connections) {
       if (connection.port !== port) continue;
       connection.isDead = true;
-      if (how === "cut") for (const end of connection.ends) end.destroy(resetError());
+      if (how === "silent") continue;
+      const [client, server] = connection.ends;
+      client.destroy(resetError());
+      // While it is being dialled nobody has the other end yet.
+      server.destroy(client.connecting ? undefined : resetError());
     }
   }
 
