@@ -9,7 +9,13 @@ export type BodyFault =
   /** The connection is closed after this many bytes. */
   | { readonly kind: "cut"; readonly afterBytes: number }
   /** Nothing is sent for `forMs`, then it goes on; without `forMs` until `MediaServer.release`. */
-  | { readonly kind: "stall"; readonly afterBytes: number; readonly forMs: number | undefined }
+  | {
+      readonly kind: "stall";
+      readonly afterBytes: number;
+      readonly forMs: number | undefined;
+      /** All before it has been sent. */
+      readonly onBegun?: () => void;
+    }
   /** Sent evenly at this rate, the first bytes at once. */
   | { readonly kind: "slow"; readonly bytesPerSecond: number; readonly afterBytes?: number };
 
@@ -117,7 +123,10 @@ async function* withFault(
     if (untilFaultBytes >= 0 && untilFaultBytes < block.length) {
       if (untilFaultBytes > 0) yield block.subarray(0, untilFaultBytes);
       if (fault?.kind === "cut") return yield undefined;
-      if (fault?.kind === "stall") await (fault.forMs === undefined ? released() : pause(clock, fault.forMs));
+      if (fault?.kind === "stall") {
+        fault.onBegun?.();
+        await (fault.forMs === undefined ? released() : pause(clock, fault.forMs));
+      }
       yield block.subarray(untilFaultBytes);
     } else {
       if (fault?.kind === "slow" && sentBytes >= (fault.afterBytes ?? 0))

@@ -39,9 +39,9 @@ interface Excuse {
   readonly untilMs: number;
 }
 
-/** What a stalled connection has brought before may last so long, and then no longer. */
-const READ_AHEAD_MS_MAX = 15_000;
 const STALL_MS_MAX = 6000;
+/** From the end of a stall until there is sound, when all that came before it has been played. */
+const STALL_REST_MS = 500;
 
 class Simulation {
   readonly #options: SimulationOptions;
@@ -160,10 +160,9 @@ class Simulation {
     this.#note(`${how} of ${path}`);
     const afterBytes = this.#random.whole(20_000, Math.min(bytes.length, 400_000));
     const forMs = this.#random.between(100, STALL_MS_MAX);
-    const fault = how === "cut" ? { kind: how } : { kind: how, forMs };
     const guild = this.#guilds.find(({ guildId }) => mark.startsWith(`${guildId}-`));
-    if (how === "stall") guild?.ear.allow({ why: "the site stalls", silentMs: READ_AHEAD_MS_MAX + forMs });
-    return faultyPlan(bytes, fault, afterBytes);
+    const onBegun = () => guild?.ear.allow({ why: "the site stalls", silentMs: forMs + STALL_REST_MS });
+    return faultyPlan(bytes, how === "cut" ? { kind: how } : { kind: how, forMs, onBegun }, afterBytes);
   }
 
   #judge(): void {

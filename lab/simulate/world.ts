@@ -130,7 +130,7 @@ export class SimulatedWorld {
 /** A song that goes wrong after some bytes. */
 export function faultyPlan(
   song: Uint8Array,
-  fault: { readonly kind: "cut" } | { readonly kind: "stall"; readonly forMs: number },
+  fault: { readonly kind: "cut" } | { readonly kind: "stall"; readonly forMs: number; readonly onBegun: () => void },
   afterBytes: number,
 ): Answer {
   return { ...plainPlan(song, "audio/ogg"), fault: { ...fault, afterBytes } };
