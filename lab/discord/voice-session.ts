@@ -158,6 +158,11 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#resumeCount;
   }
 
+  /** Connections so far, by Identify or Resume. */
+  get bindingCount(): number {
+    return this.#identifyCount + this.#resumeCount;
+  }
+
   get heartbeatCount(): number {
     return this.#heartbeatCount;
   }

@@ -13,8 +13,11 @@ export interface Scene {
   readonly random: Dice;
   /** Whom it concerns may hear this. */
   allow(allowance: Allowance): void;
-  /** Nothing that is said on the connections of now arrives any more, and bots know it after so long. */
-  silenceGateways(forMs: number): void;
+  /**
+   * Nothing that is said on the connections of now arrives any more, and bots know it after so long. Until they are
+   * back the fake Discord may say `kinds` of them.
+   */
+  silenceGateways(forMs: number, kinds: readonly ViolationKind[]): void;
   /** The fake Discord will say that, though the node does no wrong. */
   excuse(kinds: readonly ViolationKind[], forMs: number): void;
 }
@@ -29,7 +32,7 @@ export interface Fate {
 const WORKER_LOST_MS = 6000;
 /** A hanging thread is given up after 0.9 s where processor time is not known. */
 const HANGING_MS = 1500;
-/** Two heartbeat intervals of five seconds until a silent gateway is given up; sound goes on meanwhile. */
+/** Until a silent gateway is given up, after two to three heartbeat intervals of five seconds; sound goes on meanwhile. */
 const GATEWAY_SILENT_MS = 16_000;
 
 /** What a bot owes an answer to, and does not know of. */
@@ -106,8 +109,7 @@ export const WORLD_FATES: readonly Fate[] = [
     name: "the voice gateway falls silent",
     befall: ({ allow, excuse, silenceGateways }) => {
       allow({ why: "gateways silent" });
-      silenceGateways(GATEWAY_SILENT_MS);
-      excuse([...UNANSWERED, ...UNSPOKEN, ...UNKNOWING], GATEWAY_SILENT_MS);
+      silenceGateways(GATEWAY_SILENT_MS, [...UNANSWERED, ...UNSPOKEN, ...UNKNOWING]);
       // A bot that has left meanwhile never closes what it cannot reach.
       excuse(["gateway-heartbeat-missing"], 60_000);
     },

@@ -3,13 +3,15 @@
 // to its connection.
 
 import { pause } from "../../src/lib/pause.ts";
+import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceChannel } from "../discord/voice-channel.ts";
-import type { IssuedVoice } from "../discord/voice-session.ts";
+import type { IssuedVoice, VoiceSession } from "../discord/voice-session.ts";
 import { opusPacketNumber } from "../media-files/counted-song.ts";
 import type { NodeMessage } from "../stage/bot.ts";
 import type { Dice } from "./dice.ts";
 import { type Allowance, Ear, type Play } from "./ear.ts";
 import type { Scene } from "./fates.ts";
+import { GatewayAbsence } from "./gateway-absence.ts";
 import { type SimulatedWorld, SONG_COUNT } from "./world.ts";
 
 const FRAME_MS = 20;
@@ -18,6 +20,10 @@ const OPEN_MS = 3000;
 /** Of a change of voice server or channel, until there is sound again. */
 const REJOIN_MS = 6000;
 const SEEK_MS = 1500;
+/** What an update that dials in vain is answered. */
+const CONNECT_FAILED = "Failed to connect to voice server";
+/** The voice server crashed. */
+const CLOSE_CRASHED = 4015;
 /** Longer than anything a fault may keep silent for. */
 const REST_MS = 14_000;
 
@@ -57,8 +63,9 @@ export class Guild {
   readonly #extraListeners: string[] = [];
   /** Something was last done about its voice connection. */
   #voiceDeedMs = 0;
-  /** Until then the bot may not know what is said to it. */
-  #silentUntilMs = 0;
+  readonly #absence: GatewayAbsence;
+  /** The session whose voice server has crashed. */
+  #crashed: VoiceSession | undefined;
   #downgraded = false;
 
   constructor(options: GuildOptions) {
@@ -70,6 +77,12 @@ export class Guild {
       name: `guild ${options.guildId}`,
       now: () => clock.now(),
       songPackets: options.songPackets,
+    });
+    this.#absence = new GatewayAbsence({
+      clock,
+      session: () => (this.#channel === undefined ? undefined : options.world.discord.session(options.guildId)),
+      allowSilence: (why, silentMs) => this.ear.allow({ why, silentMs }),
+      excuse: options.excuse,
     });
   }
 
@@ -133,11 +146,13 @@ export class Guild {
     }
   }
 
-  /** Its gateway says nothing any more: whatever changes until the bot has noticed is lost on it. */
-  onGatewaySilent(forMs: number): void {
-    const now = this.#options.world.clock.now();
-    this.#silentUntilMs = now + forMs;
-    if (now - this.#voiceDeedMs < REJOIN_MS) this.#allowUnknowing();
+  /**
+   * Its gateway says nothing any more: whatever changes until the bot has noticed, after `forMs`, is lost on it. The
+   * fake Discord may say `kinds` of it until it is back.
+   */
+  onGatewaySilent(forMs: number, kinds: readonly ViolationKind[]): void {
+    void this.#absence.silence(forMs, kinds);
+    if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) this.#allowUnknowing();
   }
 
   /** What the events of its tracks have not been, in words. */
@@ -201,13 +216,12 @@ export class Guild {
 
   #noteVoice(what: string): void {
     this.#note(what);
-    const now = this.#options.world.clock.now();
-    this.#voiceDeedMs = now;
-    if (now < this.#silentUntilMs) this.#allowUnknowing();
+    this.#voiceDeedMs = this.#options.world.clock.now();
+    if (this.#absence.unknowingMs > 0) this.#allowUnknowing();
   }
 
   #allowUnknowing(): void {
-    const forMs = this.#silentUntilMs - this.#options.world.clock.now() + REJOIN_MS;
+    const forMs = this.#absence.unknowingMs + REJOIN_MS;
     this.ear.allow({ why: "a change that the bot does not hear of", silentMs: forMs, lossMs: forMs });
   }
 
@@ -232,6 +246,7 @@ export class Guild {
     this.#play = play;
     this.#isPaused = false;
     this.ear.expect(play, OPEN_MS);
+    this.#absence.allowBeginning();
     await this.#update({ track: { encoded, userData: { play: id } }, position: first * FRAME_MS, paused: false });
   }
 
@@ -240,6 +255,7 @@ export class Guild {
     this.#note(isPaused ? "pauses" : "goes on");
     if (!isPaused) {
       this.ear.allow({ why: "resume", silentMs: 500 });
+      this.#absence.allowBeginning();
       this.ear.pause(false);
     }
     await this.#update({ paused: isPaused });
@@ -294,7 +310,17 @@ export class Guild {
       if (!isSilence) this.ear.hear(opusPacketNumber(opus));
     };
     this.#isVoiceLost = false;
-    await this.#update({ voice });
+    const dialledMs = this.#options.world.clock.now();
+    try {
+      await this.#update({ voice });
+    } catch (error) {
+      // A dial that nobody answers takes all the time an update has: its client is told, and asks for it once more.
+      const isUnanswered = this.#absence.wasSilencedSince(dialledMs) && String(error).includes(CONNECT_FAILED);
+      if (!isUnanswered) throw error;
+      this.#noteVoice("connects once more");
+      this.ear.allow({ why: "a second dial", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+      await this.#update({ voice });
+    }
   }
 
   async #rejoin(): Promise<void> {
@@ -325,13 +351,23 @@ export class Guild {
     this.#noteVoice(`loses its voice connection: ${how}`);
     this.#options.excuse(["speaking-not-cleared", "speaking-missing"], 5000);
     if (how === "cut") session.terminate();
-    else if (how === "resumable") session.close(this.#random.pick([1001, 4000, 4015]), "simulated");
+    else if (how === "resumable") this.#closeResumable(session, this.#random.pick([1001, 4000, CLOSE_CRASHED]));
     else {
       const allowance: Allowance = { why: how, silentMs: REJOIN_MS, lossMs: REJOIN_MS };
       this.ear.allow(allowance);
       if (how === "new session") session.close(4009, "simulated");
       else session.terminate({ canResume: false });
     }
+  }
+
+  #closeResumable(session: VoiceSession, code: number): void {
+    if (code === CLOSE_CRASHED) {
+      // A resume has not helped for long: then a new session is asked for, after a pause.
+      const isCrashedAgain = this.#crashed === session;
+      if (isCrashedAgain) this.ear.allow({ why: "a second crash", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+      this.#crashed = session;
+    }
+    session.close(code, "simulated");
   }
 
   // End-to-end encryption

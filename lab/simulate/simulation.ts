@@ -126,9 +126,9 @@ class Simulation {
           for (const { ear } of this.#guilds) ear.allow(allowance);
         },
         excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
-        silenceGateways: (forMs) => {
+        silenceGateways: (forMs, kinds) => {
           this.#world.network.breakConnections(this.#world.gatewayPort, "silent");
-          for (const guild of this.#guilds) guild.onGatewaySilent(forMs);
+          for (const guild of this.#guilds) guild.onGatewaySilent(forMs, kinds);
         },
       });
     }

@@ -1,0 +1,89 @@
+// A guild's voice gateway while it is away: cut, or silent without anybody knowing. What that allows of silence and of
+// complaints ends when the bot is back, which the fake Discord sees, and not after some fixed time: the node waits
+// longer with every loss.
+
+import type { Clock } from "../../src/lib/clock.ts";
+import { pause } from "../../src/lib/pause.ts";
+import type { ViolationKind } from "../discord/violations.ts";
+import type { VoiceSession } from "../discord/voice-session.ts";
+import type { Scene } from "./fates.ts";
+
+/** The node's longest wait before it dials once more, with its spread and the dial. */
+const BACK_OFF_MS = 10_600;
+/** A bot that is not answered knows it after two heartbeat intervals, at the earliest. */
+const NOTICE_MS_MIN = 10_000;
+/** Between two looks whether it is back. */
+const LOOK_MS = 100;
+/** From then until what it held up is done. */
+const CAUGHT_UP_MS = 500;
+
+interface GatewayAbsenceOptions {
+  readonly clock: Clock;
+  /** The newest of the guild; undefined before the first. */
+  readonly session: () => VoiceSession | undefined;
+  /** There may be no sound for so long. */
+  readonly allowSilence: (why: string, forMs: number) => void;
+  readonly excuse: Scene["excuse"];
+}
+
+export class GatewayAbsence {
+  readonly #options: GatewayAbsenceOptions;
+  #silencedMs = Number.NEGATIVE_INFINITY;
+  #silentUntilMs = 0;
+  /** Silences that the bot has not come back from. */
+  #silenceCount = 0;
+
+  constructor(options: GatewayAbsenceOptions) {
+    this.#options = options;
+  }
+
+  /** How long the bot may not know yet what is said to it; 0 when it does. */
+  get unknowingMs(): number {
+    return Math.max(0, this.#silentUntilMs - this.#options.clock.now());
+  }
+
+  /** The connections of some moment since then have been silenced, also one that was being dialled. */
+  wasSilencedSince(atMs: number): boolean {
+    return this.#silencedMs >= atMs;
+  }
+
+  /** It says nothing any more, which the bot knows after `forMs`. Until it is back Discord may say `kinds` of it. */
+  async silence(forMs: number, kinds: readonly ViolationKind[]): Promise<void> {
+    const { clock, session: sessionOf, excuse } = this.#options;
+    this.#silencedMs = clock.now();
+    this.#silentUntilMs = this.#silencedMs + forMs;
+    this.#silenceCount += 1;
+    excuse(kinds, forMs);
+    const session = sessionOf();
+    const before = session?.bindingCount ?? 0;
+    await pause(clock, forMs - CAUGHT_UP_MS);
+    const isBack = () => session === undefined || session.isRetired || session.bindingCount > before;
+    await this.#lookUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
+    this.#silenceCount -= 1;
+  }
+
+  /** Sound is to begin. It cannot without a gateway, which has to be told first; what goes on goes on without. */
+  allowBeginning(): void {
+    const why = "no sound begins without a gateway";
+    void this.#lookUntil(
+      () => !this.#isAway,
+      () => this.#options.allowSilence(why, CAUGHT_UP_MS),
+    );
+  }
+
+  get #isAway(): boolean {
+    const { clock, session } = this.#options;
+    if (session()?.isConnected !== true) return true;
+    return this.#silenceCount > 0 && clock.now() - this.#silencedMs >= NOTICE_MS_MIN;
+  }
+
+  /** Does `work` again and again until it is so, or should have been. */
+  async #lookUntil(isSo: () => boolean, work: () => void): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.now() + BACK_OFF_MS;
+    while (!isSo() && clock.now() < untilMs) {
+      work();
+      await pause(clock, LOOK_MS);
+    }
+  }
+}
