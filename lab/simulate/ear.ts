@@ -12,8 +12,6 @@ const STOP_MS_MAX = 250;
 const OLD_PLACE_MS_MAX = 3000;
 /** What a worker that is lost may make heard twice: what was sent since it last told where it was. */
 const REPEATED_FRAMES_MAX = 60;
-/** What may be missing of the beginning at a new place, where packets are lost: the longest fault of all. */
-const LOST_FRAMES_MAX = 400;
 /** Between a position told and what was heard then: a frame, and the way of either. */
 const POSITION_MS_MAX = 80;
 /** Of allowances, before positions are looked at again. */
@@ -40,6 +38,13 @@ export interface Play {
   readonly first: number;
 }
 
+/** A place that was sought, in what was to be heard then. */
+interface Seek {
+  readonly play: Play | undefined;
+  readonly number: number;
+  readonly atMs: number;
+}
+
 export class Ear {
   /** Everything that went against the rules. */
   readonly faults: string[] = [];
@@ -50,8 +55,8 @@ export class Ear {
   #next: Play | undefined;
   #last = -1;
   #lastMs = 0;
-  /** Places that seeks lead to, in order. */
-  readonly #seeks: number[] = [];
+  /** Those whose place has not been heard yet, in order. */
+  #seeks: readonly Seek[] = [];
   #soughtMs = 0;
   #isWanted = false;
   /** Since when it is as wanted. */
@@ -104,8 +109,9 @@ export class Ear {
 
   /** The track goes on at this packet. */
   expectSeek(number: number, openMs: number): void {
-    this.#seeks.push(number);
-    this.#soughtMs = this.#now();
+    const now = this.#now();
+    this.#seeks = [...this.#seeks, { play: this.#next ?? this.#play, number, atMs: now }];
+    this.#soughtMs = now;
     this.#toldPosition = undefined;
     this.allow({ why: `seek to ${number}`, silentMs: openMs });
   }
@@ -174,7 +180,8 @@ export class Ear {
     this.#play = play;
     this.#next = undefined;
     this.#last = play.first - 1;
-    this.#seeks.length = 0;
+    // What was sought in it before its first packet came is still to come.
+    this.#seeks = this.#seeks.filter((seek) => seek.play === play);
     this.#toldPosition = undefined;
     this.#history.length = 0;
   }
@@ -182,21 +189,37 @@ export class Ear {
   #follow(number: number, now: number): void {
     const step = number - this.#last;
     if (step === 1) return;
-    const lostMax = now <= this.#until.loss ? LOST_FRAMES_MAX : 1;
-    const seekIndex = this.#seeks.findIndex((target) => number >= target - 1 && number <= target + lostMax);
-    if (seekIndex >= 0) {
-      this.#missingCount += Math.max(0, number - (this.#seeks[seekIndex] ?? number));
-      this.#seeks.splice(0, seekIndex + 1);
+    const seek = this.#soughtBy(number, now);
+    if (seek !== undefined) {
+      const later = this.#seeks.slice(this.#seeks.indexOf(seek) + 1);
+      this.#missingCount += Math.max(0, number - seek.number - later.length);
+      this.#seeks = later;
       return;
     }
-    // From where it was, until the new place is there; after a pause it may have thrown a frame away.
-    if (this.#seeks.length > 0 && now - this.#soughtMs < OLD_PLACE_MS_MAX) return;
-    if (step > 1 && now <= this.#until.loss) {
-      this.#missingCount += step - 1;
+    // From where it was, until the new place is there: but for what was thrown away.
+    const isOldPlace = now - this.#soughtMs < OLD_PLACE_MS_MAX;
+    const missing = step - 1 - (isOldPlace ? this.#seeks.length : 0);
+    if (step > 1 && (missing <= 0 || now <= this.#until.loss)) {
+      this.#missingCount += Math.max(0, missing);
       return;
     }
     if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
     this.#fault(`packet ${number} after ${this.#last}`);
+  }
+
+  /** The seek that led here: of those that can have, the one whose place is nearest. */
+  #soughtBy(number: number, now: number): Seek | undefined {
+    const mayLose = now <= this.#until.loss;
+    const possible = this.#seeks.filter((seek, index) => {
+      // Of the beginning there no more can be missing than was to be heard since.
+      const lostMax = mayLose ? Math.ceil((now - seek.atMs) / FRAME_MS) : 0;
+      // A seek in a pause throws away the frame that was ready, of a place that is not wanted any more.
+      const thrownMax = this.#seeks.length - 1 - index;
+      const isNear = number >= seek.number - 1 && number <= seek.number + Math.max(lostMax, thrownMax);
+      return isNear && seek.play === this.#play;
+    });
+    const distance = (seek: Seek): number => Math.abs(number - seek.number);
+    return possible.toSorted((one, other) => distance(one) - distance(other))[0];
   }
 
   #checkSilence(now: number): void {

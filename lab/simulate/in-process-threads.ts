@@ -4,7 +4,9 @@
 
 import type { MessagePort, WorkerOptions } from "node:worker_threads";
 import type { CodecAnswer, CodecWish } from "../../src/bridge/codec-wish.ts";
+import type { PlayerId } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
+import { type PlayerReport, sumOf } from "../../src/bridge/sound-report.ts";
 import { WorkMark } from "../../src/bridge/work-mark.ts";
 import type { WorkerStart } from "../../src/bridge/worker-settings.ts";
 import type { Thread, Threads } from "../../src/control/workers/threads.ts";
@@ -50,9 +52,9 @@ export class InProcessThreads implements Threads {
     return [...this.#threads].filter(({ role, isEnded }) => role === "lookups" && !isEnded);
   }
 
-  /** Frames that audio workers have told they did not send, all together. */
-  get framesLost(): number {
-    return [...this.#threads, ...this.#ended].reduce((sum, thread) => sum + thread.framesLost, 0);
+  /** Frames that audio workers have told they have thrown away, all together. */
+  get framesDropped(): number {
+    return [...this.#threads, ...this.#ended].reduce((sum, thread) => sum + thread.framesDropped, 0);
   }
 
   /** Audio workers that were ended, whether by a fault or not. */
@@ -80,8 +82,10 @@ export class InProcessThread implements Thread {
   readonly role: Role;
   /** The audio worker says that it is busy. */
   isBusy = false;
-  /** What the audio worker has told of last. */
-  framesLost = 0;
+  /** Told of by the audio worker. Not what else it counts as lost: that is time without sound, which comes later. */
+  framesDropped = 0;
+  /** Players of the audio worker whose sound another one makes. */
+  readonly #away = new Set<PlayerId>();
   readonly #ground: ThreadGround;
   readonly #gate = new ThreadGate();
   readonly #outer: InProcessPort;
@@ -171,11 +175,17 @@ export class InProcessThread implements Thread {
     });
   }
 
+  /** What its voice connection could not send; and of sound that is made elsewhere, all that did not get out. */
+  #countDropped({ playerId, voiceCounts, lostFrames }: PlayerReport): void {
+    const refused = voiceCounts?.framesRefused ?? 0;
+    this.framesDropped += this.#away.has(playerId) && lostFrames !== undefined ? sumOf(lostFrames) : refused;
+  }
+
   #shade(message: unknown): unknown {
     const event = message as WorkerEvent; // the other end is the node's own worker
-    if (event.type !== "counters") return message;
-    this.framesLost = event.worker.framesLost;
-    if (!this.isBusy) return message;
+    if (event.type === "handedOver") this.#away.add(event.playerId);
+    if (event.type === "playerReports") for (const report of event.reports) this.#countDropped(report);
+    if (event.type !== "counters" || !this.isBusy) return message;
     return { ...event, worker: { ...event.worker, tickLoad: BUSY_LOAD, threadLoad: BUSY_LOAD } };
   }
 }

@@ -180,7 +180,7 @@ class Simulation {
       }
     }
     const missing = sumOf(this.#guilds, ({ ear }) => ear.missingCount);
-    const counted = threads.framesLost + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.unheardFrames);
+    const counted = threads.framesDropped + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.unheardFrames);
     const uncounted = missing - counted - threads.endedCount * UNTOLD_FRAMES_MAX;
     if (uncounted > 0) this.#others.push(`${uncounted} frames are missing that nobody has counted as lost`);
   }
