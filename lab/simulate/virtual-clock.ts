@@ -108,8 +108,8 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
 }
 
 /**
- * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run, and no file is
- * being read.
+ * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run, and no file
+ * is being read.
  */
 async function workIsDone(): Promise<void> {
   do await new Promise((turn) => setImmediate(turn));

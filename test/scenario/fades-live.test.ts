@@ -165,8 +165,8 @@ describe("two songs", () => {
   );
 });
 
-// AAC is decoded by threads of its own, and those only in real time. On a machine that is busy elsewhere frames come late
-// and commands at other times: then once more.
+// AAC is decoded by threads of its own, and those only in real time. On a machine that is busy elsewhere frames come
+// late and commands at other times: then once more.
 describe.concurrent("two songs in real time", { retry: 2 }, () => {
   test.each(FOLLOWING)("are heard at once %s", async (_when, follow, wantedFrames, reason) => {
     await expectBothAtOnce(real, follow, { wantedFrames, reason });

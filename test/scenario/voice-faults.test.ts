@@ -1,5 +1,5 @@
-// Voice servers that refuse, hang or close: what the client is told, in which order, and that the song is never lost. In
-// virtual time, and once of each kind in real time.
+// Voice servers that refuse, hang or close: what the client is told, in which order, and that the song is never lost.
+// In virtual time, and once of each kind in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FaultStep } from "../../lab/discord/faults.ts";
