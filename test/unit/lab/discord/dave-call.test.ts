@@ -2,17 +2,21 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeDiscord, type IssueVoiceOptions } from "../../../../lab/discord/fake-discord.ts";
 import type { Listener } from "../../../../lab/discord/listener.ts";
 import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+import { timeFor } from "../../../support/time-passes.ts";
 
 const GUILD = "100000000000000001";
 const BOT = "200000000000000002";
 const CHANNEL = "300000000000000003";
 
+let clock: FakeClock;
 let discord: FakeDiscord;
 let client: ReferenceVoiceClient;
 
 beforeEach(async () => {
-  discord = await FakeDiscord.start();
+  clock = new FakeClock();
+  discord = await FakeDiscord.start({ clock });
 });
 
 afterEach(async () => {
@@ -102,7 +106,7 @@ describe("a running group", () => {
   test("takes the bot in, which stays silent until op 22", async () => {
     const channel = channelWith({ listenerIds: ["81", "82"] });
     channel.policy.executeDelayMs = 50;
-    await join();
+    await timeFor(clock, join());
     const ops = client.messages.map((message) => message.op);
     expect(ops.filter((op) => [27, 29, 30, 22].includes(op))).toEqual([27, 30, 22]);
     await expectHeard(channel.listeners);
@@ -119,7 +123,7 @@ describe("a running group", () => {
     const adding = channel.addListener("82");
     await client.until(() => client.count(29) === 2);
     await expectHeard(first === undefined ? [] : [first]);
-    const second = await adding;
+    const second = await timeFor(clock, adding);
     await client.until(() => client.has(22));
     await expectHeard([first, second].flatMap((listener) => listener ?? []));
     expectSameCode(channel);

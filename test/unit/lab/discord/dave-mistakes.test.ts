@@ -6,19 +6,23 @@ import { MemberSlot } from "../../../../lab/discord/dave-member.ts";
 import { ExternalSender, encodeAppend, encodeGroupId } from "../../../../lab/discord/external-sender.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
 import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+import { timeFor } from "../../../support/time-passes.ts";
 
 const GUILD = "100000000000000001";
 const BOT = "200000000000000002";
 const CHANNEL = "300000000000000003";
 const OPUS = Buffer.from([0xfc, 1, 2, 3]);
 
+let clock: FakeClock;
 let discord: FakeDiscord;
 let client: ReferenceVoiceClient;
 let channel: VoiceChannel;
 
 beforeEach(async () => {
-  discord = await FakeDiscord.start();
+  clock = new FakeClock();
+  discord = await FakeDiscord.start({ clock });
   channel = discord.createChannel({ guildId: GUILD, channelId: CHANNEL });
 });
 
@@ -51,9 +55,8 @@ function untilViolation(kind: string): Promise<void> {
 }
 
 test("no key package", async () => {
-  channel.policy.answerTimeoutMs = 30;
   await connect([26]);
-  await untilViolation("dave-key-package-missing");
+  await timeFor(clock, untilViolation("dave-key-package-missing"));
 });
 
 test("a key package of somebody else, and one that is none", async () => {
@@ -66,9 +69,9 @@ test("a key package of somebody else, and one that is none", async () => {
 });
 
 test("no commit: the call goes on with the listener's", async () => {
-  channel.policy.answerTimeoutMs = 30;
   await connect([28]);
-  await untilViolation("dave-commit-missing");
+  await client.until(() => client.has(27));
+  await timeFor(clock, untilViolation("dave-commit-missing"));
   await client.until(() => client.isEncrypting);
 });
 
@@ -102,12 +105,11 @@ test("a commit although nothing was proposed", async () => {
 
 test("a commit for proposals of a group that has been dissolved since is only late", async () => {
   await join();
-  channel.policy.answerTimeoutMs = 30;
   client.mute.add(28);
-  await channel.addListener("81");
+  await timeFor(clock, channel.addListener("81"));
   await untilViolation("dave-commit-missing");
   const commit = client.messages.findLast(({ op }) => op === 29)?.payload?.subarray(2);
-  await channel.downgrade();
+  await timeFor(clock, channel.downgrade());
   expect(channel.epoch).toBe(0n);
   client.sendBinary(28, commit ?? OPUS);
   client.send(23, { transition_id: 0 });
@@ -117,9 +119,8 @@ test("a commit for proposals of a group that has been dissolved since is only la
 
 test("no op 23: the transition is executed all the same", async () => {
   await join();
-  channel.policy.answerTimeoutMs = 30;
   client.mute.add(23);
-  await channel.addListener("81");
+  await timeFor(clock, channel.addListener("81"));
   await client.until(() => client.has(22));
   await untilViolation("dave-transition-timeout");
 });

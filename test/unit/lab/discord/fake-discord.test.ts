@@ -9,6 +9,7 @@ import {
 import { TRANSPORT_MODES } from "../../../../lab/discord/transport-crypto.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { type ReferenceClientOptions, ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
+import { timePasses } from "../../../support/time-passes.ts";
 
 const GUILD = "100000000000000001";
 const BOT = "200000000000000002";
@@ -49,14 +50,6 @@ async function play(client: ReferenceVoiceClient, count: number): Promise<Buffer
   for (const frame of frames) client.sendOpus(frame);
   await discord.until(() => session.frameCount >= before + count, `${count} frames`);
   return frames;
-}
-
-/** Moves the fake Discord's time on, with turns for sockets in between, until something is so. */
-async function timePasses(isSo: () => boolean): Promise<void> {
-  while (!isSo()) {
-    await new Promise((turn) => setImmediate(turn));
-    clock.advance(1);
-  }
 }
 
 function kinds(): string[] {
@@ -236,7 +229,7 @@ describe("what Discord refuses", () => {
     const client = await connect();
     await client.until(() => client.has(6));
     client.mute.add(3);
-    await timePasses(() => client.closeCode !== undefined);
+    await timePasses(clock, () => client.closeCode !== undefined);
     expect(client.closeCode).toBe(4009);
     expect(kinds()).toContain("gateway-heartbeat-missing");
   });
@@ -372,7 +365,7 @@ describe("faults", () => {
     expect(await closeCodeOf(closed)).toBe(4015);
     const late = newClient();
     await walkTo(late, step);
-    await timePasses(() => late.has(op));
+    await timePasses(clock, () => late.has(op));
   });
 
   test("discovery answers are dropped, preceded by a stranger's, or UDP is dead altogether", async () => {

@@ -18,6 +18,7 @@ import { afterEach, expect, test } from "vitest";
 import type { DaveMember } from "../../../../lab/discord/dave-member.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
 import { openFrame, sealFrame, stepRatchet } from "../../../support/dave-reference.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { ReferenceVoiceClient, SILENCE } from "../../../support/reference-voice-client.ts";
 
 const GUILD = "100000000000000001";
@@ -69,7 +70,7 @@ afterEach(async () => {
 async function joinAsWitness(): Promise<{ readonly key: Buffer; readonly epochAuthenticator: Buffer }> {
   const suite = await getCiphersuiteImpl(getCiphersuiteFromName(SUITE));
   const { publicPackage, privatePackage } = await createKeyPackage(suite);
-  discord = await FakeDiscord.start();
+  discord = await FakeDiscord.start({ clock: new FakeClock() });
   const { group } = discord.createChannel({ guildId: GUILD, channelId: CHANNEL }).call;
   let welcome: Buffer | undefined;
   const witness = createWitness((bytes) => {
