@@ -91,7 +91,7 @@ export interface FakeDiscordStats {
 }
 
 export const DEFAULT_LISTENER_ID = "800000000000000001";
-const UNTIL_TIMEOUT_MS = 10_000;
+const UNTIL_TIMEOUT_MS = 30_000;
 
 export class FakeDiscord {
   /** Faults of every connection; those of one session are at `session(…).faults`. */

@@ -45,7 +45,7 @@ export interface CloseEvent {
   readonly reason: string;
 }
 
-const UNTIL_TIMEOUT_MS = 10_000;
+const UNTIL_TIMEOUT_MS = 30_000;
 
 export class Bot {
   /** Every message so far, oldest first. */

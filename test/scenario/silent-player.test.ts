@@ -48,7 +48,7 @@ it("whose reader hangs plays on where it was; the client is told nothing, the op
 
   // It is told half a second later.
   const isOver = async () => mended(await diagnose(guild.guildId))?.isOver;
-  await expect.poll(isOver, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isOver).toBe(true);
   const player = await diagnose(guild.guildId);
   expect(player.repairs).toMatchObject({ reopen: 1, rejoin: 0, last: { kind: "reopen", cause: "inputDry" } });
   expect(mended(player)?.cause).toBe("inputDry");

@@ -91,7 +91,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
 }
 
 /** Lets sockets work until `condition` holds; fails naming it after `timeoutMs` of real time. */
-export async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 30_000): Promise<void> {
   const startMs = performance.now();
   while (!condition()) {
     if (performance.now() - startMs > timeoutMs) throw new Error(`never happened: ${condition}`);

@@ -56,7 +56,7 @@ async function open(text = ""): Promise<Client> {
   const say = async (part: string): Promise<void> => {
     const expected = serverSide.bytesRead + Buffer.byteLength(part);
     socket.write(part);
-    await expect.poll(() => serverSide.bytesRead, { interval: 1 }).toBe(expected);
+    await expect.poll(() => serverSide.bytesRead).toBe(expected);
   };
   const client = { socket, serverSide, received: () => received, say };
   clients.push(client);

@@ -44,7 +44,7 @@ async function open(): Promise<{ client: Socket; received: () => string }> {
     received += text;
   });
   client.on("error", () => undefined);
-  await expect.poll(() => accepted.length, { interval: 1 }).toBe(count + 1);
+  await expect.poll(() => accepted.length).toBe(count + 1);
   return { client, received: () => received };
 }
 
@@ -59,16 +59,16 @@ test("a request is read before the many bytes of others that came first", async 
   };
   const hostile = await Promise.all(Array.from({ length: bodies }, open));
   for (const { client } of hostile) client.write(bodyStart + "1\r\n[\r\n".repeat(10_000));
-  await expect.poll(() => accepted.every(({ bytesRead }) => bytesRead > 0), { interval: 1 }).toBe(true);
+  await expect.poll(() => accepted.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
   const honest = await open();
   const before = accepted.slice(0, bodies).map(({ bytesRead }) => bytesRead);
   honest.client.write(GET);
-  await expect.poll(honest.received, { interval: 1 }).toContain("answer");
+  await expect.poll(honest.received).toContain("answer");
   const meanwhile = accepted.slice(0, bodies).map(({ bytesRead }, index) => bytesRead - (before[index] ?? 0));
   // As it takes some turns of the event loop for the bytes to go to and fro.
   expect(Math.max(...meanwhile)).toBeLessThanOrEqual(16 * SLICE_BYTES);
   await expect
-    .poll(() => accepted.slice(0, bodies).map(({ bytesRead }) => bytesRead), { timeout: 10_000 })
+    .poll(() => accepted.slice(0, bodies).map(({ bytesRead }) => bytesRead))
     .toEqual(new Array(bodies).fill(bodyStart.length + 60_000));
 });
 
@@ -107,7 +107,7 @@ test("all slices of a moment go out in one round when they cost little", async (
     request.on("end", () => response.end("answer"));
   };
   client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(1_000_000)}`);
-  await expect.poll(received, { interval: 1 }).toContain("answer");
+  await expect.poll(received).toContain("answer");
   expect(slices).toBeGreaterThan(1_000_000 / SLICE_BYTES);
   expect(turns).toBeLessThan(slices / 4);
 });
@@ -142,7 +142,7 @@ test("a large answer reaches a client that reads late, whole", async () => {
   };
   client.pause();
   client.write(GET);
-  await expect.poll(() => client.readableLength > 0, { interval: 1 }).toBe(true);
+  await expect.poll(() => client.readableLength > 0).toBe(true);
   client.resume();
   await once(client, "end");
   expect(received().length - received().indexOf("\r\n\r\n") - 4).toBe(size);
@@ -160,7 +160,7 @@ test("a silent connection ends after the server's keep-alive time", async () => 
 test("either side's end is the end of both", async () => {
   const { client } = await open();
   client.resetAndDestroy();
-  await expect.poll(() => accepted[0]?.destroyed, { interval: 1 }).toBe(true);
+  await expect.poll(() => accepted[0]?.destroyed).toBe(true);
   const other = await open();
   accepted[1]?.destroy();
   await once(other.client, "end");

@@ -52,7 +52,7 @@ async function talk(text: string): Promise<Talk> {
   return {
     socket,
     received: () => received,
-    answers: (count) => expect.poll(() => received.split("HTTP/1.1 ").length - 1, { interval: 5 }).toBe(count),
+    answers: (count) => expect.poll(() => received.split("HTTP/1.1 ").length - 1).toBe(count),
   };
 }
 
