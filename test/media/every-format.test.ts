@@ -55,7 +55,7 @@ beforeAll(async () => {
     const url = `${stage.media.url}/${file}`;
     takes.set(file, { reference, load: await listener.load(url), recording: await recordSteadily(url, index) });
   });
-}, 300_000);
+}, 900_000);
 
 afterAll(async () => {
   await stage?.close();

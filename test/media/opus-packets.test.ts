@@ -44,7 +44,7 @@ beforeAll(async () => {
   await make("speech.opus", "-b:a 32k -application voip -frame_duration 60");
   const link = (name: string) => readFileSync(join(folder, name));
   writeFileSync(join(folder, "chained.opus"), Buffer.concat([link("opus.ogg"), link("mono.opus")]));
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await stage?.close();

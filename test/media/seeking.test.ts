@@ -65,7 +65,7 @@ beforeAll(async () => {
       findLanding(reference.left, piece.left, { targetMs: PLACES_MS[index]!, withinMs: WITHIN_MS });
     landings.set(file, pieces.map(find));
   });
-}, 300_000);
+}, 900_000);
 
 afterAll(async () => {
   await stage?.close();
