@@ -1,5 +1,5 @@
-// Moves a fake clock on while real sockets of this process have their turns in between: time that does not depend on the
-// machine.
+// Moves a fake clock on while real sockets of this process have their turns in between: time that does not depend on
+// the machine.
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { FakeClock } from "./fake-clock.ts";
