@@ -26,6 +26,9 @@ export default defineConfig({
           name: "scenario",
           include: ["test/scenario/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
+          // Files share a process, one after the other: each makes a stage of its own, and to load all of the node for
+          // each of them took a third of the time.
+          isolate: false,
           // Tracks take their time whether one or many play.
           maxConcurrency: 16,
           testTimeout: 120_000,
