@@ -8,6 +8,8 @@ const EPOCH_MS = 1_700_000_000_000;
 
 /** Of the names that Node.js has for what may still call back: what does so without anything from outside. */
 const UNFINISHED = /^(Immediate|FSReq.*|CloseReq)$/;
+/** Of the event loop, without rest: some seconds. */
+const TURNS_MAX = 1_000_000;
 
 interface PendingTimer {
   readonly atMs: number;
@@ -109,9 +111,12 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
 
 /**
  * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run, and no file
- * is being read.
+ * is being read. Throws when that never comes: somebody in this process calls himself again and again.
  */
 async function workIsDone(): Promise<void> {
-  do await new Promise((turn) => setImmediate(turn));
-  while (process.getActiveResourcesInfo().some((resource) => UNFINISHED.test(resource)));
+  for (let turns = 0; turns < TURNS_MAX; turns++) {
+    await new Promise((turn) => setImmediate(turn));
+    if (!process.getActiveResourcesInfo().some((resource) => UNFINISHED.test(resource))) return;
+  }
+  throw new Error("the simulation never comes to rest: something in this process is always left to do");
 }
