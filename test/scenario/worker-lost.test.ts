@@ -1,5 +1,6 @@
 // An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client
-// is told of nothing but updates, and players of other workers notice nothing.
+// is told of nothing but updates, and players of other workers notice nothing. How long that takes is in
+// workers-alone.test.ts, in virtual time: here it depends on when the machine gives a hanging thread its processor time.
 
 import { expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";
@@ -30,52 +31,46 @@ function ended(bot: Bot, guildId: string): Promise<unknown> {
 }
 
 it.concurrent.each([
-  ["dies", DEADLY_END_TIME, 1000],
-  // A hanging worker is given up after 0.65 s.
-  ["hangs", PARALYSING_END_TIME, 3000],
-])(
-  "the player of a worker that %s goes on elsewhere, and the others notice nothing",
-  async (_how, endTime, gapMsMax) => {
-    const stage = await startStage({
-      media: { root: SONGS.pathname },
-      mediaEntry: FRAGILE_AUDIO,
-      config: { TONEARM_WORKERS_COUNT: "2" },
-    });
-    const bot = await stage.connectBot();
-    await play(stage, bot, "1");
-    await play(stage, bot, "2");
-    void bot.update("1", { endTime });
-    expect(await ended(bot, "1")).toMatchObject({ reason: "finished" });
-    expect(await ended(bot, "2")).toMatchObject({ reason: "finished" });
+  ["dies", DEADLY_END_TIME],
+  ["hangs", PARALYSING_END_TIME],
+])("the player of a worker that %s goes on elsewhere, and the others notice nothing", async (_how, endTime) => {
+  const stage = await startStage({
+    media: { root: SONGS.pathname },
+    mediaEntry: FRAGILE_AUDIO,
+    config: { TONEARM_WORKERS_COUNT: "2" },
+  });
+  const bot = await stage.connectBot();
+  await play(stage, bot, "1");
+  await play(stage, bot, "2");
+  void bot.update("1", { endTime });
+  expect(await ended(bot, "1")).toMatchObject({ reason: "finished" });
+  expect(await ended(bot, "2")).toMatchObject({ reason: "finished" });
 
-    const song = await packetsOf("chord.webm");
-    const placesOf = (guildId: string) =>
-      placesIn(
-        song,
-        heard(stage, guildId).map(({ opus }) => packetText(opus)),
-      );
-    // The other is the control: each packet once and in order. A machine that has no time for it may leave out
-    // deadlines, and packets with them: then RTP time has gone on as well.
-    const others = stepsOf(placesOf("2"));
-    const rtpSteps = stepsOf(heard(stage, "2").map(({ timestamp }) => timestamp)).map((step) => (step >>> 0) / 960);
-    expect(Math.min(...others)).toBe(1);
-    expect(others.filter((step, index) => step > (rtpSteps[index] ?? 0))).toEqual([]);
-    const leftOut = song.length - heard(stage, "2").length;
-    const lateMs = Math.max(...stepsOf(heard(stage, "2").map(({ arrivalMs }) => arrivalMs))) - FRAME_MS;
+  const song = await packetsOf("chord.webm");
+  const placesOf = (guildId: string) =>
+    placesIn(
+      song,
+      heard(stage, guildId).map(({ opus }) => packetText(opus)),
+    );
+  // The other is the control: each packet once and in order. A machine that has no time for it may leave out
+  // deadlines, and packets with them: then RTP time has gone on as well.
+  const others = stepsOf(placesOf("2"));
+  const rtpSteps = stepsOf(heard(stage, "2").map(({ timestamp }) => timestamp)).map((step) => (step >>> 0) / 960);
+  expect(Math.min(...others)).toBe(1);
+  expect(others.filter((step, index) => step > (rtpSteps[index] ?? 0))).toEqual([]);
+  const leftOut = song.length - heard(stage, "2").length;
+  const lateMs = Math.max(...stepsOf(heard(stage, "2").map(({ arrivalMs }) => arrivalMs))) - FRAME_MS;
 
-    const arrivalsMs = heard(stage, "1").map(({ arrivalMs }) => arrivalMs);
-    expect(Math.max(...stepsOf(arrivalsMs))).toBeLessThan(gapMsMax + 5 * lateMs);
-    // What is missing or comes twice is what lies between the last report of the position and the death.
-    const places = placesOf("1");
-    const jumps = stepsOf(places);
-    expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1 + leftOut);
-    expect(Math.max(...jumps.map((jump) => Math.abs(jump - 1) * FRAME_MS))).toBeLessThanOrEqual(1000 + 5 * lateMs);
-    expect(places.at(-1)).toBe(song.length - 1);
+  // What is missing or comes twice is what lies between the last report of the position and the death.
+  const places = placesOf("1");
+  const jumps = stepsOf(places);
+  expect(jumps.filter((jump) => jump !== 1).length).toBeLessThanOrEqual(1 + leftOut);
+  expect(Math.max(...jumps.map((jump) => Math.abs(jump - 1) * FRAME_MS))).toBeLessThanOrEqual(1000 + 5 * lateMs);
+  expect(places.at(-1)).toBe(song.length - 1);
 
-    expect(bot.events("TrackStartEvent", "1")).toHaveLength(1);
-    expect(bot.events("TrackEndEvent", "1")).toHaveLength(1);
-    expect(bot.events("WebSocketClosedEvent")).toEqual([]);
-    stage.discord.assertClean();
-    await stage.close();
-  },
-);
+  expect(bot.events("TrackStartEvent", "1")).toHaveLength(1);
+  expect(bot.events("TrackEndEvent", "1")).toHaveLength(1);
+  expect(bot.events("WebSocketClosedEvent")).toEqual([]);
+  stage.discord.assertClean();
+  await stage.close();
+});

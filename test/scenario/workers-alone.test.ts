@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { packetsOf, placesIn, SONGS } from "../support/song.ts";
+import { FRAME_MS, packetsOf, placesIn, SONGS } from "../support/song.ts";
 import { stepsOf } from "../support/steps-of.ts";
 import { telling, VirtualStage } from "../support/virtual-stage.ts";
 
@@ -23,6 +23,9 @@ beforeEach(async () => {
   stage = virtual.stage;
 });
 afterEach(() => virtual.close());
+
+/** By deed: a hanging worker is given up first. */
+const GAPS_MS_MAX = { dies: GAP_MS_MAX, hangs: 1500 };
 
 /** The worker that plays is gone from one moment to the next. */
 function loseWorker(): void {
@@ -97,5 +100,22 @@ it(
     const steps = positions.slice(1, -1).map((position, index) => position - (positions[index] ?? 0));
     expect(Math.min(...steps)).toBeGreaterThanOrEqual(-1000);
     expect(positions.length).toBeGreaterThanOrEqual(6);
+  }),
+);
+
+it.each(["dies", "hangs"] as const)(
+  "the player of a worker that %s goes on soon, close to where it was",
+  told(async (deed) => {
+    const call = await MusicCall.join(stage);
+    await call.play("chord.webm");
+    await call.hearMore(50);
+    if (deed === "dies") loseWorker();
+    else virtual.threads.audio[0]?.hold();
+    expect(await call.ended()).toMatchObject({ reason: "finished" });
+    expect(largestGapMs(call)).toBeLessThan(GAPS_MS_MAX[deed]);
+    const jumps = stepsOf(placesIn(await packetsOf("chord.webm"), call.heardBy())).filter((jump) => jump !== 1);
+    expect(jumps.length).toBeLessThanOrEqual(1);
+    expect(Math.abs((jumps[0] ?? 1) - 1) * FRAME_MS).toBeLessThanOrEqual(1000);
+    stage.discord.assertClean();
   }),
 );
