@@ -1,6 +1,6 @@
 // An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client
 // is told of nothing but updates, and players of other workers notice nothing. How long that takes is in
-// workers-alone.test.ts, in virtual time: here it depends on when the machine gives a hanging thread its processor time.
+// workers-alone.test.ts, in virtual time: here it depends on when the machine gives a hanging thread its time.
 
 import { expect, it } from "vitest";
 import type { Bot } from "../../lab/stage/bot.ts";
