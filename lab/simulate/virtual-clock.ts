@@ -6,8 +6,6 @@ import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 const EPOCH_MS = 1_700_000_000_000;
 
-/** Of the names that Node.js has for what may still call back: what does so without anything from outside. */
-const UNFINISHED = /^(Immediate|FSReq.*|CloseReq)$/;
 /** Of the event loop, without rest: some seconds. */
 const TURNS_MAX = 1_000_000;
 
@@ -110,13 +108,13 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
 }
 
 /**
- * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run, and no file
- * is being read. Throws when that never comes: somebody in this process calls himself again and again.
+ * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run. Throws when
+ * that never comes: somebody in this process calls himself again and again.
  */
 async function workIsDone(): Promise<void> {
   for (let turns = 0; turns < TURNS_MAX; turns++) {
     await new Promise((turn) => setImmediate(turn));
-    if (!process.getActiveResourcesInfo().some((resource) => UNFINISHED.test(resource))) return;
+    if (!process.getActiveResourcesInfo().includes("Immediate")) return;
   }
   throw new Error("the simulation never comes to rest: something in this process is always left to do");
 }

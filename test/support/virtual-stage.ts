@@ -1,6 +1,9 @@
 // The stage of start-stage.ts in virtual time: node, fake Discord, fake site and bots in this process on one clock,
 // which stands still while anything is left to do. What a scenario hears there does not depend on the machine.
 
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MediaServerOptions } from "../../lab/media-server/media-server.ts";
 import { prepareCodecs, VirtualGround } from "../../lab/simulate/virtual-ground.ts";
 import { NEAR } from "../../lab/simulate/virtual-network.ts";
 import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
@@ -8,6 +11,11 @@ import { pause } from "../../src/lib/pause.ts";
 
 const UNTIL_TIMEOUT_MS = 60_000;
 const UNTIL_STEP_MS = 20;
+
+interface VirtualStageOptions extends StageOptions {
+  /** What chance is drawn from. */
+  readonly seed?: number;
+}
 
 /** Whatever lets the time of a story pass. */
 interface Narrator {
@@ -30,9 +38,9 @@ export class VirtualStage implements Narrator {
     this.#ground = ground;
   }
 
-  static async start({ seed = 1, ...options }: StageOptions & { readonly seed?: number } = {}): Promise<VirtualStage> {
+  static async start({ seed = 1, media = {}, ...options }: VirtualStageOptions = {}): Promise<VirtualStage> {
     const ground = new VirtualGround({ seed, codecs: await prepareCodecs(), latency: NEAR });
-    return new VirtualStage(await Stage.start({ ...options, ground }), ground);
+    return new VirtualStage(await Stage.start({ ...options, media: inMemory(media), ground }), ground);
   }
 
   get clock(): VirtualGround["clock"] {
@@ -61,4 +69,12 @@ export class VirtualStage implements Narrator {
   close(): Promise<void> {
     return this.run(() => this.stage.close());
   }
+}
+
+/** The files of its folder, read before time begins: it does not wait for a disk. */
+function inMemory({ root, files, ...media }: MediaServerOptions): MediaServerOptions {
+  if (root === undefined) return { ...media, ...(files && { files }) };
+  const names = readdirSync(root, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? entry.name : []));
+  const read = Object.fromEntries(names.map((name) => [name, readFileSync(join(root, name))]));
+  return { ...media, files: { ...read, ...files } };
 }
