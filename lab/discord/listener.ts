@@ -2,6 +2,7 @@
 // frames. Decoding them to sound is not done here (lab/listen).
 
 import type { RtpFrame } from "./rtp-receiver.ts";
+import { SILENCE_FRAMES_AT_STOP } from "./stop-rules.ts";
 
 /** One Opus frame as a listener got it. */
 export interface HeardFrame {
@@ -59,6 +60,11 @@ export class Listener {
   /** The frames of sound among `heard`, without silence frames. */
   get heardSound(): readonly HeardFrame[] {
     return this.heard.filter((frame) => !frame.isSilence);
+  }
+
+  /** The last that was heard is the silence of a stop; also before anything is. Needs what is kept. */
+  get isAtStop(): boolean {
+    return this.heard.slice(-SILENCE_FRAMES_AT_STOP).every(({ isSilence }) => isSilence);
   }
 
   hear(botUserId: string, frame: RtpFrame, opener: FrameOpener): void {

@@ -12,7 +12,8 @@ const OVERTAKE_MS = 100;
 const UNSPOKEN_MS_MAX = 500;
 /** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
 const STOPPED_AFTER_MS = 1000;
-const SILENCE_FRAMES_AT_STOP = 5;
+/** Of every stop of sound. */
+export const SILENCE_FRAMES_AT_STOP = 5;
 /** A pause behind silence frames that is longer than two frames separates two stretches. */
 const STRETCH_PAUSE_MS = 40;
 

@@ -19,7 +19,6 @@ interface PendingTimer {
 export class VirtualClock implements Clock {
   #nowMs = 0;
   #order = 0;
-  #firedCount = 0;
   /** A binary heap, the next one first. */
   readonly #timers: PendingTimer[] = [];
 
@@ -42,11 +41,6 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Timers fired so far. */
-  get firedCount(): number {
-    return this.#firedCount;
-  }
-
   /** Lets time pass until `work` is settled. Throws what it throws, and when nothing is left that could settle it. */
   async drive<T>(work: Promise<T>): Promise<T> {
     let isSettled = false;
@@ -67,7 +61,6 @@ export class VirtualClock implements Clock {
     if (timer === undefined) return false;
     if (timer.isCancelled) return true;
     this.#nowMs = timer.atMs;
-    this.#firedCount += 1;
     timer.callback();
     return true;
   }

@@ -2,6 +2,7 @@
 
 import { decodeHeard } from "../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../lab/listen/tone.ts";
+import { wav } from "../../lab/media-files/containers.ts";
 
 export const SONG_MS = 60_000;
 /** Where the second tone begins. */
@@ -15,29 +16,14 @@ const SAMPLE_RATE_HZ = 48_000;
 const LISTENED_SAMPLES = 9_600;
 
 /** The song as a mono 16-bit WAV file. */
-export function makeSong(): Buffer {
+export function makeSong(): Uint8Array {
   const lengthSamples = (SECOND_TONE_MS / 1000) * SAMPLE_RATE_HZ;
   const tones = [FIRST_TONE_HZ, SECOND_TONE_HZ].map((frequencyHz) =>
     makeTone({ frequencyHz, sampleRateHz: SAMPLE_RATE_HZ, lengthSamples, amplitude: SONG_AMPLITUDE }),
   );
   const samples = tones.flatMap((tone) => Array.from(tone, (sample) => Math.round(sample * 32_767)));
-  const file = Buffer.alloc(44 + 2 * samples.length);
-  file.write("RIFF", 0, "latin1");
-  file.writeUInt32LE(file.length - 8, 4);
-  file.write("WAVEfmt ", 8, "latin1");
-  file.writeUInt32LE(16, 16);
-  file.writeUInt16LE(1, 20);
-  file.writeUInt16LE(1, 22);
-  file.writeUInt32LE(SAMPLE_RATE_HZ, 24);
-  file.writeUInt32LE(SAMPLE_RATE_HZ * 2, 28);
-  file.writeUInt16LE(2, 32);
-  file.writeUInt16LE(16, 34);
-  file.write("data", 36, "latin1");
-  file.writeUInt32LE(2 * samples.length, 40);
-  samples.forEach((sample, index) => {
-    file.writeInt16LE(sample, 44 + 2 * index);
-  });
-  return file;
+  const data = Buffer.from(Int16Array.from(samples).buffer);
+  return wav({ rateHz: SAMPLE_RATE_HZ, channels: 1, data });
 }
 
 /** How loud a tone is in the end of what was heard, 0 to 1. */

@@ -8,7 +8,7 @@ import { SoundWatch } from "../../lab/neighbours/arena/sound-watch.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { startStage } from "../support/start-stage.ts";
-import { stepsOf } from "../support/steps-of.ts";
+import { stepsBeyondTime, stepsOf } from "../support/steps-of.ts";
 
 const LOADED_AUDIO = new URL("../support/worker-scripts/loaded-audio.mjs", import.meta.url);
 const SONG_SECONDS = 60;
@@ -61,8 +61,8 @@ it("what is passed through is heard packet for packet, what is decoded without a
   const steps = stepsOf(numbers);
   expect(numbers[0]).toBe(0);
   expect(Math.min(...steps)).toBe(1);
-  const timeSteps = stepsOf(passed.sound.map(({ timestamp }) => timestamp)).map((samples) => (samples >>> 0) / 960);
-  expect(steps.filter((step, index) => step > (timeSteps[index] ?? 0))).toEqual([]);
+  const timestamps = passed.sound.map(({ timestamp }) => timestamp);
+  expect(stepsBeyondTime(numbers, timestamps)).toEqual([]);
   expect(heard.silentPackets).toBe(0);
 
   await passed.update({ paused: true });

@@ -42,7 +42,7 @@ export async function walk(
   await controls.pause();
   await discord.until(() => discord.session(guildId).speaking === 0, "the end of sound");
   const beforePause = heard().length;
-  expect(listener.heard.slice(-5).every(({ isSilence }) => isSilence)).toBe(true);
+  expect(listener.isAtStop).toBe(true);
   await controls.resume();
   await more(25);
   expect(heard()).toEqual(song.slice(0, heard().length));

@@ -5,6 +5,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
+import { wav } from "../../lab/media-files/containers.ts";
 import { plainPlan } from "../../lab/media-server/answer-plan.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
 import { createTrack, decodeTrack } from "../../src/control/sources/track.ts";
@@ -113,17 +114,5 @@ function id3Size(file: Buffer): number {
 
 /** 48 kHz, stereo, 16 bit. */
 function silentWav(): Buffer {
-  const file = Buffer.alloc(44 + WAV_SECONDS * 192_000);
-  file.write("RIFF\0\0\0\0WAVEfmt ", 0, "latin1");
-  file.writeUInt32LE(file.length - 8, 4);
-  file.writeUInt32LE(16, 16);
-  file.writeUInt16LE(1, 20);
-  file.writeUInt16LE(2, 22);
-  file.writeUInt32LE(48_000, 24);
-  file.writeUInt32LE(192_000, 28);
-  file.writeUInt16LE(4, 32);
-  file.writeUInt16LE(16, 34);
-  file.write("data", 36, "latin1");
-  file.writeUInt32LE(file.length - 44, 40);
-  return file;
+  return Buffer.from(wav({ rateHz: 48_000, data: new Uint8Array(WAV_SECONDS * 192_000) }));
 }

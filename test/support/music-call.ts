@@ -13,8 +13,6 @@ import { packetText } from "./song.ts";
 type CallStage = Pick<Stage, "connectBot" | "discord" | "media">;
 
 const HEARD_TIMEOUT_MS = 20_000;
-/** What Discord wants at a stop. */
-const SILENCE_FRAMES = 5;
 let guildCount = 0;
 
 export class MusicCall {
@@ -104,8 +102,7 @@ export class MusicCall {
 
   /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
   async untilSilent(): Promise<void> {
-    const isSilent = () => this.channel.listener.heard.slice(-SILENCE_FRAMES).every(({ isSilence }) => isSilence);
-    await this.discord.until(isSilent, "silence behind the last sound");
+    await this.discord.until(() => this.channel.listener.isAtStop, "silence behind the last sound");
   }
 
   /** The types of all events so far, in order. */

@@ -14,8 +14,6 @@ const SONG_TIMEOUT_MS = 60_000;
 const START_PACKETS = 3;
 /** Two frames late: nothing in this process keeps it busy for so long. */
 const STARVED_NS = 40e6;
-/** What Discord wants at a stop. */
-const SILENCE_FRAMES = 5;
 const END_TYPES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent"];
 
 export interface Recording {
@@ -113,8 +111,7 @@ export class SongListener {
   /** Waits for the silence frames of a stop. */
   async untilSilence(guildId: string): Promise<void> {
     const { listener } = this.#stage.discord.channel(`${guildId}7`);
-    const isSilent = () => listener.heard.slice(-SILENCE_FRAMES).every(({ isSilence }) => isSilence);
-    await this.#stage.discord.until(isSilent, `silence in guild ${guildId}`);
+    await this.#stage.discord.until(() => listener.isAtStop, `silence in guild ${guildId}`);
   }
 
   framesOf(guildId: string): readonly HeardFrame[] {

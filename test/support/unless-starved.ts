@@ -9,8 +9,8 @@ import { stepsOf } from "./steps-of.ts";
 const ATTEMPTS = 3;
 /** Frames are 20 ms apart; two that are further apart than this came late. */
 const STEP_MS_MAX = 30;
-/** What Discord wants at a stop. */
-const SILENCE_FRAMES = 5;
+/** Of a control that has played at all. */
+const SOUND_FRAMES_MIN = 5;
 /** A song of six seconds that is decoded, and encoded anew for its volume. The stage serves it. */
 const CONTROL = { file: "chord.mp3", player: { volume: 50 } };
 
@@ -34,7 +34,7 @@ function isStarved(control: MusicCall): boolean {
   const { heard } = control.channel.listener;
   const lastSound = heard.findLastIndex(({ isSilence }) => !isSilence);
   const sound = heard.slice(0, lastSound + 1);
-  const isHoley = sound.length < SILENCE_FRAMES || sound.some(({ isSilence }) => isSilence);
+  const isHoley = sound.length < SOUND_FRAMES_MIN || sound.some(({ isSilence }) => isSilence);
   const isLate = stepsOf(sound.map(({ arrivalMs }) => arrivalMs)).some((stepMs) => stepMs > STEP_MS_MAX);
   return isHoley || isLate || control.session.receiver.skippedFrames > 0;
 }

@@ -7,10 +7,7 @@ import type { MediaServerOptions } from "../../lab/media-server/media-server.ts"
 import { prepareCodecs, VirtualGround } from "../../lab/simulate/virtual-ground.ts";
 import { NEAR } from "../../lab/simulate/virtual-network.ts";
 import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
-import { pause } from "../../src/lib/pause.ts";
-
-const UNTIL_TIMEOUT_MS = 60_000;
-const UNTIL_STEP_MS = 20;
+import { untilOn } from "./until-on.ts";
 
 interface VirtualStageOptions extends StageOptions {
   /** What chance is drawn from. */
@@ -58,12 +55,8 @@ export class VirtualStage implements Narrator {
   }
 
   /** Resolves when this holds, looked at with every frame; rejects after a minute naming `what`. */
-  async until(holds: () => boolean, what: string): Promise<void> {
-    const givenUpMs = this.clock.now() + UNTIL_TIMEOUT_MS;
-    while (!holds()) {
-      if (this.clock.now() > givenUpMs) throw new Error(`no ${what} within ${UNTIL_TIMEOUT_MS} ms`);
-      await pause(this.clock, UNTIL_STEP_MS);
-    }
+  until(holds: () => boolean, what: string): Promise<void> {
+    return untilOn(this.clock, holds, what);
   }
 
   close(): Promise<void> {

@@ -2,6 +2,7 @@
 // sound at all.
 
 import { makeTone } from "../../listen/tone.ts";
+import { wav } from "../../media-files/containers.ts";
 
 const SAMPLE_RATE_HZ = 48_000;
 
@@ -19,21 +20,9 @@ export function conformanceMedia(): Record<string, Uint8Array | string> {
 }
 
 /** Mono, 16 bit. Whole periods fit a second, so one second is made and repeated. */
-function wavOfSeconds(seconds: number): Buffer {
+function wavOfSeconds(seconds: number): Uint8Array {
   const tone = makeTone({ frequencyHz: 440, sampleRateHz: SAMPLE_RATE_HZ, lengthSamples: SAMPLE_RATE_HZ });
   const second = Buffer.from(Int16Array.from(tone, (sample) => Math.round(sample * 32_767)).buffer);
-  const dataBytes = seconds * second.length;
-  const header = Buffer.alloc(44);
-  header.write("RIFF\0\0\0\0WAVEfmt ", 0, "latin1");
-  header.writeUInt32LE(36 + dataBytes, 4);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(SAMPLE_RATE_HZ, 24);
-  header.writeUInt32LE(SAMPLE_RATE_HZ * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(dataBytes, 40);
-  return Buffer.concat([header, Buffer.alloc(dataBytes, second)]);
+  const data = Buffer.alloc(seconds * second.length, second);
+  return wav({ rateHz: SAMPLE_RATE_HZ, channels: 1, data });
 }

@@ -10,16 +10,14 @@ import { ThreadGate } from "../../../../lab/simulate/thread-gate.ts";
 import { VirtualClock } from "../../../../lab/simulate/virtual-clock.ts";
 import { NEAR, VirtualNetwork } from "../../../../lab/simulate/virtual-network.ts";
 import type { Timer } from "../../../../src/lib/clock.ts";
-import { pause } from "../../../../src/lib/pause.ts";
 import { prepareEncryption } from "../../../../src/media/voice/transport-encryption.ts";
+import { untilOn } from "../../../support/until-on.ts";
 import { createVoice, type VoiceFixture } from "../../../support/voice-builders.ts";
 
 const GUILD = "4001";
 const USER = "5001";
 const CHANNEL = "6001";
 const FRAME_MS = 20;
-/** Longest wait for anything, in virtual time. */
-const UNTIL_TIMEOUT_MS = 60_000;
 const open: { close(): unknown }[] = [];
 let clock: VirtualClock;
 let network: VirtualNetwork;
@@ -40,12 +38,8 @@ function told<Given extends unknown[]>(story: (...given: Given) => Promise<void>
 }
 
 /** Lets time pass until `condition` holds; fails naming it when it never does. */
-async function until(condition: () => boolean): Promise<void> {
-  const givenUpMs = clock.now() + UNTIL_TIMEOUT_MS;
-  while (!condition()) {
-    if (clock.now() > givenUpMs) throw new Error(`never happened: ${condition}`);
-    await pause(clock, 1);
-  }
+function until(condition: () => boolean): Promise<void> {
+  return untilOn(clock, condition, String(condition), 1);
 }
 
 interface Call extends VoiceFixture {
