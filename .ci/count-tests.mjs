@@ -1,5 +1,6 @@
 // Prints "PASSED FAILED" for one JSON report of vitest, and writes each failed test with its messages to FAILURES. Used
-// by .ci/run as `count-tests.mjs RING REPORT STATUS FAILURES`, STATUS being the exit status of the run.
+// by .ci/run as `count-tests.mjs RING REPORT STATUS FAILURES`, STATUS being the exit status of the run. The file
+// UNHANDLED_ERRORS holds errors outside of tests.
 
 import { appendFileSync, readFileSync } from "node:fs";
 
@@ -29,5 +30,8 @@ for (const file of testResults) {
 }
 // A file that does not load, an error outside of tests, or no test at all fail the run without a failed test.
 const isBroken = numFailedTests === 0 && (status !== "0" || numPassedTests === 0);
-if (isBroken) tell("the ring itself", [`it ended with ${status} after ${numPassedTests} tests`]);
+if (isBroken) {
+  const unhandled = readFileSync(process.env.UNHANDLED_ERRORS, "utf8");
+  tell("the ring itself", [`it ended with ${status} after ${numPassedTests} tests`, unhandled]);
+}
 process.stdout.write(`${numPassedTests} ${numFailedTests + (isBroken ? 1 : 0)}\n`);

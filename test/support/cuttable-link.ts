@@ -42,8 +42,8 @@ export class CuttableLink {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
+  /** Takes no new connection. Those that stand end with the client or the node: a request on its way is answered. */
   close(): void {
     this.#server.close();
-    this.cut();
   }
 }

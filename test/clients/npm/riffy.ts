@@ -1,11 +1,14 @@
-// Drives riffy as a bot would.
+// Drives riffy as a bot would. Of most calls it says neither when they are answered nor that they failed, so the driver
+// waits for the answer: a connection that is cut before would end in a rejection that nobody handles.
 
+import { once } from "node:events";
 import { type Player, Riffy, type Track } from "riffy";
 import type { RawPacket } from "../../support/fake-shard.ts";
 import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
+const ANSWER_WAIT_MS = 20_000;
 
 export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (seat) => new RiffyDriver(seat) };
 
@@ -52,23 +55,23 @@ class RiffyDriver implements ClientDriver {
   }
 
   async pause(isPaused: boolean): Promise<void> {
-    this.#player?.pause(isPaused);
+    await this.#untilAnswered(() => this.#player?.pause(isPaused));
   }
 
   async seek(positionMs: number): Promise<void> {
-    this.#player?.seek(positionMs);
+    await this.#untilAnswered(() => this.#player?.seek(positionMs));
   }
 
   async setVolume(percent: number): Promise<void> {
-    this.#player?.setVolume(percent);
+    await this.#untilAnswered(() => this.#player?.setVolume(percent));
   }
 
   async setEqualizer(bands: readonly EqualizerBand[]): Promise<void> {
-    this.#player?.filters.setEqualizer([...bands]);
+    await this.#untilAnswered(() => this.#player?.filters.setEqualizer([...bands]));
   }
 
   async destroy(): Promise<void> {
-    this.#player?.destroy();
+    await this.#untilAnswered(() => this.#player?.destroy());
   }
 
   receive(packet: RawPacket): void {
@@ -77,5 +80,11 @@ class RiffyDriver implements ClientDriver {
 
   async close(): Promise<void> {
     this.#manager.nodeMap.get(NODE)?.destroy();
+  }
+
+  async #untilAnswered(ask: () => unknown): Promise<void> {
+    const answered = once(this.#manager, "apiResponse", { signal: AbortSignal.timeout(ANSWER_WAIT_MS) });
+    ask();
+    await answered;
   }
 }
