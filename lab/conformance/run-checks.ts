@@ -33,7 +33,10 @@ export interface CheckResult {
   readonly reason?: string;
 }
 
-const CHECK_TIMEOUT_MS = 30_000;
+/** Of an answer that is told. */
+const ANSWER_TEXT_MAX = 500;
+/** Longer than any wait within a check, which says what it waits for. */
+const CHECK_TIMEOUT_MS = 60_000;
 
 /** In the order of the list. Rejects when the node cannot be reached at all. */
 export async function runChecks(options: ConformanceOptions): Promise<readonly CheckResult[]> {
@@ -62,8 +65,12 @@ async function findMissing(surroundings: Surroundings, needs: ReadonlySet<Need>)
   const bench = new Workbench(surroundings);
   const missing = new Map<Need, string>();
   try {
-    if (needs.has("media") && (await bench.load(bench.url("tone.wav"))).json?.loadType !== "track") {
-      missing.set("media", "the node does not load from the kit's media server");
+    if (needs.has("media")) {
+      const { status, text, json } = await bench.load(bench.url("tone.wav"));
+      const answer = `${status} ${text.slice(0, ANSWER_TEXT_MAX)}`;
+      if (json?.loadType !== "track") {
+        missing.set("media", `the node does not load from the kit's media server, it answered ${answer}`);
+      }
     }
     if (needs.has("voice") && !(await canJoinVoice(bench))) {
       missing.set("voice", "the node does not join the kit's voice server");

@@ -15,6 +15,7 @@ import { type DiscordNetwork, systemNetwork } from "./discord-network.ts";
 import { FaultScript } from "./faults.ts";
 import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
+import { OVERTAKE_MS } from "./stop-rules.ts";
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 import { UdpServer } from "./udp-server.ts";
 import { type Violation, type ViolationKind, ViolationLog } from "./violations.ts";
@@ -225,6 +226,12 @@ export class FakeDiscord {
   /** Resolves once `condition` holds (looked at after every message, frame and transition); rejects naming `what`. */
   until(condition: () => boolean, what: string, timeoutMs = UNTIL_TIMEOUT_MS): Promise<void> {
     return this.#waiters.until(condition, what, timeoutMs);
+  }
+
+  /** Resolves when the sound sent before what came over a WebSocket has come as well, or had time enough. */
+  async arrived(): Promise<void> {
+    const isStopping = () => [...this.#sessionsByToken.values()].some((session) => session.isStopping);
+    await this.#waiters.settled(() => !isStopping(), OVERTAKE_MS);
   }
 
   /** Throws listing everything a real Discord would have refused so far, except the kinds named. */

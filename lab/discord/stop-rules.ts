@@ -4,12 +4,11 @@
 
 import type { ViolationKind } from "./violations.ts";
 
-/** How far op 5 and the packets around it may overtake each other. */
-const OVERTAKE_MS = 100;
 /**
- * The same for op 5 behind the first sound: a starved reader takes many packets in before it looks at its WebSockets.
+ * How far op 5 and the packets around it may overtake each other: a starved reader takes in all that has come on one
+ * way before it looks at the other.
  */
-const UNSPOKEN_MS_MAX = 500;
+export const OVERTAKE_MS = 500;
 /** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
 const STOPPED_AFTER_MS = 1000;
 /** Of every stop of sound. */
@@ -28,6 +27,8 @@ export class StopRules {
   #unspoken: number | "reported" | undefined;
   /** When speaking went to 0 with too few silence frames so far. */
   #unfinishedStopMs: number | undefined;
+  /** When the last of five silence frames came, as long as no op 5 of zero has followed. */
+  #unspokenStopMs: number | undefined;
   #isGapJudged = true;
 
   constructor(report: Report) {
@@ -37,6 +38,11 @@ export class StopRules {
   /** Last value of op 5. */
   get speaking(): number {
     return this.#speaking;
+  }
+
+  /** True from an op 5 of zero until the silence frames that belong before it have come, or are judged missing. */
+  get isStopping(): boolean {
+    return this.#unfinishedStopMs !== undefined;
   }
 
   /** True while the last packet was sound, or fewer than five silence frames after it. */
@@ -60,13 +66,15 @@ export class StopRules {
     this.#isGapJudged = false;
     if (isSilence) {
       this.#silenceFrames++;
-      if (this.#silenceFrames >= SILENCE_FRAMES_AT_STOP) this.#unfinishedStopMs = undefined;
+      if (this.#silenceFrames < SILENCE_FRAMES_AT_STOP) return;
+      if (this.#unfinishedStopMs === undefined) this.#unspokenStopMs = nowMs;
+      this.#unfinishedStopMs = undefined;
       return;
     }
     this.#silenceFrames = 0;
     if (this.#speaking !== 0 || this.#unspoken === "reported") return;
     this.#unspoken ??= nowMs;
-    if (nowMs - this.#unspoken > UNSPOKEN_MS_MAX) this.#reportUnspoken();
+    if (nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
   }
 
   onSpeaking(speaking: number, nowMs: number): void {
@@ -75,11 +83,14 @@ export class StopRules {
     const wasSpeaking = this.#speaking !== 0;
     this.#speaking = speaking;
     if (speaking === 0) {
-      // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it.
-      if (this.#isInSound && wasSpeaking) this.#unfinishedStopMs = nowMs;
+      // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it. That of a stop may
+      // be overtaken by the sound after it.
+      const isOvertaken = this.#unspokenStopMs !== undefined && nowMs - this.#unspokenStopMs <= OVERTAKE_MS;
+      if (this.#isInSound && wasSpeaking && !isOvertaken) this.#unfinishedStopMs = nowMs;
+      this.#unspokenStopMs = undefined;
       return;
     }
-    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > UNSPOKEN_MS_MAX) this.#reportUnspoken();
+    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
     this.#unspoken = undefined;
   }
 

@@ -185,6 +185,11 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#receivers.at(-1)?.stopRules.speaking ?? 0;
   }
 
+  /** Op 5 has said that sound ends, and its silence frames are still to come. */
+  get isStopping(): boolean {
+    return this.#receivers.at(-1)?.stopRules.isStopping ?? false;
+  }
+
   /** Packets received over all Identifies, silence included. */
   get frameCount(): number {
     return this.#receivers.reduce((sum, receiver) => sum + receiver.frameCount, 0);

@@ -224,6 +224,7 @@ class Walk {
   async #compareSound(recorded: Parsed): Promise<void> {
     // What has come over UDP may wait behind what has come over TCP.
     for (let count = 0; count < 5; count++) await turn();
+    await this.#discord.arrived();
     const { lostPackets, soundFrames } = this.#discord.stats().total;
     expect(lostPackets).toBe(0);
     if (Object.keys(recorded).length === 0 && this.#difference === undefined) expect(soundFrames).toBe(0);

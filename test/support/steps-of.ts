@@ -12,6 +12,11 @@ export function stepsOf(numbers: readonly number[]): number[] {
  * deadlines, and packets with them: then RTP time has gone on as well, and nothing is wrong.
  */
 export function stepsBeyondTime(numbers: readonly number[], timestamps: readonly number[]): number[] {
-  const frames = stepsOf(timestamps).map((samples) => (samples >>> 0) / FRAME_SAMPLES);
+  const frames = framesBetween(timestamps);
   return stepsOf(numbers).filter((step, index) => step > (frames[index] ?? 0));
+}
+
+/** How many frames each RTP timestamp lies behind the one before. */
+export function framesBetween(timestamps: readonly number[]): number[] {
+  return stepsOf(timestamps).map((samples) => (samples >>> 0) / FRAME_SAMPLES);
 }

@@ -174,12 +174,13 @@ const calls = checksOf("voice", [
     async (bench) => {
       const player = await heardPlayer(bench);
       await player.update({ position: 10_000 });
-      await hearMore(bench, player, 25);
-      expectMatch(
-        (await player.get()).json?.state?.position,
-        where("beyond 10000", between(10_001, 15_000)),
-        "position",
-      );
+      // Half a second of sound may still be that of the old place.
+      let position: unknown;
+      for (let tries = 0; tries < 10 && !(Number(position) > 10_000); tries++) {
+        await hearMore(bench, player, 25);
+        position = (await player.get()).json?.state?.position;
+      }
+      expectMatch(position, where("beyond 10000", between(10_001, 16_000)), "position");
     },
     "media",
     "voice",

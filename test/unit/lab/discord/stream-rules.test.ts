@@ -33,15 +33,34 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
-  test("op 5 may arrive up to 500 ms behind the sound and 100 ms ahead of the silence", () => {
+  test("op 5 may arrive up to 500 ms behind the sound, or ahead of the silence", () => {
     const { rules, reported } = newRules();
     rules.onFrame(false, 0);
     rules.onSpeaking(1, 500);
     feed(rules, { count: 3, fromMs: 500 });
     rules.onSpeaking(0, 541);
-    feed(rules, { count: 5, isSilence: true, fromMs: 542 });
+    expect(rules.isStopping).toBe(true);
+    feed(rules, { count: 4, isSilence: true, fromMs: 900 });
+    expect(rules.isStopping).toBe(true);
+    rules.onFrame(true, 1041);
+    expect(rules.isStopping).toBe(false);
     rules.settle(10_000, true);
     expect(reported).toEqual([]);
+  });
+
+  test("op 5 of a stop may come behind the sound after it, once for each stop", () => {
+    const { rules, reported } = newRules();
+    rules.onSpeaking(1, 0);
+    feed(rules, { count: 3, fromMs: 0 });
+    feed(rules, { count: 5, isSilence: true, fromMs: 60 });
+    feed(rules, { count: 10, fromMs: 160 });
+    rules.onSpeaking(0, 360);
+    rules.onSpeaking(1, 361);
+    expect(rules.isStopping).toBe(false);
+    feed(rules, { count: 3, fromMs: 361 });
+    rules.onSpeaking(0, 421);
+    rules.settle(600, true);
+    expect(reported).toEqual(["silence-missing"]);
   });
 
   test("a first op 5 zero that the sound overtakes ends nothing", () => {
@@ -70,7 +89,7 @@ describe("op 5 and silence", () => {
     feed(rules, { count: 3, fromMs: 0 });
     feed(rules, { count: 4, isSilence: true, fromMs: 60 });
     rules.onSpeaking(0, 130);
-    rules.onSpeaking(1, 300);
+    rules.onSpeaking(1, 631);
     expect(reported).toEqual(["silence-missing"]);
   });
 
