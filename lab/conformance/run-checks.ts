@@ -67,8 +67,8 @@ async function findMissing(surroundings: Surroundings, needs: ReadonlySet<Need>)
   try {
     if (needs.has("media")) {
       const { status, text, json } = await bench.load(bench.url("tone.wav"));
-      const answer = `${status} ${text.slice(0, ANSWER_TEXT_MAX)}`;
       if (json?.loadType !== "track") {
+        const answer = `${status} ${text.slice(0, ANSWER_TEXT_MAX)}`;
         missing.set("media", `the node does not load from the kit's media server, it answered ${answer}`);
       }
     }

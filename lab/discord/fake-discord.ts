@@ -230,8 +230,8 @@ export class FakeDiscord {
 
   /** Resolves when the sound sent before what came over a WebSocket has come as well, or had time enough. */
   async arrived(): Promise<void> {
-    const isStopping = () => [...this.#sessionsByToken.values()].some((session) => session.isStopping);
-    await this.#waiters.settled(() => !isStopping(), OVERTAKE_MS);
+    const hasArrived = () => [...this.#sessionsByToken.values()].every((session) => !session.isStopping);
+    await this.#waiters.settled(hasArrived, OVERTAKE_MS);
   }
 
   /** Throws listing everything a real Discord would have refused so far, except the kinds named. */

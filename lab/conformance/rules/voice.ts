@@ -180,7 +180,7 @@ const calls = checksOf("voice", [
         await hearMore(bench, player, 25);
         position = (await player.get()).json?.state?.position;
       }
-      expectMatch(position, where("beyond 10000", between(10_001, 16_000)), "position");
+      expectMatch(position, where("beyond 10000", between(10_001, 15_000)), "position");
     },
     "media",
     "voice",
