@@ -9,7 +9,7 @@ import { systemRandom } from "../lib/random.ts";
 import { readThreadCpuMs } from "../lib/thread-cpu.ts";
 import { systemSockets } from "../network/sockets.ts";
 import { startAudio } from "./start-audio.ts";
-import { catchStrays, openOwnMark } from "./thread-start.ts";
+import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const { settings, markMemory, codecPort, isSpare } = start;

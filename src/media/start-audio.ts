@@ -20,7 +20,7 @@ import { CodecModules, packageSource } from "./decode/codec-modules.ts";
 import { createGuard, createOpener } from "./opening/create-opener.ts";
 import { Codecs } from "./pipeline/codecs.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
-import { startBeating } from "./thread-start.ts";
+import { startBeating } from "../bridge/thread-start.ts";
 import { Bulkhead } from "./tick/bulkhead.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 

@@ -14,7 +14,7 @@ import { TrackBudget } from "./budget/track-budget.ts";
 import { createTrackMemory } from "./budget/track-memory.ts";
 import { LookupWorker, type LookupWorkerOptions } from "./lookup-worker.ts";
 import { createGuard, createOpener } from "./opening/create-opener.ts";
-import { startBeating } from "./thread-start.ts";
+import { startBeating } from "../bridge/thread-start.ts";
 
 /** Kept outside of V8's heap by all look-ups together. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;

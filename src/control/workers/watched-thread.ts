@@ -5,6 +5,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { MainEnd } from "../../bridge/channel.ts";
 import type { LookupCommand, WorkerCommand } from "../../bridge/commands.ts";
+import type { PluginStart } from "../../bridge/plugin-messages.ts";
 import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
@@ -38,7 +39,7 @@ export interface WatchedThreadOptions {
   /** The module that runs in it. */
   readonly entry: URL;
   /** What it is told besides its mark. */
-  readonly start: Omit<WorkerStart, "markMemory">;
+  readonly start: Omit<WorkerStart, "markMemory"> | Omit<PluginStart, "markMemory">;
   readonly limits: ResourceLimits;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -61,10 +62,9 @@ export class WatchedThread {
   constructor(options: WatchedThreadOptions) {
     this.#options = options;
     const { name, entry, limits, threads, clock } = options;
-    const start: WorkerStart = { ...options.start, markMemory: WorkMark.allocate() };
-    const { codecPort } = start;
+    const start = { ...options.start, markMemory: WorkMark.allocate() };
     this.#mark = new WorkMark(start.markMemory);
-    const transferList = codecPort === undefined ? [] : [codecPort];
+    const transferList = "codecPort" in start && start.codecPort !== undefined ? [start.codecPort] : [];
     this.#thread = threads.start(entry, { name, workerData: start, transferList, resourceLimits: limits });
     this.#thread.on("error", (error) => this.#lose("stopped by an error", error));
     this.#thread.on("messageerror", (error) => this.#lose("sent a message that cannot be read", error));
@@ -85,6 +85,11 @@ export class WatchedThread {
   /** What is sent before the thread is ready waits for it. */
   get endpoint(): MainEnd<WorkerCommand | LookupCommand> {
     return this.#thread as MainEnd<WorkerCommand | LookupCommand>; // what runs in it is compiled with the same contract
+  }
+
+  /** The same for a thread that takes other commands: a plugin's. */
+  get thread(): Thread {
+    return this.#thread;
   }
 
   get isReady(): boolean {

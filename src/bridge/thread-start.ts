@@ -1,7 +1,7 @@
 // What an audio and a look-up thread do alike when they start: they say in shared memory who they are and that they
 // live, and outlive what nobody has caught. Called by the entries, main.ts and lookup-main.ts.
 
-import { BEAT_MS, WorkMark } from "../bridge/work-mark.ts";
+import { BEAT_MS, WorkMark } from "./work-mark.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import type { Logger } from "../log.ts";

@@ -1,0 +1,51 @@
+// Where the module of a third party's plugin is: a file, a folder with a package.json, or a package that is installed
+// beside the node's configuration. Main thread, at start.
+
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { NodeError } from "../../errors.ts";
+
+/** One entry of `tonearm.plugins`. */
+export interface PluginEntry {
+  readonly package?: string | undefined;
+  /** Absolute. */
+  readonly path?: string | undefined;
+}
+
+/** The file URL of its module. Throws `plugin-off` saying what is missing. */
+export function findModule(entry: PluginEntry, cwd: string): string {
+  const path = entry.path ?? packageFolder(entry.package ?? "", cwd);
+  try {
+    const real = realpathSync(path);
+    return pathToFileURL(statSync(real).isDirectory() ? join(real, entryOf(real)) : real).href;
+  } catch (error) {
+    throw new NodeError("plugin-off", `${describePlugin(entry)}: there is nothing that can be read`, { cause: error });
+  }
+}
+
+/** As the operator has named it. */
+export function describePlugin({ package: name, path }: PluginEntry): string {
+  return name === undefined ? `the plugin at ${path}` : `the plugin of the package ${name}`;
+}
+
+/** Looked for as Node.js does, from where the node was started: `npm install` puts it there. */
+function packageFolder(name: string, cwd: string): string {
+  const places = createRequire(join(cwd, "package.json")).resolve.paths(name) ?? [];
+  const found = places.map((place) => join(place, name)).find((folder) => isFile(join(folder, "package.json")));
+  if (found !== undefined) return found;
+  throw new NodeError("plugin-off", `the package ${name} is not installed; run npm install ${name} beside application.yml`);
+}
+
+function entryOf(folder: string): string {
+  // Members of another form are passed over.
+  const { exports, main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
+  const root = typeof exports === "object" && exports !== null && "." in exports ? exports["."] : exports;
+  const target = typeof root === "object" && root !== null && "default" in root ? root.default : root;
+  return [target, main].find((value) => typeof value === "string") ?? "index.js";
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}

@@ -1,0 +1,237 @@
+// The life of one plugin: its thread is started when it is needed and ended when it has been idle for long, started
+// anew after a loss with growing pauses, and replaced by another while it works. Main thread; one for each plugin.
+
+import type { PluginManifest, PluginSettings, WayReport } from "../../bridge/plugin-messages.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import type { Logger } from "../../log.ts";
+import type { Threads } from "../workers/threads.ts";
+import { type PluginRequest, PluginThread, type PluginThreadListener } from "./plugin-thread.ts";
+
+/** Its caches and tokens go with the thread, so it is kept for a while. */
+const IDLE_MS = 10 * 60_000;
+/** A thread that lived so long before it was lost is started anew at once. */
+const STEADY_MS = 60_000;
+const FIRST_PAUSE_MS = 1000;
+const PAUSE_MS_MAX = 60_000;
+/** What a replaced thread still works on may be finished. */
+const DRAIN_MS = 20_000;
+
+/** How a plugin is doing. `idle`: its thread starts when it is needed. */
+export type RunnerState = "idle" | "starting" | "running" | "resting" | "off";
+
+export interface PluginRunnerOptions {
+  readonly name: string;
+  readonly entry: URL;
+  readonly settings: PluginSettings;
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Each time it is set up. */
+  readonly onManifest: (manifest: PluginManifest) => void;
+  /** Of the thread that works; others are not listened to. */
+  readonly onLoadWanted: PluginThreadListener["onLoadWanted"];
+  readonly onLoadUnwanted: PluginThreadListener["onLoadUnwanted"];
+}
+
+interface Starting {
+  readonly thread: PluginThread;
+  /** Resolves when it is set up; rejects with `plugin-off` or the reason of its loss. */
+  readonly whenReady: Promise<void>;
+}
+
+export class PluginRunner {
+  readonly #options: PluginRunnerOptions;
+  #thread: PluginThread | undefined;
+  #isReady = false;
+  #startedMs = 0;
+  #problem: string | undefined;
+  #lossCount = 0;
+  #lastLoss: string | undefined;
+  #pauseMs = 0;
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
+  #idleTimer: Timer | undefined;
+  #isClosed = false;
+  ways: readonly WayReport[] = [];
+  counts: Readonly<Record<string, number>> = {};
+
+  constructor(options: PluginRunnerOptions) {
+    this.#options = options;
+  }
+
+  get state(): RunnerState {
+    if (this.#problem !== undefined) return "off";
+    if (this.#thread !== undefined) return this.#isReady ? "running" : "starting";
+    return this.#restMs > 0 ? "resting" : "idle";
+  }
+
+  /** Why it is off, or why its thread was lost last. */
+  get trouble(): string | undefined {
+    return this.#problem ?? this.#lastLoss;
+  }
+
+  /** Threads that were lost so far. */
+  get lossCount(): number {
+    return this.#lossCount;
+  }
+
+  /** Asks the plugin, whose thread is started if there is none. Rejects as `PluginThread.request`, or `plugin-off`. */
+  async request(
+    request: PluginRequest,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<unknown> {
+    const thread = this.#needThread();
+    this.#idleTimer?.cancel();
+    try {
+      return await thread.request(request, options);
+    } finally {
+      if (thread === this.#thread && thread.runningCount === 0) this.#endWhenIdle(thread);
+    }
+  }
+
+  send(command: Parameters<PluginThread["send"]>[0]): void {
+    this.#thread?.send(command);
+  }
+
+  /** Has its thread started, to learn what it offers; rejects with why it cannot be set up. */
+  async start(): Promise<void> {
+    this.#refuseOff();
+    const { thread, whenReady } = this.#startThread();
+    this.#thread = thread;
+    await whenReady;
+    this.#endWhenIdle(thread);
+  }
+
+  /**
+   * Loads its module anew and goes on with that; what the thread before works on is finished there. Where the new one
+   * cannot be set up, the one before stays; rejects with `plugin-off`.
+   */
+  async reload(): Promise<void> {
+    const before = this.#thread;
+    const { thread, whenReady } = this.#startThread();
+    try {
+      await whenReady;
+    } catch (error) {
+      throw asOff(this.#options.name, error);
+    }
+    if (this.#isClosed) return void thread.close(this.#closing());
+    this.#problem = undefined;
+    this.#restsUntilMs = Number.NEGATIVE_INFINITY;
+    this.#thread = thread;
+    this.#isReady = true;
+    this.#endWhenIdle(thread);
+    if (before !== undefined) void this.#drain(before);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#idleTimer?.cancel();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.close(this.#closing());
+  }
+
+  get #restMs(): number {
+    return this.#restsUntilMs - this.#options.clock.now();
+  }
+
+  #needThread(): PluginThread {
+    this.#refuseOff();
+    if (this.#thread !== undefined) return this.#thread;
+    const { name } = this.#options;
+    if (this.#restMs > 0) {
+      const seconds = Math.ceil(this.#restMs / 1000);
+      const text = `the plugin ${name} stopped ${this.#lossCount} times; it is started anew in ${seconds} s`;
+      throw new NodeError("plugin-lost", `${text}: ${this.#lastLoss ?? "the log has more"}`);
+    }
+    const { thread, whenReady } = this.#startThread();
+    // Whoever asks is told by the thread.
+    whenReady.catch(() => undefined);
+    this.#thread = thread;
+    return thread;
+  }
+
+  #refuseOff(): void {
+    if (this.#isClosed) throw this.#closing();
+    if (this.#problem === undefined) return;
+    throw new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${this.#problem}`);
+  }
+
+  #startThread(): Starting {
+    const { onManifest, onLoadWanted, onLoadUnwanted } = this.#options;
+    let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
+    const whenReady = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    const isCurrent = (): boolean => this.#thread === thread;
+    if (this.#thread === undefined) {
+      this.#isReady = false;
+      this.#startedMs = this.#options.clock.now();
+    }
+    const thread: PluginThread = new PluginThread(this.#options, {
+      onReady: (manifest) => {
+        if (isCurrent()) this.#isReady = true;
+        onManifest(manifest);
+        settle.resolve();
+      },
+      onUnusable: (problem) => {
+        if (isCurrent()) this.#turnOff(problem);
+        settle.reject(new NodeError("plugin-off", problem));
+      },
+      onLost: (reason) => {
+        if (isCurrent()) this.#onLost(reason);
+        settle.reject(reason);
+      },
+      onReport: ({ ways, counts }) => {
+        if (!isCurrent()) return;
+        this.ways = ways;
+        this.counts = counts;
+      },
+      onLoadWanted: (wanted) => onLoadWanted(wanted),
+      onLoadUnwanted,
+    });
+    return { thread, whenReady };
+  }
+
+  #turnOff(problem: string): void {
+    this.#thread = undefined;
+    this.#problem = problem;
+    this.#options.logger.warn("a plugin is off: it cannot be set up", { plugin: this.#options.name, problem });
+  }
+
+  #onLost(reason: NodeError): void {
+    const { clock, logger, name } = this.#options;
+    this.#thread = undefined;
+    this.#idleTimer?.cancel();
+    this.#lossCount += 1;
+    this.#lastLoss = reason.message;
+    const wasSteady = clock.now() - this.#startedMs >= STEADY_MS;
+    this.#pauseMs = wasSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), PAUSE_MS_MAX);
+    this.#restsUntilMs = clock.now() + this.#pauseMs;
+    logger.warn("the thread of a plugin was lost", { plugin: name, pauseMs: this.#pauseMs, error: reason });
+  }
+
+  async #drain(thread: PluginThread): Promise<void> {
+    await Promise.race([thread.quiet(), pause(this.#options.clock, DRAIN_MS)]);
+    await thread.close(new NodeError("plugin-lost", `the plugin ${this.#options.name} was replaced by a newer one`));
+  }
+
+  #endWhenIdle(thread: PluginThread): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#options.clock.after(IDLE_MS, () => {
+      if (this.#thread !== thread || thread.runningCount > 0) return;
+      this.#thread = undefined;
+      void thread.close(this.#closing());
+    });
+  }
+
+  #closing(): NodeError {
+    return new NodeError("plugin-lost", `the plugin ${this.#options.name} is being ended`);
+  }
+}
+
+function asOff(name: string, error: unknown): NodeError {
+  const text = error instanceof Error ? error.message : String(error);
+  return new NodeError("plugin-off", `loading the plugin ${name} anew: ${text}; the one before goes on`, { cause: error });
+}

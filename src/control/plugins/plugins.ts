@@ -1,0 +1,207 @@
+// All plugins of the node: which there are, what they offer, and what they are asked beyond loading: links of tracks,
+// and what other sources have. Main thread; built and closed by node.ts.
+
+import type { PlayableLink } from "../../bridge/playable-input.ts";
+import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type { TrackField } from "../../plugin-api/plugin.ts";
+import { writeTracks } from "../../track/written-tracks.ts";
+import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
+import type { LoadResult } from "../sources/load-result.ts";
+import type { Source } from "../sources/source.ts";
+import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
+import type { LinkRequest, LinkSource } from "../workers/link-source.ts";
+import type { Threads } from "../workers/threads.ts";
+import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { PluginRunner } from "./plugin-runner.ts";
+import type { PluginSource } from "./plugin-source.ts";
+
+/** A track whose source says it plays another's, which plays another's … */
+const LINK_HOPS_MAX = 3;
+/** Loads that plugins wait for at once, of all of them. */
+const WANTED_LOADS_MAX = 256;
+
+/** One that is to run. */
+export interface PluginPlan {
+  readonly name: string;
+  readonly rank: PluginRank;
+  readonly isBuiltIn: boolean;
+  /** The node does not start without it. */
+  readonly isRequired: boolean;
+  /** Known beforehand, for built-in ones. */
+  readonly manifest: PluginManifest | undefined;
+  /** Why it cannot even be tried. */
+  readonly problem: string | undefined;
+  readonly settings: PluginSettings;
+}
+
+export interface PluginsOptions {
+  /** The module that runs in each plugin's thread. */
+  readonly entry: URL;
+  readonly plans: readonly PluginPlan[];
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What plugins ask of the node. */
+type Loader = Pick<TrackLoader, "load" | "decode" | "playableInput">;
+
+export class Plugins implements LinkSource {
+  readonly #options: PluginsOptions;
+  readonly #plugins: readonly InstalledPlugin[];
+  readonly #wanted = new Map<string, AbortController>();
+  #loader: Loader | undefined;
+
+  constructor(options: PluginsOptions) {
+    this.#options = options;
+    this.#plugins = options.plans.map((plan) => this.#install(plan));
+  }
+
+  /** Who looks up what plugins ask for. Set once, before anything is asked. */
+  set loader(loader: Loader) {
+    this.#loader = loader;
+  }
+
+  /** Learns what the plugins offer that nothing is known of. Rejects with `plugin-off` for a required one only. */
+  async start(): Promise<void> {
+    await Promise.all(
+      this.#options.plans.map(async ({ name, manifest, isRequired, isBuiltIn }) => {
+        const plugin = this.#named(name);
+        if (manifest !== undefined && !isRequired) return;
+        try {
+          await plugin?.runner.start();
+        } catch (error) {
+          // Whatever else it was has left its line in the log.
+          if (isRequired) throw error;
+          if (isBuiltIn) throw new NodeError("internal", `the built-in plugin ${name} cannot be set up`, { cause: error });
+        }
+      }),
+    );
+  }
+
+  /** In their order. */
+  sources(rank: PluginRank): readonly Source[] {
+    return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
+  }
+
+  /** Further fields of encoded tracks, by the name of their source. */
+  get trackFields(): ReadonlyMap<string, readonly TrackField[]> {
+    return new Map(this.#plugins.flatMap(({ fields }) => fields));
+  }
+
+  /** For `/v4/info`: names and versions of those that work, with the names that clients look for. */
+  get infos(): readonly { readonly name: string; readonly version: string }[] {
+    return this.#plugins.flatMap(({ runner, manifest }) => {
+      if (manifest === undefined || runner.state === "off") return [];
+      const { name, version, aliases } = manifest;
+      return [{ name, version }, ...aliases];
+    });
+  }
+
+  pluginsJson(): PluginJson[] {
+    return this.#plugins.map((plugin) => plugin.toJson());
+  }
+
+  sourcesJson(): SourceJson[] {
+    return this.#plugins.flatMap((plugin) => plugin.sourcesJson());
+  }
+
+  /** Loads it anew from disk. Undefined: there is none of that name. Rejects with `plugin-off`. */
+  async reload(name: string): Promise<PluginJson | undefined> {
+    const plugin = this.#named(name);
+    if (plugin === undefined) return undefined;
+    await plugin.runner.reload();
+    return plugin.toJson();
+  }
+
+  async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
+    const { track, ...wish } = request;
+    let { sourceName, encoded, userData } = track;
+    for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
+      const source = this.#sourceNamed(sourceName);
+      const found = await source.link({ ...{ encoded, userData, status: undefined, rendition: undefined }, ...wish }, signal);
+      if (found.kind === "link") return found.link;
+      const other = await this.#trackOf(found.identifier, signal);
+      const input = this.#loaded.playableInput(other);
+      if (input.kind !== "site") return { kind: "input", input };
+      ({ sourceName, encoded, userData } = input.track);
+    }
+    throw new NodeError("source-unavailable", `more than ${LINK_HOPS_MAX} sources play each other's tracks in a row`);
+  }
+
+  async close(): Promise<void> {
+    for (const abort of this.#wanted.values()) abort.abort(new NodeError("plugin-lost", "the node is closing"));
+    await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
+  }
+
+  #install({ name, rank, isBuiltIn, manifest, problem, settings }: PluginPlan): InstalledPlugin {
+    const { entry, threads, clock, logger } = this.#options;
+    return new InstalledPlugin({
+      ...{ name, rank, isBuiltIn, manifest, clock },
+      createRunner: (onManifest) => {
+        const runner: PluginRunner = new PluginRunner({
+          ...{ name, entry, settings, threads, clock, logger, problem, onManifest },
+          onLoadWanted: (wanted) => void this.#load(name, runner, wanted),
+          onLoadUnwanted: (askId) => this.#wanted.get(`${name} ${askId}`)?.abort(),
+        });
+        return runner;
+      },
+    });
+  }
+
+  get #loaded(): Loader {
+    if (this.#loader === undefined) throw new NodeError("internal", "plugins were asked before the node was built");
+    return this.#loader;
+  }
+
+  #named(name: string): InstalledPlugin | undefined {
+    return this.#plugins.find((plugin) => plugin.name === name);
+  }
+
+  #sourceNamed(name: string): PluginSource {
+    const source = this.#plugins.flatMap((plugin) => plugin.sources).find((candidate) => candidate.name === name);
+    if (source !== undefined) return source;
+    throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
+  }
+
+  /** The first of what an identifier stands for. */
+  async #trackOf(identifier: string, signal: AbortSignal): Promise<ReturnType<Loader["decode"]>> {
+    const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
+    if (result.kind === "track") return result.track;
+    if (result.kind === "error") throw new RemoteError(result.error);
+    throw new NodeError("source-unavailable", "where the sound of this track was to be had, there is nothing");
+  }
+
+  async #load(name: string, runner: PluginRunner, wanted: Extract<PluginEvent, { type: "loadWanted" }>): Promise<void> {
+    const { askId, identifier, depth } = wanted;
+    const key = `${name} ${askId}`;
+    const abort = new AbortController();
+    try {
+      if (this.#wanted.size >= WANTED_LOADS_MAX) throw new NodeError("load-busy", "too many loads of plugins at once");
+      this.#wanted.set(key, abort);
+      const options: LoadOptions = { client: `plugin ${name}`, signal: abort.signal, depth };
+      const answer = answerOf(await this.#loaded.load(identifier, options));
+      runner.send({ type: "loaded", askId, answer });
+    } catch (error) {
+      runner.send({ type: "loadFailed", askId, error: toWireError(error) });
+    } finally {
+      this.#wanted.delete(key);
+    }
+  }
+}
+
+/** What a load came to, as plugins are told. */
+function answerOf(result: LoadResult): PluginAnswer {
+  if (result.kind === "error") throw new RemoteError(result.error);
+  if (result.kind === "playlist") {
+    const { tracks, ...playlist } = result.playlist;
+    return { kind: "playlist", ...playlist, tracks: Array.isArray(tracks) ? writeTracks(tracks) : tracks };
+  }
+  if (result.kind !== "search") return result;
+  const { tracks } = result;
+  return { kind: "search", tracks: Array.isArray(tracks) ? writeTracks(tracks) : tracks };
+}

@@ -1,0 +1,70 @@
+// How the sources and plugins do, as GET /v4/tonearm/sources and /plugins tell it. Main thread; made by
+// control/plugins.
+
+import { z } from "zod";
+import { type JsonOf, text } from "./json-of.ts";
+
+/** Of one source: what it was asked for, and what came of it. */
+export type SourceCountsJson = JsonOf<typeof countsSchema>;
+/** One entry of `GET /v4/tonearm/sources`. */
+export type SourceJson = JsonOf<typeof sourceSchema>;
+/** One entry of `GET /v4/tonearm/plugins`. */
+export type PluginJson = JsonOf<typeof pluginSchema>;
+
+const count = z.number().int();
+
+const countsSchema = z
+  .strictObject({
+    succeeded: count,
+    refused: count.describe("Answers of the site that there is nothing to be had: private, region, age, paid"),
+    failed: count,
+    lastError: z.strictObject({ code: text, message: text, atMs: count.describe("Epoch milliseconds") }).nullable(),
+  })
+  .meta({ id: "SourceCounts" });
+
+const waySchema = z
+  .strictObject({
+    name: text,
+    state: z.enum(["open", "closed", "probing"]).describe("closed: left alone for a while, as it kept failing"),
+    succeeded: count,
+    failed: count,
+    lastError: text.nullable(),
+    closedUntilMs: count.nullable().describe("Epoch milliseconds at which it is tried again"),
+  })
+  .meta({ id: "SourceWay" });
+
+const stateSchema = z
+  .enum(["idle", "starting", "running", "resting", "off"])
+  .describe("idle: starts when it is needed; resting: started anew after a pause; off: cannot be set up");
+
+const sourceSchema = z
+  .strictObject({
+    name: text,
+    plugin: text.nullable().describe("null: part of the node itself"),
+    state: stateSchema,
+    trouble: text.nullable().describe("Why it is off, or why its thread was lost last"),
+    loads: countsSchema.nullable(),
+    links: countsSchema.nullable(),
+    ways: z.array(waySchema).describe("How the site is reached: client identities, hosts, keys"),
+  })
+  .meta({ id: "Source" });
+
+/** Of `GET /v4/tonearm/sources`: the order in which they are asked. */
+export const sourcesSchema = z.array(sourceSchema).meta({ id: "Sources" });
+
+/** Of `POST /v4/tonearm/plugins/{name}/reload`. */
+export const pluginSchema = z
+  .strictObject({
+    name: text,
+    version: text.nullable().describe("null: never set up so far"),
+    isBuiltIn: z.boolean(),
+    state: stateSchema,
+    trouble: text.nullable(),
+    losses: count.describe("Threads of it that were lost since the start"),
+    sources: z.array(text),
+    counts: z.record(text, count).describe("What the plugin counts by itself, since its thread started"),
+  })
+  .meta({ id: "Plugin" });
+
+/** Of `GET /v4/tonearm/plugins`. */
+export const pluginsSchema = z.array(pluginSchema).meta({ id: "Plugins" });

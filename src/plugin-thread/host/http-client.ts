@@ -1,0 +1,198 @@
+// A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait bounded,
+// failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
+
+import type { Dispatcher } from "undici";
+import type { PluginSettings } from "../../bridge/plugin-messages.ts";
+import { NodeError, rootCause } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
+import {
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+  type JsonMembers,
+  SourceError,
+} from "../../plugin-api/plugin.ts";
+import { readBody } from "./http-body.ts";
+import { Places } from "./places.ts";
+
+const REQUESTS_MAX = 32;
+const WAITING_MAX = 512;
+const REDIRECTS_MAX = 5;
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+const TIMEOUT_MS = 10_000;
+const SIZE_BYTES_MAX = 8 * 1024 * 1024;
+const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
+/** A `retry-after` beyond this is not believed. */
+const RETRY_AFTER_MS_MAX = 60 * 60_000;
+
+export interface PluginHttpOptions {
+  readonly dispatcher: Pick<Dispatcher, "request">;
+  readonly settings: Pick<PluginSettings, "hosts" | "http">;
+  readonly clock: Clock;
+}
+
+/** One hop: the address as the plugin knows it. */
+interface Hop {
+  readonly url: URL;
+  readonly method: "GET" | "HEAD" | "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+export class PluginHttpClient implements HttpClient {
+  readonly #options: PluginHttpOptions;
+  readonly #places = new Places({ runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, what: "requests" });
+
+  constructor(options: PluginHttpOptions) {
+    this.#options = options;
+  }
+
+  async request(url: string, request: HttpRequest): Promise<HttpAnswer> {
+    const { clock } = this.#options;
+    const { signal, timeoutMs = TIMEOUT_MS } = request;
+    const release = await this.#places.take(signal);
+    const late = new AbortController();
+    const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
+    const first = firstHop(url, request, this.#options.settings.http.userAgent);
+    try {
+      return await this.#follow(first, request, AbortSignal.any([signal, late.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof SourceError ? error : unreachable(first.url, error);
+    } finally {
+      timer.cancel();
+      release();
+    }
+  }
+
+  async json<Value = unknown>(url: string, request: HttpRequest): Promise<Value> {
+    const headers = { accept: "application/json", ...request.headers };
+    const text = await this.text(url, { ...request, headers });
+    try {
+      // What it is of is the caller's to look at: nothing of it is trusted here.
+      return JSON.parse(text) as Value;
+    } catch {
+      const found = text.trimStart().startsWith("<") ? "a page" : "something else";
+      throw new SourceError("changed", `${describe(url)} answered ${found} where JSON was expected`);
+    }
+  }
+
+  async text(url: string, request: HttpRequest): Promise<string> {
+    const answer = await this.request(url, request);
+    if (answer.status < 200 || answer.status > 299) throw this.statusError(answer);
+    return answer.text;
+  }
+
+  statusError({ status, headers, url }: HttpAnswer): SourceError {
+    const message = `${describe(url)} answered HTTP ${status}`;
+    if (status === 404 || status === 410) return new SourceError("not-found", message);
+    const isBusy = status === 429 || status >= 500;
+    const retryAfterMs = isBusy ? retryAfterOf(headers["retry-after"], this.#options.clock) : undefined;
+    return new SourceError(isBusy ? "busy" : "unavailable", message, { retryAfterMs });
+  }
+
+  async #follow(first: Hop, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    let hop = first;
+    for (let count = 0; count <= REDIRECTS_MAX; count++) {
+      const answer = await this.#ask(hop, request, signal);
+      const { location } = answer.headers;
+      const isRedirect = REDIRECT_STATUSES.has(answer.status) && location !== undefined;
+      if (!isRedirect || request.redirect === "manual") return answer;
+      hop = nextHop(hop, answer.status, location);
+    }
+    throw new SourceError("changed", `${describe(first.url.href)} leads through more than ${REDIRECTS_MAX} redirects`);
+  }
+
+  async #ask(hop: Hop, { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const { dispatcher, settings } = this.#options;
+    const { url, method, body } = hop;
+    const target = replaced(url, settings.hosts);
+    const cookie = cookies?.headerFor(url.href);
+    const headers = cookie === undefined ? hop.headers : { ...hop.headers, cookie };
+    const answer = await dispatcher.request({
+      ...{ origin: target.origin, path: `${target.pathname}${target.search}`, method, headers, signal },
+      ...(body !== undefined && { body }),
+    });
+    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
+    const { bytes, text } = await readBody(answer, {
+      sizeBytesMax: Math.min(sizeBytesMax, SIZE_BYTES_LIMIT),
+      tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${sizeBytesMax} bytes`),
+    });
+    return { status: answer.statusCode, headers: joined(answer.headers), url: url.href, text, bytes };
+  }
+}
+
+/** Scheme, host and path: what follows may be a secret. */
+export function describe(url: string): string {
+  const parsed = parseUrl(url);
+  return parsed === undefined ? "an address that is none" : `${parsed.origin}${parsed.pathname.slice(0, 120)}`;
+}
+
+function firstHop(text: string, { query = {}, headers = {}, body, method }: HttpRequest, userAgent: string): Hop {
+  const url = parseUrl(text);
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw new SourceError("invalid", "the address of a request is none; it has to begin with https:// or http://");
+  }
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const sent = bodyOf(body);
+  const all: Record<string, string> = {
+    "user-agent": userAgent,
+    accept: "*/*",
+    "accept-encoding": "gzip, deflate, br",
+    ...(sent.type !== undefined && { "content-type": sent.type }),
+  };
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) all[name.toLowerCase()] = value;
+  }
+  return { url, method: method ?? (sent.text === undefined ? "GET" : "POST"), headers: all, body: sent.text };
+}
+
+function bodyOf(body: HttpRequest["body"]): { readonly text?: string; readonly type?: string } {
+  if (body === undefined) return {};
+  if (typeof body === "string") return { text: body };
+  if (body instanceof URLSearchParams) return { text: body.toString(), type: "application/x-www-form-urlencoded" };
+  return { text: JSON.stringify(body satisfies JsonMembers | readonly unknown[]), type: "application/json" };
+}
+
+/** Secrets of one host are not for another; what was posted is asked for afterwards, as browsers do. */
+function nextHop({ url, method, headers, body }: Hop, status: number, location: string): Hop {
+  const to = parseUrl(location, url.href);
+  if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
+    throw new SourceError("changed", `${describe(url.href)} redirects to what is no address`);
+  }
+  const { authorization: _authorization, cookie: _cookie, ...others } = headers;
+  const kept = to.host === url.host ? headers : others;
+  if (status === 307 || status === 308 || method === "HEAD") return { url: to, method, headers: kept, body };
+  const { "content-type": _type, ...plain } = kept;
+  return { url: to, method: "GET", headers: plain, body: undefined };
+}
+
+/** What the operator has put in place of a host. */
+function replaced(url: URL, hosts: Readonly<Record<string, string>>): URL {
+  const base = Object.hasOwn(hosts, url.hostname) ? parseUrl(hosts[url.hostname]!) : undefined; // it has it
+  if (base === undefined) return url;
+  return new URL(`${base.pathname.replace(/\/$/, "")}${url.pathname}${url.search}`, base.origin);
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat().join(", ")]])),
+  );
+}
+
+function retryAfterOf(text: string | undefined, clock: Clock): number | undefined {
+  if (text === undefined) return undefined;
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.epochMs();
+  return waitMs > 0 ? Math.min(waitMs, RETRY_AFTER_MS_MAX) : undefined;
+}
+
+function unreachable(url: URL, error: unknown): SourceError {
+  const root = rootCause(error);
+  const known = [error, root].find((candidate) => candidate instanceof NodeError);
+  const reason = known ?? root;
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return new SourceError("unreachable", `${describe(url.href)} cannot be reached: ${text}`, { cause: error });
+}

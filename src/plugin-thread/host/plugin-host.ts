@@ -1,0 +1,153 @@
+// What a plugin is given: puts the parts of this folder together behind the interface of `tonearm/plugin`, and keeps
+// what the plugin registers. Plugin thread; one for each life of a plugin.
+
+import type { WayReport } from "../../bridge/plugin-messages.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import type {
+  Cache,
+  CacheOptions,
+  HttpClient,
+  PluginClock,
+  PluginHost,
+  PluginInfoModifier,
+  PluginLogger,
+  RunOptions,
+  RunResult,
+  Source,
+  SourceAnswer,
+  Way,
+} from "../../plugin-api/plugin.ts";
+import { MemoryCache } from "./memory-cache.ts";
+import { Programs } from "./run-program.ts";
+import { checkSource } from "./source-rules.ts";
+import { Ways } from "./ways.ts";
+
+const EVENT_NAMES_MAX = 64;
+const CACHES_MAX = 64;
+const DISPOSE_TIMEOUT_MS = 1000;
+
+/** What the host stands on. */
+export interface HostParts<Options> {
+  readonly options: Options;
+  readonly userAgent: string;
+  readonly http: HttpClient;
+  readonly log: PluginLogger;
+  readonly clock: Clock;
+  /** Asks all sources of the node. */
+  readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
+  /** There is something new to report. */
+  readonly onReport: () => void;
+}
+
+export class LivingHost<Options> implements PluginHost<Options> {
+  readonly options: Options;
+  readonly userAgent: string;
+  readonly http: HttpClient;
+  readonly log: PluginLogger;
+  readonly clock: PluginClock;
+  readonly sources = new Map<string, Source>();
+  readonly aliases: { readonly name: string; readonly version: string }[] = [];
+  readonly modifiers: PluginInfoModifier[] = [];
+  readonly #parts: HostParts<Options>;
+  readonly #abort = new AbortController();
+  readonly #ways: Ways;
+  readonly #programs: Programs;
+  readonly #caches = new Map<string, MemoryCache<unknown>>();
+  readonly #counts = new Map<string, number>();
+  readonly #disposals: (() => void | Promise<void>)[] = [];
+  #isSettingUp = true;
+
+  constructor(parts: HostParts<Options>) {
+    const { options, userAgent, http, log, clock } = parts;
+    this.#parts = parts;
+    this.options = options;
+    this.userAgent = userAgent;
+    this.http = http;
+    this.log = log;
+    this.clock = {
+      now: () => clock.epochMs(),
+      sleep: async (delayMs, signal) => {
+        await pause(clock, delayMs, signal);
+        signal.throwIfAborted();
+      },
+    };
+    this.#ways = new Ways(clock, parts.onReport);
+    this.#programs = new Programs(clock);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get wayReports(): readonly WayReport[] {
+    return this.#ways.reports;
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#counts);
+  }
+
+  /** Nothing more can be registered. */
+  endSetUp(): void {
+    this.#isSettingUp = false;
+  }
+
+  readonly addSource = (source: Source): void => {
+    this.#checkSettingUp("addSource");
+    checkSource(source);
+    if (this.sources.has(source.name)) throw new Error(`the source ${source.name} was added twice`);
+    this.sources.set(source.name, source);
+  };
+
+  readonly addAlias = (name: string, version: string): void => {
+    this.#checkSettingUp("addAlias");
+    this.aliases.push({ name: String(name), version: String(version) });
+  };
+
+  readonly addPluginInfo = (modifier: PluginInfoModifier): void => {
+    this.#checkSettingUp("addPluginInfo");
+    this.modifiers.push(modifier);
+  };
+
+  readonly load = (identifier: string, { signal }: { readonly signal: AbortSignal }): Promise<SourceAnswer> => {
+    return this.#parts.load(identifier, AbortSignal.any([signal, this.signal]));
+  };
+
+  readonly cache = <Value>(name: string, options: CacheOptions): Cache<Value> => {
+    const known = this.#caches.get(name);
+    if (known === undefined && this.#caches.size >= CACHES_MAX) throw new Error(`more than ${CACHES_MAX} caches`);
+    const cache = known ?? new MemoryCache<unknown>(options, this.#parts.clock);
+    this.#caches.set(name, cache);
+    // What a plugin keeps under a name is the plugin's to know.
+    return cache as Cache<unknown> as Cache<Value>;
+  };
+
+  readonly way = (name: string): Way => this.#ways.get(name);
+
+  readonly run = (program: string, options: RunOptions): Promise<RunResult> => {
+    return this.#programs.run(program, { ...options, signal: AbortSignal.any([options.signal, this.signal]) });
+  };
+
+  readonly count = (event: string, by = 1): void => {
+    if (!this.#counts.has(event) && this.#counts.size >= EVENT_NAMES_MAX) return;
+    this.#counts.set(event, (this.#counts.get(event) ?? 0) + by);
+    this.#parts.onReport();
+  };
+
+  readonly onDispose = (dispose: () => void | Promise<void>): void => {
+    this.#disposals.push(dispose);
+  };
+
+  /** Ends what the plugin does, and has it clean up for 1 s at most. */
+  async dispose(): Promise<void> {
+    this.#abort.abort(new Error("the plugin is ended"));
+    this.#programs.close();
+    const late = pause(this.#parts.clock, DISPOSE_TIMEOUT_MS);
+    await Promise.race([late, Promise.allSettled(this.#disposals.map(async (dispose) => dispose()))]);
+  }
+
+  #checkSettingUp(name: string): void {
+    if (!this.#isSettingUp) throw new Error(`${name} can only be called within setup`);
+  }
+}

@@ -1,0 +1,24 @@
+// Entry of a plugin's thread: gives the plugin the real world to stand on. What a plugin does to this thread costs its
+// own loads and nothing else: the main thread ends it and starts it anew at any time.
+
+import { parentPort, workerData } from "node:worker_threads";
+import type { PluginStart } from "../bridge/plugin-messages.ts";
+import { openOwnMark, startBeating } from "../bridge/thread-start.ts";
+import { systemClock } from "../lib/clock.ts";
+import { startPlugin } from "./start-plugin.ts";
+
+/** Outside of the JavaScript heap, which has a limit of its own: more is a leak, or a page that nobody bounded. */
+const BUFFERS_BYTES_MAX = 192 * 1024 * 1024;
+const LOOK_EVERY_BEATS = 20;
+
+if (parentPort === null) throw new Error("plugin-thread/main.ts runs in a worker thread only");
+// workerData is made by control/plugins from the same contract.
+const { settings, markMemory } = workerData as PluginStart;
+let beatCount = 0;
+startBeating(openOwnMark(markMemory), systemClock, () => {
+  beatCount += 1;
+  if (beatCount % LOOK_EVERY_BEATS !== 0 || process.memoryUsage().arrayBuffers <= BUFFERS_BYTES_MAX) return;
+  // Told by the exit: whoever waits is answered by the main thread.
+  throw new Error(`the plugin keeps more than ${BUFFERS_BYTES_MAX / 2 ** 20} MiB of buffers`);
+});
+await startPlugin({ port: parentPort, settings, clock: systemClock });

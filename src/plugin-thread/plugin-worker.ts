@@ -1,0 +1,165 @@
+// Carries out what the main thread asks of a plugin: looks identifiers up and resolves links, each with an end, and
+// keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
+
+import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink } from "../bridge/plugin-messages.ts";
+import { toWireError, type WireError } from "../bridge/wire-error.ts";
+import { NodeError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Playable, PluginLogger, ResolveRequest, Source } from "../plugin-api/plugin.ts";
+import { decodeTrack } from "../track/track.ts";
+import type { WrittenTracks } from "../track/written-tracks.ts";
+import { MemoryCache } from "./host/memory-cache.ts";
+import type { LivingHost } from "./host/plugin-host.ts";
+import { kindOf, troubleOf } from "./source-trouble.ts";
+import { toSourceTrack, writeAnswer } from "./written-answer.ts";
+
+/** Searches and metadata change, but not while somebody presses a button twice. */
+const ANSWERS = { ttlMs: 60_000, entriesMax: 200 };
+/** A larger answer is not kept. */
+const KEPT_ANSWER_BYTES_MAX = 256 * 1024;
+/** Links that say no time are good for that long. */
+const LINKS = { ttlMs: 5 * 60_000, entriesMax: 500 };
+/** A link is given out for the last time so long before it expires. */
+const LINK_REST_MS = 60_000;
+const HEADERS_MAX = 50;
+
+type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
+type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
+
+export interface PluginWorkerOptions {
+  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers">;
+  readonly log: PluginLogger;
+  readonly clock: Clock;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
+  readonly send: (event: PluginEvent) => void;
+  /** Runs work so that what it asks for elsewhere is known to be so deep. */
+  readonly runAtDepth: <Value>(depth: number, work: () => Promise<Value>) => Promise<Value>;
+}
+
+export class PluginWorker {
+  readonly #options: PluginWorkerOptions;
+  readonly #running = new Map<number, AbortController>();
+  readonly #answers: MemoryCache<PluginAnswer>;
+  readonly #links: MemoryCache<PluginLink>;
+
+  constructor(options: PluginWorkerOptions) {
+    this.#options = options;
+    this.#answers = new MemoryCache(ANSWERS, options.clock);
+    this.#links = new MemoryCache(LINKS, options.clock);
+  }
+
+  execute(command: LoadCommand | ResolveCommand): void {
+    const abort = new AbortController();
+    const { requestId } = command;
+    this.#running.set(requestId, abort);
+    const work = command.type === "load" ? this.#load(command, abort.signal) : this.#resolve(command, abort.signal);
+    work
+      .then((value) => this.#options.send({ type: "reply", requestId, value }))
+      .catch((error: unknown) => {
+        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, command.source) });
+      })
+      .finally(() => this.#running.delete(requestId));
+  }
+
+  /** Nobody waits for it any more. */
+  abort(requestId: number): void {
+    this.#running.get(requestId)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
+  }
+
+  #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
+    const source = this.#source(name);
+    return this.#answers.getOrMake(`${name}\n${identifier}`, {
+      signal,
+      make: async (shared) => {
+        const value = await this.#options.runAtDepth(depth, () => this.#ask(source, identifier, shared));
+        return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
+      },
+    });
+  }
+
+  async #ask(source: Source, identifier: string, signal: AbortSignal): Promise<PluginAnswer> {
+    try {
+      const answer = await source.load({ identifier, signal });
+      return writeAnswer(answer, { source, modifiers: this.#options.host.modifiers });
+    } catch (error) {
+      if (kindOf(error) === "not-found") return { kind: "empty" };
+      throw error;
+    }
+  }
+
+  #resolve({ source: name, wish }: ResolveCommand, signal: AbortSignal): Promise<PluginLink> {
+    const source = this.#source(name);
+    const key = `${name}\n${wish.encoded}\n${JSON.stringify(wish.userData)}`;
+    // Whoever asks again has found the last one of no use: nobody shall get it from now on.
+    if (wish.reason !== "start") this.#links.delete(key);
+    return this.#links.getOrMake(key, {
+      signal,
+      make: async (shared) => {
+        const playable = await this.#options.runAtDepth(1, () => source.resolve(requestOf(wish, source, shared)));
+        const value = checkedLink(playable);
+        return { value, ttlMs: this.#lifeOf(value) };
+      },
+    });
+  }
+
+  #lifeOf(found: PluginLink): number {
+    if (found.kind === "reference") return LINKS.ttlMs;
+    const { expiresAtEpochMs } = found.link;
+    return expiresAtEpochMs === undefined
+      ? LINKS.ttlMs
+      : expiresAtEpochMs - this.#options.clock.epochMs() - LINK_REST_MS;
+  }
+
+  #source(name: string): Source {
+    const source = this.#options.host.sources.get(name);
+    if (source === undefined) throw new NodeError("source-unavailable", `this plugin has no source ${name}`);
+    return source;
+  }
+
+  #wireErrorOf(error: unknown, sourceName: string): WireError {
+    const trouble = troubleOf(error, sourceName);
+    if (trouble.code === "plugin-failed") this.#options.log.error("a source failed unexpectedly", { sourceName, error });
+    const wire = toWireError(trouble);
+    const { hide } = this.#options;
+    return {
+      ...wire,
+      message: hide(wire.message),
+      cause: hide(wire.cause),
+      causeStackTrace: hide(wire.causeStackTrace),
+    };
+  }
+}
+
+function isWorthKeeping(answer: PluginAnswer): boolean {
+  if (answer.kind === "none") return false;
+  return !("tracks" in answer) || sizeOf(answer.tracks) <= KEPT_ANSWER_BYTES_MAX;
+}
+
+function sizeOf({ parts }: WrittenTracks): number {
+  return parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+function requestOf(wish: LinkWish, { name, fields = [] }: Source, signal: AbortSignal): ResolveRequest {
+  const { encoded, userData, reason, status, rendition } = wish;
+  const track = toSourceTrack(decodeTrack(encoded, new Map([[name, fields]])));
+  return { track, userData, reason, status, rendition, signal };
+}
+
+/** What a plugin answers is looked at before it leaves: the audio threads rely on its form. */
+function checkedLink(playable: Playable): PluginLink {
+  if (playable.kind === "reference") return { kind: "reference", identifier: String(playable.identifier) };
+  const { url, headers = {}, expiresAtMs, rendition, rangeStep } = playable;
+  if (!/^https?:\/\//i.test(String(url))) throw new Error("resolve answered a link that is not http or https");
+  if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
+  if (rangeStep !== undefined && !(rangeStep.bytes >= 4096)) throw new Error("a rangeStep is at least 4,096 bytes");
+  const sent = Object.entries(headers).slice(0, HEADERS_MAX);
+  return {
+    kind: "link",
+    link: {
+      ...{ kind: "url", url, container: undefined, rendition, rangeStep },
+      headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
+      expiresAtEpochMs: expiresAtMs,
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// What went wrong with a source, in the node's own errors: what a site says is told as it is, everything else with the
+// name of the source. Plugin thread.
+
+import { type ErrorCode, NodeError } from "../errors.ts";
+import { SourceError, type SourceErrorKind } from "../plugin-api/plugin.ts";
+
+const CODES: Readonly<Record<SourceErrorKind, ErrorCode>> = {
+  "not-found": "site-unavailable",
+  unavailable: "site-unavailable",
+  invalid: "site-unavailable",
+  busy: "site-busy",
+  changed: "site-changed",
+  unreachable: "site-unreachable",
+};
+
+/** A NodeError for whatever a plugin's code has thrown. */
+export function troubleOf(error: unknown, sourceName: string): NodeError {
+  if (error instanceof NodeError) return error;
+  const kind = kindOf(error);
+  if (kind === undefined) {
+    const message = `${sourceName}: its plugin failed unexpectedly; the log has more`;
+    return new NodeError("plugin-failed", message, { cause: error });
+  }
+  const { message } = error as Error; // only an Error has a kind
+  const code = CODES[kind];
+  return new NodeError(code, code === "site-unavailable" ? message : `${sourceName}: ${message}`, { cause: error });
+}
+
+/** By its name: a plugin may have brought a copy of the interface with it. */
+export function kindOf(error: unknown): SourceErrorKind | undefined {
+  if (!(error instanceof Error) || error.name !== SourceError.name || !("kind" in error)) return undefined;
+  const { kind } = error;
+  return typeof kind === "string" && Object.hasOwn(CODES, kind) ? (kind as SourceErrorKind) : undefined;
+}

@@ -1,0 +1,191 @@
+// Brings a plugin to life in its thread: loads its module, checks its options, sets it up and says what it offers; then
+// passes on what it is asked. The same in a thread of its own (main.ts) and in tests. Plugin thread.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Endpoint } from "../bridge/channel.ts";
+import type { PluginAnswer, PluginCommand, PluginEvent, PluginManifest, PluginSettings } from "../bridge/plugin-messages.ts";
+import { RemoteError } from "../bridge/wire-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { pause } from "../lib/pause.ts";
+import { REDACTED } from "../lib/redact-text.ts";
+import { createLogger, type Logger } from "../log.ts";
+import { createGuardedDispatcher } from "../network/guarded-dispatcher.ts";
+import { createHostResolver } from "../network/host-resolver.ts";
+import { OutboundGuard } from "../network/outbound-guard.ts";
+import { API_VERSION, type Plugin, type SourceAnswer, SourceError } from "../plugin-api/plugin.ts";
+import { readOptions } from "../plugin-options/read-options.ts";
+import { ownServersOf, secretsOf } from "../plugin-options/special-options.ts";
+import { PluginHttpClient } from "./host/http-client.ts";
+import { createPluginLogger } from "./host/limited-logger.ts";
+import { LivingHost } from "./host/plugin-host.ts";
+import { PluginWorker } from "./plugin-worker.ts";
+import { readAnswer } from "./written-answer.ts";
+
+const SETUP_TIMEOUT_MS = 10_000;
+const REPORT_INTERVAL_MS = 1000;
+const NAME = /^[a-z][a-z0-9-]{0,39}$/;
+/** Loads of plugins that lead to loads of plugins. */
+const DEPTH_MAX = 5;
+/** Shorter ones would be found in every other word. */
+const HIDDEN_LENGTH_MIN = 4;
+
+export interface PluginGround {
+  /** To the main thread. */
+  readonly port: Endpoint<PluginEvent, PluginCommand>;
+  readonly settings: PluginSettings;
+  readonly clock: Clock;
+  /** Loads the module; for tests. */
+  readonly importModule?: (url: string) => Promise<unknown>;
+}
+
+/** Says `ready` or `unusable` in the end. Never rejects. */
+export async function startPlugin(ground: PluginGround): Promise<void> {
+  const { port, settings, importModule = (url: string) => import(url) } = ground;
+  let plugin: Plugin | undefined;
+  try {
+    plugin = pluginOf(await importModule(settings.module));
+    await new LivingPlugin(plugin, ground).setUp();
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    port.postMessage({ type: "unusable", name: plugin?.name, problem });
+  }
+}
+
+/** Throws where the module is none. */
+function pluginOf(module: unknown): Plugin {
+  const plugin = (module as { readonly default?: Partial<Plugin> }).default; // a module is an object
+  if (typeof plugin !== "object" || plugin === null || typeof plugin.setup !== "function") {
+    throw new Error("the module has no plugin as its default export; make it with definePlugin");
+  }
+  const { name = "", version, apiVersion, config } = plugin;
+  if (!NAME.test(name)) throw new Error("a plugin's name is made of lower case letters, digits and dashes");
+  if (typeof version !== "string") throw new Error(`the plugin ${name} has no version`);
+  if (apiVersion !== API_VERSION) {
+    throw new Error(`the plugin ${name} is for version ${apiVersion} of the interface, this node has ${API_VERSION}`);
+  }
+  if (typeof config !== "object" || config === null) throw new Error(`the plugin ${name} has no config; {} is none`);
+  return plugin as Plugin; // each member has been looked at
+}
+
+interface Asked {
+  readonly resolve: (answer: SourceAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class LivingPlugin {
+  readonly #plugin: Plugin;
+  readonly #ground: PluginGround;
+  readonly #logger: Logger;
+  readonly #depth = new AsyncLocalStorage<number>();
+  readonly #asked = new Map<number, Asked>();
+  #askedCount = 0;
+  #isReportDue = false;
+  #hidden: readonly string[] = [];
+
+  constructor(plugin: Plugin, ground: PluginGround) {
+    this.#plugin = plugin;
+    this.#ground = ground;
+    this.#logger = createLogger((level, message, fields) => {
+      ground.port.postMessage({ type: "log", level, message, fields });
+    });
+  }
+
+  /** Throws what is wrong with it. */
+  async setUp(): Promise<void> {
+    const { settings, clock, port } = this.#ground;
+    const { config, name, version } = this.#plugin;
+    const read = readOptions(config, settings.options, `plugins.${name}`);
+    if ("problems" in read) throw new Error(read.problems.join("; "));
+    this.#hidden = secretsOf(config, read.values).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+    const ownServers = ownServersOf(config, read.values);
+    const host = this.#createHost(read.values, ownServers);
+    const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
+      throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
+    });
+    // The types of its options are those that were just checked.
+    await Promise.race([late, Promise.resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]))]);
+    host.endSetUp();
+    this.#serve(host);
+    const sources = [...host.sources.values()].map(({ name, prefixes, hosts, words, fields = [] }) => {
+      return { name, prefixes: prefixes ?? [], hosts: hosts ?? [], words: words ?? [], fields };
+    });
+    const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
+    port.postMessage({ type: "ready", manifest });
+  }
+
+  #createHost(options: unknown, ownServers: readonly string[]): LivingHost<unknown> {
+    const { settings, clock } = this.#ground;
+    const { allow, http } = settings;
+    const guard = new OutboundGuard(allow, { ownServers, resolve: createHostResolver({ clock }) });
+    const host: LivingHost<unknown> = new LivingHost({
+      ...{ options, clock, userAgent: http.userAgent },
+      http: new PluginHttpClient({ dispatcher: createGuardedDispatcher({ guard, ...http }), settings, clock }),
+      log: createPluginLogger({ logger: this.#logger, clock, hide: this.#hide }),
+      load: (identifier, signal) => this.#load(identifier, signal),
+      onReport: () => this.#report(host),
+    });
+    return host;
+  }
+
+  #serve(host: LivingHost<unknown>): void {
+    const { port, clock } = this.#ground;
+    const worker = new PluginWorker({
+      ...{ host, clock, log: host.log, hide: this.#hide },
+      send: (event) => port.postMessage(event),
+      runAtDepth: (depth, work) => this.#depth.run(depth, work),
+    });
+    port.on("message", (command) => {
+      if (command.type === "load" || command.type === "resolve") worker.execute(command);
+      else if (command.type === "abort") worker.abort(command.requestId);
+      else if (command.type === "dispose") void host.dispose().then(() => port.postMessage({ type: "disposed" }));
+      else this.#settle(command);
+    });
+  }
+
+  /** Takes the plugin's secrets out of a text. */
+  readonly #hide = (text: string): string => {
+    return this.#hidden.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
+  };
+
+  // What the plugin asks of the node's other sources
+
+  #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
+    const depth = (this.#depth.getStore() ?? 0) + 1;
+    if (depth > DEPTH_MAX) {
+      return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
+    }
+    const askId = ++this.#askedCount;
+    const { port } = this.#ground;
+    return new Promise<SourceAnswer>((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#asked.delete(askId);
+        port.postMessage({ type: "loadUnwanted", askId });
+        reject(signal.reason);
+      };
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const settled = <Value>(settle: (value: Value) => void) => (value: Value) => {
+        signal.removeEventListener("abort", onAbort);
+        settle(value);
+      };
+      this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
+      port.postMessage({ type: "loadWanted", askId, identifier, depth });
+    });
+  }
+
+  #settle(command: Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" }>): void {
+    const asked = this.#asked.get(command.askId);
+    this.#asked.delete(command.askId);
+    if (command.type === "loaded") asked?.resolve(readAnswer(command.answer satisfies PluginAnswer));
+    else asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
+  }
+
+  #report(host: LivingHost<unknown>): void {
+    if (this.#isReportDue) return;
+    this.#isReportDue = true;
+    this.#ground.clock.after(REPORT_INTERVAL_MS, () => {
+      this.#isReportDue = false;
+      this.#ground.port.postMessage({ type: "report", ways: host.wayReports, counts: host.counts });
+    });
+  }
+}
