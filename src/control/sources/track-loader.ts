@@ -6,10 +6,10 @@ import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { decodeTrack, type Track } from "../../track/track.ts";
 import type { LoadResult } from "./load-result.ts";
 import { LookupTurns } from "./lookup-turns.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
-import { decodeTrack, type Track } from "./track.ts";
 
 /** References followed for one identifier; what is still one then is taken to lead nowhere. */
 const REFERENCES_MAX = 5;

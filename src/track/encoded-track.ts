@@ -1,22 +1,22 @@
 // The base64 form in which clients keep tracks (protocol-v4.md section 5): versions 1 to 3 are read, version 3 is
-// written, byte for byte as the published server does. Main thread; used by the loader, the API and Track itself.
+// written, byte for byte as the published server does. Any thread; used by the API and by Track itself.
 //
 //   0      4       4 + length
 //   +------+-------+
 //   | head | body  |   head: bits 31-30 flags (bit 30: the body starts with a version byte), bits 29-0 body length
 //   +------+-------+
 
-import { NodeError } from "../../errors.ts";
-import { INT64_MAX, INT64_MIN } from "../../lib/int64.ts";
-import { type JsonInteger, toJsonInteger } from "../../lib/json.ts";
+import { NodeError } from "../errors.ts";
+import { INT64_MAX, INT64_MIN } from "../lib/int64.ts";
+import { type JsonInteger, toJsonInteger } from "../lib/json.ts";
 import {
   decodeModifiedUtf8,
   encodeModifiedUtf8,
   MODIFIED_UTF8_BYTES_MAX,
   modifiedUtf8Length,
-} from "../../lib/modified-utf8.ts";
-import type { TrackInfo } from "../protocol/track-json.ts";
+} from "../lib/modified-utf8.ts";
 import type { TrackDetails } from "./track-details.ts";
+import type { TrackInfo } from "./track-info.ts";
 
 const WRITTEN_VERSION = 3;
 const VERSIONED_FLAG = 0x40000000;

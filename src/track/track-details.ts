@@ -1,4 +1,4 @@
-// What is known of a track beside what the protocol shows: the fields that only some sources have. Main thread.
+// What is known of a track beside what the protocol shows: the fields that only some sources have. Any thread.
 
 /** The `length` of streams and of tracks whose length is unknown: 2^63 - 1. */
 export const UNKNOWN_LENGTH_MS = 9223372036854775807n;

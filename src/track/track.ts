@@ -1,10 +1,10 @@
-// One track: what a source found or a client handed in encoded, and its JSON form (protocol-v4.md section 3.1). Main
+// One track: what a source found or a client handed in encoded, and its JSON form (protocol-v4.md section 3.1). Any
 // thread; used by sources, players and the API.
 
-import type { JsonInteger, JsonObject } from "../../lib/json.ts";
-import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
+import type { JsonInteger, JsonObject } from "../lib/json.ts";
 import { readEncodedTrack, writeEncodedTrack } from "./encoded-track.ts";
 import type { TrackDetails } from "./track-details.ts";
+import type { TrackInfo, TrackJson } from "./track-info.ts";
 
 /** Plain data, never changed: whoever wants it otherwise makes another (`trackAtPosition`). */
 export interface Track {

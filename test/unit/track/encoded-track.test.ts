@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/seeded-random.ts";
-import type { TrackInfo } from "../../../../src/control/protocol/track-json.ts";
-import { readEncodedTrack, writeEncodedTrack } from "../../../../src/control/sources/encoded-track.ts";
-import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../../src/control/sources/track.ts";
-import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../../../../src/control/sources/track-details.ts";
-import { NodeError } from "../../../../src/errors.ts";
-import { stringifyJson } from "../../../../src/lib/json.ts";
-import { readLines } from "../../../support/golden.ts";
-import { buildTrack } from "../../../support/track-builder.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
+import { NodeError } from "../../../src/errors.ts";
+import { stringifyJson } from "../../../src/lib/json.ts";
+import { readEncodedTrack, writeEncodedTrack } from "../../../src/track/encoded-track.ts";
+import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../src/track/track.ts";
+import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
+import type { TrackInfo } from "../../../src/track/track-info.ts";
+import { readLines } from "../../support/golden.ts";
+import { buildTrack } from "../../support/track-builder.ts";
 
 // The vectors of protocol-v4.md section 5.5.
 const SONG_V3 =
