@@ -119,7 +119,7 @@ describe("refusing", () => {
     ["wrong padding", `${SONG_V1}=`, "wrongly padded"],
     ["padding in the middle", "QA==AAAA", "wrongly padded"],
     ["a single digit at the end", `${SONG_V1}A`, "wrongly padded"],
-    ["a source that nobody knows", encodedWith({ sourceName: "nosuch" }), 'its source "nosuch" is not known'],
+    ["a container that nobody knows", unknownContainer(), 'its container "nosuch" is not known'],
   ];
 
   test.each(refusals)("%s", (_name, encoded, reason) => {
@@ -208,6 +208,10 @@ describe("recorded tracks", () => {
     expect(createTrack(info, { kind: "probe", probeInfo: track.pluginInfo.probeInfo }).encoded).toBe(track.encoded);
   });
 });
+
+function unknownContainer(): string {
+  return writeEncodedTrack(buildTrack().info, { kind: "probe", probeInfo: "nosuch" });
+}
 
 function encodedWith(info: Partial<TrackInfo>): string {
   return buildTrack(info).encoded;
