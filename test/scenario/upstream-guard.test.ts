@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../lab/media-files/counted-song.ts";
 import { statusPlan } from "../../lab/media-server/answer-plan.ts";
 import type { LoadView } from "../../lab/stage/bot.ts";
-import { createTrack } from "../../src/control/sources/track.ts";
+import { createTrack } from "../../src/track/track.ts";
 import { buildTrack } from "../support/track-builder.ts";
 import { type ExceptionView, UpstreamStage } from "../support/upstream-stage.ts";
 

@@ -8,7 +8,7 @@ import { extname, join } from "node:path";
 import { wav } from "../../lab/media-files/containers.ts";
 import { plainPlan } from "../../lab/media-server/answer-plan.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
-import { createTrack, decodeTrack } from "../../src/control/sources/track.ts";
+import { createTrack, decodeTrack } from "../../src/track/track.ts";
 
 const MEDIA = new URL("../fixtures/golden/media/", import.meta.url);
 const HLS = new URL("../fixtures/hls/", import.meta.url);

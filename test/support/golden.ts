@@ -2,7 +2,7 @@
 // and what depends on time, memory or version is taken out of both sides.
 
 import { readFileSync } from "node:fs";
-import { createTrack, decodeTrack } from "../../src/control/sources/track.ts";
+import { createTrack, decodeTrack } from "../../src/track/track.ts";
 
 /** What JSON.parse gives. */
 export type Parsed = ReturnType<JSON["parse"]>;

@@ -1,7 +1,7 @@
 // Tracks for tests, complete but for what the test cares about.
 
-import type { TrackInfo } from "../../src/control/protocol/track-json.ts";
-import { createTrack, type Track } from "../../src/control/sources/track.ts";
+import { createTrack, type Track } from "../../src/track/track.ts";
+import type { TrackInfo } from "../../src/track/track-info.ts";
 
 export function buildTrack(info: Partial<TrackInfo> = {}): Track {
   const identifier = info.identifier ?? "http://media.example/song.mp3";

@@ -9,12 +9,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "src/control/",
     "src/network/",
     "src/bridge/",
+    "src/track/",
     "src/lib/",
     "src/config/",
     "src/errors.ts",
     "src/log.ts",
     "src/version.ts",
   ],
+  "src/track/": ["src/track/", "src/lib/", "src/errors.ts", "src/plugin-api/"],
+  "src/plugin-api/": [],
 };
 
 /** `tonearm demo` is a command of the node and a tool of the lab. */
@@ -109,6 +112,13 @@ describe("only one place", () => {
     const elsewhere = filesWith(loading).filter((path) => !path.startsWith("src/control/api/"));
     expect(elsewhere).toEqual([]);
     expect(filesWith(loading).length).toBeGreaterThan(3);
+  });
+
+  test("loads the library of the schemas: the API and the JSON of the protocol, which other threads do without", () => {
+    const rooms = ["src/control/api/", "src/control/protocol/"];
+    const loading = filesWith(/^import [^;]*from "zod"/m);
+    expect(loading.filter((path) => !rooms.some((room) => path.startsWith(room)))).toEqual([]);
+    expect(loading.length).toBeGreaterThan(3);
   });
 
   test("trusts URL.canParse: nobody, see src/lib/parse-url.ts", () => {

@@ -1,14 +1,14 @@
 // Routes about the node itself and about tracks (protocol-v4.md sections 2.1, 2.3 and 2.4). Main thread.
 
+import { decodeTrack, trackToJson } from "../../track/track.ts";
+import type { TrackJson } from "../../track/track-info.ts";
 import { infoSchema } from "../protocol/info-json.ts";
 import type { LoadResultJson } from "../protocol/load-result-json.ts";
 import { loadResultSchema } from "../protocol/load-result-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 import { statsSchema } from "../protocol/stats-json.ts";
-import type { TrackJson } from "../protocol/track-json.ts";
 import { trackSchema, tracksSchema } from "../protocol/track-json.ts";
 import { loadResultToJson } from "../sources/load-result.ts";
-import { decodeTrack, trackToJson } from "../sources/track.ts";
 import { preferred } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";

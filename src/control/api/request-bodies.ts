@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { JsonLimitError, type JsonTree, parseJson } from "../../lib/json.ts";
 import { MODIFIED_UTF8_BYTES_MAX } from "../../lib/modified-utf8.ts";
+import { ENCODED_LENGTH_MAX } from "../../track/encoded-track.ts";
 import { filtersBody } from "../protocol/filter-schemas.ts";
 import {
   booleanField,
@@ -13,7 +14,6 @@ import {
   objectField,
   textField,
 } from "../protocol/json-fields.ts";
-import { ENCODED_LENGTH_MAX } from "../sources/encoded-track.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 
 /** Of what names a track or an address: an encoded track can bear no longer one. */

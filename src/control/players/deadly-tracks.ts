@@ -1,7 +1,7 @@
 // The tracks that were given up because they cost workers: who asks for one again plays it alone from the start, so
 // that it costs nobody else anything. Main thread.
 
-import type { Track } from "../sources/track.ts";
+import type { Track } from "../../track/track.ts";
 
 /** The oldest makes room. */
 const TRACKS_MAX = 1000;

@@ -5,8 +5,8 @@ import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { TrackJson } from "../protocol/track-json.ts";
-import { type Track, trackAtPosition, trackToJson } from "../sources/track.ts";
+import { type Track, trackAtPosition, trackToJson } from "../../track/track.ts";
+import type { TrackJson } from "../../track/track-info.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**

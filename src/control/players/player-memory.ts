@@ -4,7 +4,7 @@
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import { jsonSizeBytes } from "../../lib/json.ts";
-import type { Track } from "../sources/track.ts";
+import type { Track } from "../../track/track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 
 /** What a player costs that keeps nothing: measured, and a little more. */

@@ -4,7 +4,7 @@
 import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Track } from "../sources/track.ts";
+import type { Track } from "../../track/track.ts";
 
 /** A requested track change. Encoded tracks are decoded before, so that a bad one changes nothing. */
 export type TrackChange =

@@ -7,6 +7,13 @@ import type { JsonInteger, JsonObject } from "../../lib/json.ts";
 /** The type of the JSON that a schema describes. Nothing in it is written to. */
 export type JsonOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
 
+/** `true` for two types with the same members, each with the same values; else nothing is one. */
+export type Same<One, Other> = [One, keyof One] extends [Other, keyof Other]
+  ? [Other, keyof Other] extends [One, keyof One]
+    ? true
+    : never
+  : never;
+
 type Immutable<Value> = Value extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : Value extends object

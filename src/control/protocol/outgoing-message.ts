@@ -1,10 +1,10 @@
 // Every message the node sends to clients over their WebSocket (protocol-v4.md section 4.3 to 4.6). Main thread; made
 // by sessions and players, written by the session.
 
+import type { TrackJson } from "../../track/track-info.ts";
 import type { ExceptionJson } from "./load-result-json.ts";
 import type { PlayerStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
-import type { TrackJson } from "./track-json.ts";
 
 /** The first message on every socket; `resumed` when the session was there before. */
 export interface ReadyMessage {

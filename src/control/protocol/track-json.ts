@@ -1,12 +1,9 @@
-// The Track object of the protocol (protocol-v4.md section 3.1). Main thread; made by sources/track.ts.
+// The schemas of the Track object (protocol-v4.md section 3.1). Main thread; its type, for all threads, and what makes
+// one are in src/track.
 
 import { z } from "zod";
-import { int64, type JsonOf, openObject, text } from "./json-of.ts";
-
-/** What is known of a track, its source and its sound. */
-export type TrackInfo = JsonOf<typeof trackInfoSchema>;
-/** `encoded` is what a client keeps to play the track again; `userData` comes back as the client gave it. */
-export type TrackJson = JsonOf<typeof trackSchema>;
+import type { TrackInfo, TrackJson } from "../../track/track-info.ts";
+import { int64, type JsonOf, openObject, type Same, text } from "./json-of.ts";
 
 const trackInfoSchema = z
   .strictObject({
@@ -28,6 +25,10 @@ const trackInfoSchema = z
 export const trackSchema = z
   .strictObject({ encoded: text, info: trackInfoSchema, pluginInfo: openObject, userData: openObject })
   .meta({ id: "Track" });
+
+// Neither is made of the other: where they differ, one of these does not compile.
+true satisfies Same<TrackInfo, JsonOf<typeof trackInfoSchema>>;
+true satisfies Same<TrackJson, JsonOf<typeof trackSchema>>;
 
 /** Of the answer of `decodetracks`. */
 export const tracksSchema = z.array(trackSchema).meta({ id: "Tracks" });

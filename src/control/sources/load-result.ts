@@ -3,8 +3,8 @@
 
 import type { WireError } from "../../bridge/wire-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { type Track, trackToJson } from "../../track/track.ts";
 import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/load-result-json.ts";
-import { type Track, trackToJson } from "./track.ts";
 
 /** As a source found it; `name` and `pluginInfo` are told as they are. */
 export interface Playlist {

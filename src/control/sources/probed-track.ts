@@ -2,9 +2,9 @@
 // thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import { createTrack, type Track } from "../../track/track.ts";
+import { UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
 import type { SourceAnswer } from "./source.ts";
-import { createTrack, type Track } from "./track.ts";
-import { UNKNOWN_LENGTH_MS } from "./track-details.ts";
 
 const UNKNOWN_TITLE = "Unknown title";
 const UNKNOWN_AUTHOR = "Unknown artist";

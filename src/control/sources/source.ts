@@ -2,8 +2,8 @@
 // list is builtin.ts. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { Track } from "../../track/track.ts";
 import type { Playlist } from "./load-result.ts";
-import type { Track } from "./track.ts";
 
 /** What a source can answer. `reference`: the sound is elsewhere, ask all sources again for that identifier. */
 export type SourceAnswer =

@@ -6,14 +6,16 @@ import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { decodeTrack, type Track } from "../../track/track.ts";
 import type { LoadResult } from "./load-result.ts";
 import { LookupTurns } from "./lookup-turns.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
-import { decodeTrack, type Track } from "./track.ts";
 
 /** References followed for one identifier; what is still one then is taken to lead nowhere. */
 const REFERENCES_MAX = 5;
 const LOAD_TIMEOUT_MS = 20_000;
+/** Of a source that only a client's track names. */
+const NAME_LENGTH_MAX = 64;
 
 /** For whom and how long an identifier is looked up. */
 export interface LoadOptions {
@@ -70,7 +72,8 @@ export class TrackLoader {
     const name = track.info.sourceName;
     const source = this.#sources.find((candidate) => candidate.name === name);
     if (source !== undefined) return source.playableInput(track);
-    throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
+    const shown = name.slice(0, NAME_LENGTH_MAX);
+    throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
   }
 
   async #follow(request: SourceRequest): Promise<LoadResult> {

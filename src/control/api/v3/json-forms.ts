@@ -2,11 +2,11 @@
 // by the routes and messages beside this file.
 
 import type { JsonObject } from "../../../lib/json.ts";
+import type { TrackInfo, TrackJson } from "../../../track/track-info.ts";
 import type { InfoJson } from "../../protocol/info-json.ts";
 import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../../protocol/load-result-json.ts";
 import type { PlayerJson } from "../../protocol/player-json.ts";
 import type { StatsJson } from "../../protocol/stats-json.ts";
-import type { TrackInfo, TrackJson } from "../../protocol/track-json.ts";
 
 /** The last release that spoke v3, whose protocol this is. */
 const V3_RELEASE = { major: 3, minor: 7, patch: 13 };

@@ -1,8 +1,8 @@
 // The messages of the WebSocket in the form of v3: tracks as their encoded text under two names, reasons and severities
 // in capitals (protocol-v4.md section 2.11). Main thread.
 
+import type { TrackJson } from "../../../track/track-info.ts";
 import type { EventMessage, OutgoingMessage } from "../../protocol/outgoing-message.ts";
-import type { TrackJson } from "../../protocol/track-json.ts";
 import { v3Exception, v3Stats } from "./json-forms.ts";
 
 export function v3Message(message: OutgoingMessage): object {

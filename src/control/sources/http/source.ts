@@ -4,9 +4,9 @@
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
 import { parseUrl } from "../../../lib/parse-url.ts";
+import type { Track } from "../../../track/track.ts";
 import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
-import type { Track } from "../track.ts";
 
 const ICY_SCHEME = "icy://";
 

@@ -6,9 +6,9 @@ import { resolve } from "node:path";
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
 import { isBelow, LocalJail } from "../../../lib/local-jail.ts";
+import type { Track } from "../../../track/track.ts";
 import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
-import type { Track } from "../track.ts";
 
 /** Paths, relative ones from the working directory. Without `roots` there is nothing to be found. */
 export class LocalSource implements Source {

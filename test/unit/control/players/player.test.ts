@@ -9,10 +9,10 @@ import type { PlayerUpdate } from "../../../../src/control/players/player-update
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
-import type { Track } from "../../../../src/control/sources/track.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { silentLogger } from "../../../../src/log.ts";
+import type { Track } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
 import { buildTrack } from "../../../support/track-builder.ts";

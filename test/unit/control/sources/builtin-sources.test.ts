@@ -4,8 +4,8 @@ import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { PlayableInput, ProbeResult } from "../../../../src/bridge/playable-input.ts";
 import { createBuiltinSources } from "../../../../src/control/sources/builtin.ts";
-import { trackToJson } from "../../../../src/control/sources/track.ts";
 import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
+import { trackToJson } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 

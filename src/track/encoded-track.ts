@@ -1,22 +1,23 @@
 // The base64 form in which clients keep tracks (protocol-v4.md section 5): versions 1 to 3 are read, version 3 is
-// written, byte for byte as the published server does. Main thread; used by the loader, the API and Track itself.
+// written, byte for byte as the published server does. Any thread; used by the API and by Track itself.
 //
 //   0      4       4 + length
 //   +------+-------+
 //   | head | body  |   head: bits 31-30 flags (bit 30: the body starts with a version byte), bits 29-0 body length
 //   +------+-------+
 
-import { NodeError } from "../../errors.ts";
-import { INT64_MAX, INT64_MIN } from "../../lib/int64.ts";
-import { type JsonInteger, toJsonInteger } from "../../lib/json.ts";
+import { NodeError } from "../errors.ts";
+import { INT64_MAX, INT64_MIN } from "../lib/int64.ts";
+import { type JsonInteger, toJsonInteger } from "../lib/json.ts";
 import {
   decodeModifiedUtf8,
   encodeModifiedUtf8,
   MODIFIED_UTF8_BYTES_MAX,
   modifiedUtf8Length,
-} from "../../lib/modified-utf8.ts";
-import type { TrackInfo } from "../protocol/track-json.ts";
-import type { TrackDetails } from "./track-details.ts";
+} from "../lib/modified-utf8.ts";
+import type { TrackField } from "../plugin-api/plugin.ts";
+import { type FieldOfTrack, fieldOfTrack, type TrackDetails } from "./track-details.ts";
+import type { TrackInfo } from "./track-info.ts";
 
 const WRITTEN_VERSION = 3;
 const VERSIONED_FLAG = 0x40000000;
@@ -35,7 +36,7 @@ const PROBE_NAMES = new Set([
 
 type DetailsLayout = "none" | "probe" | "album" | "optionalAlbum" | "mediaUrl";
 
-/** Every source name that can be read, with what stands between it and the position. */
+/** Every source that the format knows, with what stands between its name and the position. */
 const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, DetailsLayout>([
   ["http", "probe"],
   ["local", "probe"],
@@ -47,8 +48,17 @@ const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, Deta
   ["tumblr", "mediaUrl"],
 ]);
 
-/** Reads an encoded track, or throws `track-undecodable` (the caller's fault) saying where it went wrong. */
-export function readEncodedTrack(encoded: string): { info: TrackInfo; details: TrackDetails } {
+/** What the sources of plugins add to their tracks, by the sources' names. */
+export type TrackLayouts = ReadonlyMap<string, readonly TrackField[]>;
+
+/**
+ * Reads an encoded track, or throws `track-undecodable` (the caller's fault) saying where it went wrong. `extraLayouts`
+ * counts for sources that have no fields in the format already.
+ */
+export function readEncodedTrack(
+  encoded: string,
+  extraLayouts?: TrackLayouts,
+): { info: TrackInfo; details: TrackDetails } {
   const reader = new MessageReader(decodeBase64(encoded));
   const version = reader.isVersioned ? Math.max(1, reader.byte("version")) : 1;
   const title = reader.text("title");
@@ -60,7 +70,7 @@ export function readEncodedTrack(encoded: string): { info: TrackInfo; details: T
   const artworkUrl = version >= 3 ? reader.optionalText("artworkUrl") : null;
   const isrc = version >= 3 ? reader.optionalText("isrc") : null;
   const sourceName = reader.text("sourceName");
-  const details = readDetails(reader, sourceName);
+  const details = readDetails(reader, sourceName, extraLayouts?.get(sourceName));
   const position = reader.long("position");
   const isSeekable = !isStream;
   return {
@@ -87,13 +97,17 @@ export function writeEncodedTrack(info: TrackInfo, details: TrackDetails): strin
   return writer.finish().toString("base64");
 }
 
-function readDetails(reader: MessageReader, sourceName: string): TrackDetails {
+function readDetails(
+  reader: MessageReader,
+  sourceName: string,
+  extraLayout: readonly TrackField[] | undefined,
+): TrackDetails {
   const layout = DETAILS_LAYOUTS.get(sourceName);
   switch (layout) {
     case undefined:
-      throw undecodable(`its source "${sourceName.slice(0, 40)}" is not known`);
+      return extraLayout ? readFields(reader, extraLayout) : { kind: "unknown", bytes: reader.allBut(POSITION_BYTES) };
     case "none":
-      return { kind: "none" };
+      return extraLayout ? readFields(reader, extraLayout) : { kind: "none" };
     case "probe":
       return { kind: "probe", probeInfo: readProbeInfo(reader) };
     case "mediaUrl":
@@ -123,6 +137,26 @@ function readAlbum(reader: MessageReader): TrackDetails {
   };
 }
 
+/** Tracks from before a field existed end before it; a later version of the plugin may have added some. */
+function readFields(reader: MessageReader, layout: readonly TrackField[]): TrackDetails {
+  const fields = layout.map((field) =>
+    fieldOfTrack(field, reader.remainingBytes > POSITION_BYTES ? readField(reader, field) : undefined),
+  );
+  const further = reader.allBut(POSITION_BYTES);
+  return further.length === 0 ? { kind: "fields", fields } : { kind: "fields", fields, further };
+}
+
+function readField(reader: MessageReader, { name, type }: TrackField): string | boolean | null {
+  switch (type) {
+    case "text":
+      return reader.text(name);
+    case "optionalText":
+      return reader.optionalText(name);
+    case "flag":
+      return reader.flag(name);
+  }
+}
+
 /**
  * Tracks from before these fields existed: LavaSrc writes them back with the fields empty, YouTube's stay as they are.
  */
@@ -149,6 +183,26 @@ function writeDetails(writer: MessageWriter, details: TrackDetails): void {
       writer.optionalText(details.artistArtworkUrl);
       writer.optionalText(details.previewUrl);
       writer.flag(details.isPreview);
+      return;
+    case "fields":
+      for (const field of details.fields) writeField(writer, field);
+      if (details.further !== undefined) writer.bytes(details.further);
+      return;
+    case "unknown":
+      writer.bytes(details.bytes);
+  }
+}
+
+function writeField(writer: MessageWriter, field: FieldOfTrack): void {
+  switch (field.type) {
+    case "text":
+      writer.text(field.value);
+      return;
+    case "optionalText":
+      writer.optionalText(field.value);
+      return;
+    case "flag":
+      writer.flag(field.value);
   }
 }
 
@@ -224,6 +278,13 @@ class MessageReader {
     return this.flag(field) ? this.text(field) : null;
   }
 
+  /** A copy of what is left but for the last `count` bytes: of nothing else. */
+  allBut(count: number): Uint8Array {
+    const size = Math.max(0, this.remainingBytes - count);
+    const start = this.#body.byteOffset + this.#advance(size, "");
+    return new Uint8Array(this.#body.buffer.slice(start, start + size));
+  }
+
   #advance(size: number, field: string): number {
     if (size > this.remainingBytes) throw undecodable(`it ends within the field ${field}`);
     const start = this.#at;
@@ -237,6 +298,10 @@ class MessageWriter {
 
   byte(value: number): void {
     this.#parts.push(Uint8Array.of(value));
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#parts.push(value);
   }
 
   flag(value: boolean): void {

@@ -1,10 +1,10 @@
-// One track: what a source found or a client handed in encoded, and its JSON form (protocol-v4.md section 3.1). Main
+// One track: what a source found or a client handed in encoded, and its JSON form (protocol-v4.md section 3.1). Any
 // thread; used by sources, players and the API.
 
-import type { JsonInteger, JsonObject } from "../../lib/json.ts";
-import type { TrackInfo, TrackJson } from "../protocol/track-json.ts";
-import { readEncodedTrack, writeEncodedTrack } from "./encoded-track.ts";
+import type { JsonInteger, JsonObject } from "../lib/json.ts";
+import { readEncodedTrack, type TrackLayouts, writeEncodedTrack } from "./encoded-track.ts";
 import type { TrackDetails } from "./track-details.ts";
+import type { TrackInfo, TrackJson } from "./track-info.ts";
 
 /** Plain data, never changed: whoever wants it otherwise makes another (`trackAtPosition`). */
 export interface Track {
@@ -16,20 +16,21 @@ export interface Track {
   readonly details: TrackDetails;
 }
 
-/** A track that a source has found: encodes it and derives `pluginInfo`. Text too long for the format is cut. */
-export function createTrack(info: TrackInfo, details: TrackDetails): Track {
-  return {
-    encoded: writeEncodedTrack(info, details),
-    info,
-    pluginInfo: pluginInfoOf(info, details),
-    userData: {},
-    details,
-  };
+/**
+ * A track that a source has found: encodes it, and derives `pluginInfo` unless the source has its own. Text too long
+ * for the format is cut.
+ */
+export function createTrack(
+  info: TrackInfo,
+  details: TrackDetails,
+  pluginInfo: JsonObject = pluginInfoOf(info, details),
+): Track {
+  return { encoded: writeEncodedTrack(info, details), info, pluginInfo, userData: {}, details };
 }
 
 /** A track that a client hands in; `encoded` stays as sent. Throws `track-undecodable`. */
-export function decodeTrack(encoded: string): Track {
-  const { info, details } = readEncodedTrack(encoded);
+export function decodeTrack(encoded: string, extraLayouts?: TrackLayouts): Track {
+  const { info, details } = readEncodedTrack(encoded, extraLayouts);
   return { encoded, info, pluginInfo: pluginInfoOf(info, details), userData: {}, details };
 }
 
@@ -44,9 +45,10 @@ export function trackToJson(track: Track): TrackJson {
   return { encoded: track.encoded, info: track.info, pluginInfo: track.pluginInfo, userData: track.userData };
 }
 
-/** What Lavalink and its plugins show in `pluginInfo` for a track with these fields. */
+/** What Lavalink and its plugins show in `pluginInfo` for a track with these fields; ours the same. */
 function pluginInfoOf(info: TrackInfo, details: TrackDetails): JsonObject {
   if (details.kind === "probe") return { probeInfo: details.probeInfo };
+  if (details.kind === "fields") return Object.fromEntries(details.fields.map(({ name, value }) => [name, value]));
   if (details.kind !== "album") return {};
   const { kind: _kind, ...album } = details;
   return info.sourceName === "spotify" ? { ...album, isLocal: info.identifier === "local" } : album;

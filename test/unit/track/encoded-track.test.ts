@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../../../lab/seeded-random.ts";
-import type { TrackInfo } from "../../../../src/control/protocol/track-json.ts";
-import { readEncodedTrack, writeEncodedTrack } from "../../../../src/control/sources/encoded-track.ts";
-import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../../src/control/sources/track.ts";
-import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../../../../src/control/sources/track-details.ts";
-import { NodeError } from "../../../../src/errors.ts";
-import { stringifyJson } from "../../../../src/lib/json.ts";
-import { readLines } from "../../../support/golden.ts";
-import { buildTrack } from "../../../support/track-builder.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
+import { NodeError } from "../../../src/errors.ts";
+import { stringifyJson } from "../../../src/lib/json.ts";
+import { readEncodedTrack, writeEncodedTrack } from "../../../src/track/encoded-track.ts";
+import { createTrack, decodeTrack, trackAtPosition, trackToJson } from "../../../src/track/track.ts";
+import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
+import type { TrackInfo } from "../../../src/track/track-info.ts";
+import { readLines } from "../../support/golden.ts";
+import { buildTrack } from "../../support/track-builder.ts";
 
 // The vectors of protocol-v4.md section 5.5.
 const SONG_V3 =
@@ -119,7 +119,7 @@ describe("refusing", () => {
     ["wrong padding", `${SONG_V1}=`, "wrongly padded"],
     ["padding in the middle", "QA==AAAA", "wrongly padded"],
     ["a single digit at the end", `${SONG_V1}A`, "wrongly padded"],
-    ["a source that nobody knows", encodedWith({ sourceName: "nosuch" }), 'its source "nosuch" is not known'],
+    ["a container that nobody knows", unknownContainer(), 'its container "nosuch" is not known'],
   ];
 
   test.each(refusals)("%s", (_name, encoded, reason) => {
@@ -208,6 +208,10 @@ describe("recorded tracks", () => {
     expect(createTrack(info, { kind: "probe", probeInfo: track.pluginInfo.probeInfo }).encoded).toBe(track.encoded);
   });
 });
+
+function unknownContainer(): string {
+  return writeEncodedTrack(buildTrack().info, { kind: "probe", probeInfo: "nosuch" });
+}
 
 function encodedWith(info: Partial<TrackInfo>): string {
   return buildTrack(info).encoded;
