@@ -123,13 +123,6 @@ function bufferKeys(): Key<unknown>[] {
 
 function pluginKeys(): Key<unknown>[] {
   return [
-    treeKey("lavalink.plugins", {
-      meaning: "Java plugins to download and load.",
-      defaultNote: "none",
-      example: '[{ dependency: "group:name:1.0.0" }]',
-      noEffect: NO_JAVA,
-      isMissed: true,
-    }),
     textKey("lavalink.pluginsDir", { meaning: "Folder of the plugins.", defaultValue: "./plugins", noEffect: NO_JAVA }),
     textKey("lavalink.defaultPluginRepository", {
       meaning: "Where plugins are downloaded from.",
@@ -140,13 +133,6 @@ function pluginKeys(): Key<unknown>[] {
       meaning: "Where snapshots of plugins are downloaded from.",
       defaultValue: "https://maven.lavalink.dev/snapshots",
       noEffect: NO_JAVA,
-    }),
-    treeKey("plugins", {
-      meaning: "Settings of Java plugins.",
-      defaultNote: "none",
-      example: "{ name: { key: value } }",
-      noEffect: NO_JAVA,
-      isMissed: true,
     }),
     treeKey("spring", {
       meaning: "Settings of the Java framework.",
