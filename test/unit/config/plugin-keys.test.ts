@@ -221,3 +221,44 @@ test("plugins stay as they are loaded, unless tonearm.pluginReloadOnChange", () 
   expect(load("").config.plugins.isReloadedOnChange).toBe(false);
   expect(load("tonearm.pluginReloadOnChange: true").config.plugins.isReloadedOnChange).toBe(true);
 });
+
+describe("sources that Lavalink has", () => {
+  test("are switched by its keys, with its defaults", () => {
+    expect(load("").config).toMatchObject({
+      sources: {
+        http: true,
+        local: false,
+        bandcamp: true,
+        soundcloud: true,
+        twitch: true,
+        youtube: true,
+        vimeo: true,
+        nico: false,
+      },
+      soundcloud: { isSearchEnabled: true, isPreviewLeftOut: false },
+      youtube: { playlistPagesMax: 6 },
+    });
+    const text = [
+      "lavalink.server:",
+      "  sources: { bandcamp: false, soundcloud: false, twitch: false }",
+      "  soundcloudSearchEnabled: false",
+      "  soundcloudFilterOutPreviewTracks: true",
+      "  youtubePlaylistLoadLimit: 2",
+    ].join("\n");
+    expect(load(text)).toMatchObject({
+      config: {
+        sources: { bandcamp: false, soundcloud: false, twitch: false },
+        soundcloud: { isSearchEnabled: false, isPreviewLeftOut: true },
+        youtube: { playlistPagesMax: 2 },
+      },
+      warnings: [],
+      notes: [],
+    });
+  });
+
+  test("the switches that change nothing are told and can be read all the same", () => {
+    const { config, notes } = load("lavalink.server.sources: { youtube: false, vimeo: false, nico: true }");
+    expect(config.sources).toMatchObject({ youtube: false, vimeo: false, nico: true });
+    expect(notes.join()).toMatch(/sources.youtube, .*sources.vimeo, .*sources.nico$/);
+  });
+});
