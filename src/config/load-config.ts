@@ -4,6 +4,7 @@
 import { closeSync, openSync, readSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { NodeError } from "../errors.ts";
+import { deepFreeze } from "../lib/deep-freeze.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
 import { completeConfig, type NodeConfig } from "./node-config.ts";
 import { findConfigFile } from "./reading/find-file.ts";
@@ -71,6 +72,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     random: options.random ?? systemRandom,
     coreCount: options.coreCount ?? availableParallelism(),
     warn: (message) => table.warnings.push(message),
+    note: (message) => table.notes.push(message),
     reject: (key, message) => table.problems.push({ place: key, message }),
   });
   if (table.problems.length > 0) throw invalid(table);
@@ -124,11 +126,4 @@ function realFolder(path: string): string | undefined {
     // Not there, or not ours to see: the caller leaves it out and says so.
     return undefined;
   }
-}
-
-function deepFreeze(value: object): void {
-  for (const member of Object.values(value)) {
-    if (typeof member === "object" && member !== null && !Object.isFrozen(member)) deepFreeze(member);
-  }
-  Object.freeze(value);
 }

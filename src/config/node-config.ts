@@ -5,6 +5,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";
 import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
+import { completedPlugins } from "./plugin-rules.ts";
 import { checkedRoutePlanner } from "./route-planner-rules.ts";
 
 /** Every plain key is in it as keys/ has it. */
@@ -27,6 +28,7 @@ export interface ConfigContext {
   /** The path without symbolic links, or undefined when there is nothing. */
   readonly realPath: (path: string) => string | undefined;
   warn(message: string): void;
+  note(message: string): void;
   /** A mistake that stops the start: `key` cannot be so, together with others. */
   reject(key: string, message: string): void;
 }
@@ -37,6 +39,7 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
     ...values,
     server: serverOf(values.server, context.random),
     workers: { ...values.workers, count: values.workers.count || context.coreCount },
+    plugins: completedPlugins(values.plugins, context),
     local: {
       /** Absolute real paths below which the local source may read. */
       roots: rootsOf(values.local.roots, { isSourceOn: values.sources.local, context }),

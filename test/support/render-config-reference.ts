@@ -32,13 +32,13 @@ export function renderConfigReference(): string {
   return `${[HEADER, ...groups, WITHOUT_EFFECT].join("\n")}\n${useless.join("")}`;
 }
 
-/** The path of what a key lies in: `lavalink.server`. */
+/** The path of what a key lies in: `lavalink.server`. One at the root is a group of its own. */
 function groupOf({ path }: Key<unknown>): string {
-  return path.slice(0, path.lastIndexOf("."));
+  return path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : path;
 }
 
 function renderKey(key: Key<unknown>): string {
-  const name = key.path.slice(groupOf(key).length + 1);
+  const name = key.path.slice(groupOf(key).length + 1) || key.path;
   const lines = wrap(`\`${name}\`: ${key.docs.meaning} ${factOf(key)} \`${variableTextOf(key)}\``, COLUMNS - 2);
   return `- ${lines.join("\n  ")}\n`;
 }

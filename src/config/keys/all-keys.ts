@@ -5,6 +5,7 @@ import type { Key, ReadKey } from "./key.ts";
 import { operatorKeys } from "./operator.ts";
 import { outgoingKeys } from "./outgoing.ts";
 import { playingKeys } from "./playing.ts";
+import { pluginKeys } from "./plugins.ts";
 import type { Secret } from "./secret.ts";
 import { serverKeys } from "./server.ts";
 import { sourceKeys } from "./sources.ts";
@@ -14,13 +15,14 @@ import { keysWithoutEffect } from "./without-effect.ts";
 export type KeyValues = ReturnType<typeof readAllKeys>;
 
 /** Nobody writes to a configuration, however deep. */
-export type DeepReadonly<T> = T extends Secret ? T : { readonly [Name in keyof T]: DeepReadonly<T[Name]> };
+export type DeepReadonly<T> = T extends Secret<unknown> ? T : { readonly [Name in keyof T]: DeepReadonly<T[Name]> };
 
 /** Asks `read` for every key there is, in the order of the example file, always the same ones. */
 export function readAllKeys(read: ReadKey) {
   const values = {
     ...serverKeys(read),
     ...sourceKeys(read),
+    ...pluginKeys(read),
     ...outgoingKeys(read),
     ...playingKeys(read),
     ...operatorKeys(read),

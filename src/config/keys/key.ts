@@ -2,6 +2,8 @@
 // files beside this one are the keys, made with the functions below; everything else (types, reading, environment
 // names, the example file, the reference) is derived from them. Main thread, at start.
 
+import { canonicalName } from "../../lib/canonical-name.ts";
+import { redactText } from "../../lib/redact-text.ts";
 import type { Secret } from "./secret.ts";
 import {
   choiceType,
@@ -118,15 +120,19 @@ export function listKey<T>(
   };
 }
 
-/** A map from names to values; names that are not in `memberNames` are kept as they were written. */
+interface MapOptions<T> {
+  readonly type: ValueType<T>;
+  readonly memberNames: readonly string[];
+  /** Default: any text is a name, and stays as it was written. */
+  readonly nameType?: ValueType<string>;
+}
+
+/** A map from names to values; names that are not in `memberNames` are what `nameType` makes of them. */
 export function mapKey<T>(
   path: string,
-  options: KeyOptions<
-    Readonly<Record<string, T>>,
-    { readonly type: ValueType<T>; readonly memberNames: readonly string[] }
-  >,
+  options: KeyOptions<Readonly<Record<string, T>>, MapOptions<T>>,
 ): Key<Readonly<Record<string, T>>> {
-  const { type, memberNames, defaultValue } = options;
+  const { type, memberNames, nameType = textType, defaultValue } = options;
   return {
     ...describe(path, options),
     shape: "map",
@@ -141,12 +147,22 @@ export function mapKey<T>(
           continue;
         }
         const written = canonicalName(setting.tail);
-        const name = memberNames.find((known) => canonicalName(known) === written) ?? setting.tail;
-        for (const member of parseSetting(type, setting, report)) value[name] = member;
+        const known = memberNames.find((name) => canonicalName(name) === written);
+        const names = known === undefined ? parseText(nameType, setting.tail, { setting, report }) : [known];
+        for (const name of names) for (const member of parseSetting(type, setting, report)) value[name] = member;
       }
       return value;
     },
   };
+}
+
+/** A part of the file that `read` looks into by itself: trees of names, whose tails have a dot between two of them. */
+export function structureKey<T>(
+  path: string,
+  options: KeyOptions<T, { readonly expected: string; readonly read: Key<T>["read"] }>,
+): Key<T> {
+  const { expected, read } = options;
+  return { ...describe(path, options), shape: "tree", expected, defaultText: undefined, read };
 }
 
 /** A part of the file that is known but not looked into. Its value tells whether anything stands there. */
@@ -158,11 +174,6 @@ export function treeKey(path: string, options: KeyDocs): Key<boolean> {
     defaultText: undefined,
     read: (settings) => settings.length > 0,
   };
-}
-
-/** Spring's relaxed spelling: case, dashes and underscores do not count. */
-export function canonicalName(name: string): string {
-  return name.replaceAll(/[-_]/g, "").toLowerCase();
 }
 
 function oneKey<T>(path: string, type: ValueType<T>, options: KeyOptions<T>): Key<T> {
@@ -195,15 +206,25 @@ function splitList(setting: Setting, separator: string): Setting[] {
 
 /** The value as a list of one; empty after a problem was reported. */
 function parseSetting<T>(type: ValueType<T>, setting: Setting, report: SettingReport): readonly T[] {
-  const parsed = type.parse(setting.text);
+  return parseText(type, setting.text, { setting, report });
+}
+
+function parseText<T>(
+  type: ValueType<T>,
+  text: string,
+  { setting, report }: { readonly setting: Setting; readonly report: SettingReport },
+): readonly T[] {
+  const parsed = type.parse(text);
   if (parsed === undefined) {
-    report.problem(setting, `expected ${type.expected}, found ${shorten(setting.text)}`);
+    report.problem(setting, `expected ${type.expected}, found ${shorten(text)}`);
     return [];
   }
-  if (parsed.warning !== undefined) report.warning(setting, `${shorten(setting.text)} ${parsed.warning}`);
+  if (parsed.warning !== undefined) report.warning(setting, `${shorten(text)} ${parsed.warning}`);
   return [parsed.value];
 }
 
+/** An address may hold a password where none belongs. */
 function shorten(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  const shown = redactText(text);
+  return JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown);
 }

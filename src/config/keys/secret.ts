@@ -5,19 +5,19 @@ import { inspect } from "node:util";
 import { REDACTED } from "../../lib/redact-text.ts";
 
 /**
- * Survives JSON, templates and the console without telling. It never crosses the bridge: a structured clone loses the
- * text.
+ * A text, or a whole tree of them. Survives JSON, templates and the console without telling. It never crosses the
+ * bridge: a structured clone loses what is in it.
  */
-export class Secret {
-  readonly #text: string;
+export class Secret<Value = string> {
+  readonly #value: Value;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(value: Value) {
+    this.#value = value;
   }
 
   /** The value itself. Do not log it, do not put it into an error. */
-  reveal(): string {
-    return this.#text;
+  reveal(): Value {
+    return this.#value;
   }
 
   toString(): string {

@@ -2,8 +2,10 @@
 
 import { delimiter } from "node:path";
 import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
-import { flagKey, listKey, mapKey, type ReadKey } from "./key.ts";
+import { flagKey, integerKey, listKey, mapKey, type ReadKey } from "./key.ts";
 import { flagType, textType } from "./value-type.ts";
+
+const THROUGH_YTDLP = "played through the yt-dlp bridge when plugins.ytdlp is set up";
 
 export function sourceKeys(read: ReadKey) {
   const filters = read(
@@ -19,16 +21,9 @@ export function sourceKeys(read: ReadKey) {
     }),
   );
   return {
-    /** Which sources are switched on. */
-    sources: {
-      http: read(flagKey("lavalink.server.sources.http", { meaning: "Play URLs.", defaultValue: true })),
-      local: read(
-        flagKey("lavalink.server.sources.local", {
-          meaning: "Play files of this machine, see tonearm.local.roots.",
-          defaultValue: false,
-        }),
-      ),
-    },
+    sources: switchKeys(read),
+    soundcloud: soundcloudKeys(read),
+    youtube: youtubeKeys(read),
     /** Names of filters switched off, as the protocol spells them (`channelMix`). */
     disabledFilters: Object.keys(filters).filter((name) => filters[name] === false),
     local: {
@@ -44,5 +39,54 @@ export function sourceKeys(read: ReadKey) {
         }),
       ),
     },
+  };
+}
+
+/** Which sources are switched on. */
+function switchKeys(read: ReadKey) {
+  const source = (name: string, meaning: string, docs: { defaultValue: boolean; noEffect?: string }): boolean =>
+    read(flagKey(`lavalink.server.sources.${name}`, { meaning, ...docs }));
+  return {
+    http: source("http", "Play URLs.", { defaultValue: true }),
+    local: source("local", "Play files of this machine, see tonearm.local.roots.", { defaultValue: false }),
+    bandcamp: source("bandcamp", "Play from Bandcamp.", { defaultValue: true }),
+    soundcloud: source("soundcloud", "Play from SoundCloud.", { defaultValue: true }),
+    twitch: source("twitch", "Play from Twitch.", { defaultValue: true }),
+    /** Lavalink's former source, which is off wherever its plugin is used. Our plugin has its own switch. */
+    youtube: source("youtube", "YouTube by Lavalink's former source.", {
+      defaultValue: true,
+      noEffect: "plugins.youtube.enabled switches YouTube",
+    }),
+    vimeo: source("vimeo", "Vimeo.", { defaultValue: true, noEffect: THROUGH_YTDLP }),
+    nico: source("nico", "Niconico.", { defaultValue: false, noEffect: THROUGH_YTDLP }),
+  };
+}
+
+function soundcloudKeys(read: ReadKey) {
+  return {
+    isSearchEnabled: read(
+      flagKey("lavalink.server.soundcloudSearchEnabled", { meaning: "Allow scsearch:.", defaultValue: true }),
+    ),
+    /** Tracks of which only a preview can be had are not found. */
+    isPreviewLeftOut: read(
+      flagKey("lavalink.server.soundcloudFilterOutPreviewTracks", {
+        meaning: "Leave out tracks of which only a preview can be had.",
+        defaultValue: false,
+      }),
+    ),
+  };
+}
+
+function youtubeKeys(read: ReadKey) {
+  return {
+    playlistPagesMax: read(
+      integerKey("lavalink.server.youtubePlaylistLoadLimit", {
+        meaning: "Pages of a YouTube playlist to load, 100 tracks each.",
+        unit: "pages",
+        defaultValue: 6,
+        min: 0,
+        max: 1000,
+      }),
+    ),
   };
 }

@@ -1,7 +1,9 @@
 // How one configured text becomes a value: number, flag, name from a list, address block. File, environment and command
 // line all go through these, so a value means the same wherever it is written. Main thread, at start.
 
+import { parseFlag } from "../../lib/flag-words.ts";
 import { parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import { Secret } from "./secret.ts";
 
 /** A value that was understood; with `warning` when it had to be bent. */
@@ -42,22 +44,11 @@ export function integerType(options: IntegerOptions): ValueType<number> {
   };
 }
 
-const FLAG_WORDS: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  on: true,
-  "1": true,
-  false: false,
-  no: false,
-  off: false,
-  "0": false,
-};
-
 export const flagType: ValueType<boolean> = {
   expected: "true or false",
   parse(text) {
-    const word = text.trim().toLowerCase();
-    return Object.hasOwn(FLAG_WORDS, word) ? { value: FLAG_WORDS[word] === true } : undefined;
+    const value = parseFlag(text);
+    return value === undefined ? undefined : { value };
   },
   format: String,
 };
@@ -112,5 +103,28 @@ export const freePathType: ValueType<string> = {
 export const addressBlockType: ValueType<string> = {
   expected: "an address block such as 10.0.0.0/8 or 2001:db8::/48, or a single IP address",
   parse: (text) => (parseIpBlock(text.trim()) === undefined ? undefined : { value: text.trim() }),
+  format: (value) => value,
+};
+
+/** A host name in lower case. A variable's name has underscores where the dots are; no host has any. */
+export const hostNameType: ValueType<string> = {
+  expected: "a host name such as www.example.com",
+  parse(text) {
+    const host = text.trim().toLowerCase().replaceAll("_", ".");
+    const isHost = host.length <= 253 && /^[a-z\d-]{1,63}(\.[a-z\d-]{1,63})*$/.test(host);
+    return isHost ? { value: host } : undefined;
+  },
+  format: (value) => value,
+};
+
+/** Of a server: scheme, host, port and the beginning of all paths, without a slash at the end. */
+export const baseUrlType: ValueType<string> = {
+  expected: "an address such as http://192.0.2.7:8080, without user, query and fragment",
+  parse(text) {
+    const url = parseUrl(text.trim());
+    if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+    const isPlain = url.username + url.password + url.search + url.hash === "";
+    return isPlain ? { value: url.href.replace(/\/+$/, "") } : undefined;
+  },
   format: (value) => value,
 };

@@ -3,16 +3,14 @@
 import { choiceKey, flagKey, integerKey, type Key, mapKey, secretKey, textKey, treeKey } from "./key.ts";
 import { textType } from "./value-type.ts";
 
-const NO_YOUTUBE = "there is no YouTube source yet";
-const NO_SOUNDCLOUD = "there is no SoundCloud source yet";
-const NO_SUCH_SOURCE = "there is no such source yet";
+const NO_YOUTUBE_PASSWORD = "YouTube takes no passwords; plugins.youtube.oauth sets up an account";
 const COMPRESSED_BUFFER = "sound is buffered compressed and decoded just in time; see tonearm.buffer";
 const NO_JAVA = "Java plugins cannot run in Tonearm";
 const NO_SENTRY = "errors are logged, not sent anywhere";
 const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
 
 export function keysWithoutEffect(): readonly Key<unknown>[] {
-  return [...serverKeys(), ...sourceKeys(), ...bufferKeys(), ...pluginKeys(), ...reportingKeys()];
+  return [...serverKeys(), ...youtubeKeys(), ...bufferKeys(), ...pluginKeys(), ...reportingKeys()];
 }
 
 function serverKeys(): Key<unknown>[] {
@@ -38,47 +36,23 @@ function serverKeys(): Key<unknown>[] {
   ];
 }
 
-function sourceKeys(): Key<unknown>[] {
+function youtubeKeys(): Key<unknown>[] {
   return [
-    flagKey("lavalink.server.sources.youtube", { meaning: "YouTube.", defaultValue: true, noEffect: NO_YOUTUBE }),
-    flagKey("lavalink.server.sources.bandcamp", { meaning: "Bandcamp.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
-    flagKey("lavalink.server.sources.soundcloud", {
-      meaning: "SoundCloud.",
-      defaultValue: true,
-      noEffect: NO_SUCH_SOURCE,
-    }),
-    flagKey("lavalink.server.sources.twitch", { meaning: "Twitch.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
-    flagKey("lavalink.server.sources.vimeo", { meaning: "Vimeo.", defaultValue: true, noEffect: NO_SUCH_SOURCE }),
-    flagKey("lavalink.server.sources.nico", { meaning: "Niconico.", defaultValue: false, noEffect: NO_SUCH_SOURCE }),
-    integerKey("lavalink.server.youtubePlaylistLoadLimit", {
-      meaning: "Pages of a YouTube playlist to load, 100 tracks each.",
-      unit: "pages",
-      defaultValue: 6,
-      min: 0,
-      max: 1000,
-      noEffect: NO_YOUTUBE,
-    }),
     flagKey("lavalink.server.youtubeSearchEnabled", {
-      meaning: "Allow ytsearch:.",
+      meaning: "Allow ytsearch: in Lavalink's former source.",
       defaultValue: true,
-      noEffect: NO_YOUTUBE,
+      noEffect: "plugins.youtube.allowSearch says whether it may be searched",
     }),
-    flagKey("lavalink.server.soundcloudSearchEnabled", {
-      meaning: "Allow scsearch:.",
-      defaultValue: true,
-      noEffect: NO_SOUNDCLOUD,
+    textKey("lavalink.server.youtubeConfig.email", {
+      meaning: "Account.",
+      defaultValue: "",
+      noEffect: NO_YOUTUBE_PASSWORD,
     }),
-    flagKey("lavalink.server.soundcloudFilterOutPreviewTracks", {
-      meaning: "Leave out tracks of which only a preview can be had.",
-      defaultValue: false,
-      noEffect: NO_SOUNDCLOUD,
-    }),
-    textKey("lavalink.server.youtubeConfig.email", { meaning: "Account.", defaultValue: "", noEffect: NO_YOUTUBE }),
     secretKey("lavalink.server.youtubeConfig.password", {
       meaning: "Its password.",
       defaultNote: "none",
       example: "secret",
-      noEffect: NO_YOUTUBE,
+      noEffect: NO_YOUTUBE_PASSWORD,
     }),
   ];
 }
@@ -123,13 +97,6 @@ function bufferKeys(): Key<unknown>[] {
 
 function pluginKeys(): Key<unknown>[] {
   return [
-    treeKey("lavalink.plugins", {
-      meaning: "Java plugins to download and load.",
-      defaultNote: "none",
-      example: '[{ dependency: "group:name:1.0.0" }]',
-      noEffect: NO_JAVA,
-      isMissed: true,
-    }),
     textKey("lavalink.pluginsDir", { meaning: "Folder of the plugins.", defaultValue: "./plugins", noEffect: NO_JAVA }),
     textKey("lavalink.defaultPluginRepository", {
       meaning: "Where plugins are downloaded from.",
@@ -140,13 +107,6 @@ function pluginKeys(): Key<unknown>[] {
       meaning: "Where snapshots of plugins are downloaded from.",
       defaultValue: "https://maven.lavalink.dev/snapshots",
       noEffect: NO_JAVA,
-    }),
-    treeKey("plugins", {
-      meaning: "Settings of Java plugins.",
-      defaultNote: "none",
-      example: "{ name: { key: value } }",
-      noEffect: NO_JAVA,
-      isMissed: true,
     }),
     treeKey("spring", {
       meaning: "Settings of the Java framework.",

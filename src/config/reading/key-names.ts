@@ -1,8 +1,9 @@
 // How a written name finds its key: by path as in a file or on the command line, or by the name of an environment
 // variable. Spring's relaxed spelling throughout. Main thread, at start.
 
+import { canonicalName } from "../../lib/canonical-name.ts";
 import { ALL_KEYS } from "../keys/all-keys.ts";
-import { canonicalName, type Key } from "../keys/key.ts";
+import type { Key } from "../keys/key.ts";
 
 /** A key that was found, and the rest of the written name: see `Setting.tail`. */
 export interface FoundKey {
@@ -55,7 +56,7 @@ export function findByVariable(name: string): FoundKey | undefined {
   if (!isOurVariable(upper)) return undefined;
   for (const { key, pattern, isMisspelt } of VARIABLE_PATTERNS) {
     const match = pattern.exec(upper);
-    if (match !== null) return { key, tail: match[1]?.toLowerCase(), isMisspelt };
+    if (match !== null) return { key, tail: tailOf(key, match[1]?.toLowerCase()), isMisspelt };
   }
   return undefined;
 }
@@ -87,6 +88,11 @@ function variableBodyOf(key: Key<unknown>, separator: "_" | "_?"): string {
 function variablePattern(key: Key<unknown>, body: string): RegExp {
   const tail = { one: "", list: "(?:_(\\d{1,4})_?)?", map: "_(.+)", tree: "(?:_(.+))?" }[key.shape];
   return new RegExp(`^${body}${tail}$`);
+}
+
+/** In the name of a variable, underscores stand between the names of a tree. */
+function tailOf({ shape }: Key<unknown>, written: string | undefined): string | undefined {
+  return shape === "tree" ? written?.replaceAll("_", ".") : written;
 }
 
 function isTailAllowed(key: Key<unknown>, tail: string | undefined): boolean {

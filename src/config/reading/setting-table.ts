@@ -1,11 +1,13 @@
 // Gathers what file, environment and command line say about each key, decides who wins, and reads every key once.
 // Mistakes, warnings and notes collect here. Main thread, at start.
 
+import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { ALL_KEYS, type KeyValues, readAllKeys } from "../keys/all-keys.ts";
-import { canonicalName, type Key, type Setting, type SettingReport } from "../keys/key.ts";
+import type { Key, Setting, SettingReport } from "../keys/key.ts";
 import { type FoundKey, findByPath, findByVariable, isGroup, variableNameOf } from "./key-names.ts";
 import { isServiceLink } from "./read-environment.ts";
+import { notReplaced } from "./replaced-branches.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
 /** Whoever has written more that is not known has another problem than a misspelt name. */
@@ -75,11 +77,12 @@ export class SettingTable {
     this.#override(added);
   }
 
-  /** Later sources replace what earlier ones said; maps are completed name by name. */
+  /** Later sources replace what earlier ones said; maps are completed name by name, trees branch by branch. */
   #override(added: SettingsByKey): void {
     for (const [{ path, shape }, settings] of added) {
-      const earlier = shape === "map" ? (this.#settings.get(path) ?? []) : [];
-      this.#settings.set(path, [...earlier, ...settings]);
+      const earlier = this.#settings.get(path) ?? [];
+      const kept = { one: [], list: [], map: earlier, tree: notReplaced(earlier, settings) }[shape];
+      this.#settings.set(path, [...kept, ...settings]);
     }
   }
 

@@ -233,15 +233,6 @@ describe("an unknown key", () => {
     ]);
   });
 
-  test("plugins are known and warned of, once", () => {
-    const text =
-      "plugins: { lavasrc: { a: 1, b: 2 } }\nlavalink.plugins:\n  - dependency: a:b:1\n  - dependency: c:d:1";
-    expect(load({ files: { "application.yml": text } }).warnings).toEqual([
-      "lavalink.plugins has no effect: Java plugins cannot run in Tonearm",
-      "plugins has no effect: Java plugins cannot run in Tonearm",
-    ]);
-  });
-
   test("known keys without effect are named in one note, when they change anything", () => {
     const text = "lavalink.server: { bufferDurationMs: 400, useSeekGhosting: false, resamplingQuality: medium }";
     expect(load({ files: { "application.yml": text } }).notes).toEqual([

@@ -2,17 +2,34 @@ import { expect, test } from "vitest";
 import { ALL_KEYS, readAllKeys } from "../../../../src/config/keys/all-keys.ts";
 import type { Key } from "../../../../src/config/keys/key.ts";
 
-const TEXTS = ["true", "false", "0", "20", "150", "1001", "70000", "192.0.2.7", "/x", "x", "LOADBALANCE", "ws", "json"];
+const TEXTS = [
+  "true",
+  "false",
+  "0",
+  "20",
+  "150",
+  "1001",
+  "70000",
+  "192.0.2.7",
+  "/x",
+  "x",
+  "LOADBALANCE",
+  "ws",
+  "json",
+  "http://a.test",
+  "a:b:1",
+];
+const TAILS = { one: [undefined], list: [undefined], map: ["lavalink", "karaoke"], tree: ["0.path", "0.dependency"] };
 
 /** A value other than the default, which some text stands for. */
 function otherValue<T>(key: Key<T>): T {
-  const tails = key.shape === "map" ? ["lavalink", "karaoke"] : [undefined];
   for (const text of ["WARN", ...TEXTS]) {
-    let isGood = true;
-    const report = { problem: () => (isGood = false), warning: () => {} };
-    const settings = tails.map((tail) => ({ tail, text, place: "here" }));
-    const value = key.read(settings, report);
-    if (isGood && JSON.stringify(value) !== JSON.stringify(key.defaultValue)) return value;
+    for (const tail of TAILS[key.shape]) {
+      let isGood = true;
+      const report = { problem: () => (isGood = false), warning: () => {} };
+      const value = key.read([{ tail, text, place: "here" }], report);
+      if (isGood && JSON.stringify(value) !== JSON.stringify(key.defaultValue)) return value;
+    }
   }
   return key.defaultValue;
 }

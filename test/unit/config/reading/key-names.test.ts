@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ALL_KEYS } from "../../../../src/config/keys/all-keys.ts";
-import { canonicalName } from "../../../../src/config/keys/key.ts";
 import { findByPath, findByVariable, variableNameOf } from "../../../../src/config/reading/key-names.ts";
+import { canonicalName } from "../../../../src/lib/canonical-name.ts";
 
 const TAILS = { one: "", list: "_0", map: "_SOMETHING", tree: "_SOMETHING" };
 

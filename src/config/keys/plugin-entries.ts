@@ -1,0 +1,93 @@
+// The entries of `tonearm.plugins`, and what can be told of those of `lavalink.plugins`. Main thread, at start.
+
+import { canonicalName } from "../../lib/canonical-name.ts";
+import { closestName } from "../../lib/closest-name.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
+import type { Setting, SettingReport } from "./key.ts";
+
+const ENTRIES_MAX = 100;
+const PACKAGE_NAME_LENGTH_MAX = 214;
+const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
+/** An artifact of Maven. */
+const ARTIFACT = /^[\w.-]{1,100}$/;
+const MEMBER_NAMES = ["package", "path", "enabled", "required"] as const;
+
+/** A plugin to load: a package by its name, or a file or folder by its path. */
+export interface PluginEntry {
+  /** Of npm; looked for from where the node was started. */
+  readonly package?: string;
+  /** A file or folder. */
+  readonly path?: string;
+  readonly isEnabled: boolean;
+  /** The node does not start without it. */
+  readonly isRequired: boolean;
+}
+
+type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { readonly first: Setting };
+
+/** The entries in their order; what is wrong with them is reported. Paths are as they were written. */
+export function pluginEntriesOf(settings: readonly Setting[], report: SettingReport): readonly PluginEntry[] {
+  const drafts = new Map<number, Draft>();
+  for (const setting of settings) {
+    const [, index, member] = /^(\d{1,4})\.([^.]+)$/.exec(setting.tail ?? "") ?? [];
+    const isEmptyList = setting.tail === undefined && setting.text === "";
+    if (isEmptyList) continue;
+    if (index === undefined || member === undefined) {
+      report.problem(setting, "expected a list of entries, each with a package or a path");
+      continue;
+    }
+    const draft = drafts.get(Number(index)) ?? { isEnabled: true, isRequired: false, first: setting };
+    drafts.set(Number(index), draft);
+    const problem = setMember(draft, member, setting.text);
+    if (problem !== undefined) report.problem(setting, problem);
+  }
+  const ordered = [...drafts].sort(([a], [b]) => a - b).map(([, draft]) => draft);
+  if (ordered.length > ENTRIES_MAX) report.problem(ordered[ENTRIES_MAX]!.first, `more than ${ENTRIES_MAX} entries`);
+  checkTogether(ordered, report);
+  return ordered.map(({ first, ...entry }) => entry);
+}
+
+/** Gives the mistake, if it is one. */
+function setMember(draft: Draft, written: string, text: string): string | undefined {
+  const member = MEMBER_NAMES.find((name) => name === canonicalName(written));
+  if (member === undefined) {
+    const closest = closestName(written, MEMBER_NAMES);
+    const hint = closest === undefined ? "" : `; did you mean ${closest}?`;
+    return `there is no ${JSON.stringify(written.slice(0, 60))} of an entry${hint}`;
+  }
+  if (member === "package") {
+    draft.package = text.trim();
+    const isName = draft.package.length <= PACKAGE_NAME_LENGTH_MAX && PACKAGE_NAME.test(draft.package);
+    return isName ? undefined : "expected package to be the name of a package; a file or folder is a path";
+  }
+  if (member === "path") {
+    draft.path = text;
+    return text.trim() === "" ? "expected path to be a file or folder" : undefined;
+  }
+  const flag = parseFlag(text);
+  if (flag === undefined) return `expected ${member} to be true or false`;
+  draft[member === "enabled" ? "isEnabled" : "isRequired"] = flag;
+  return undefined;
+}
+
+function checkTogether(drafts: readonly Draft[], report: SettingReport): void {
+  const known = new Set<string>();
+  for (const { first, ...entry } of drafts) {
+    if ((entry.package === undefined) === (entry.path === undefined)) {
+      report.problem(first, "expected an entry to have either a package or a path");
+      continue;
+    }
+    const name = entry.package ?? entry.path ?? "";
+    if (known.has(name)) report.problem(first, `${JSON.stringify(name.slice(0, 60))} is there twice`);
+    known.add(name);
+  }
+}
+
+/** The artifacts in `dependency: group:artifact:version`, each once. */
+export function javaNamesOf(settings: readonly Setting[]): readonly string[] {
+  const names = settings.flatMap(({ tail, text }) => {
+    const artifact = /^\d{1,4}\.dependency$/i.test(tail ?? "") ? (text.split(":")[1]?.trim() ?? "") : "";
+    return ARTIFACT.test(artifact) ? [artifact.toLowerCase()] : [];
+  });
+  return [...new Set(names)].slice(0, ENTRIES_MAX);
+}

@@ -1,0 +1,84 @@
+// The keys of plugins: which to load, what is set for them, and whom they ask instead of the sites.
+
+import { flagKey, mapKey, type ReadKey, structureKey } from "./key.ts";
+import { javaNamesOf, pluginEntriesOf } from "./plugin-entries.ts";
+import { Secret } from "./secret.ts";
+import { treesOf } from "./setting-tree.ts";
+import { baseUrlType, hostNameType } from "./value-type.ts";
+
+export function pluginKeys(read: ReadKey) {
+  return {
+    plugins: {
+      /** In the order in which they are loaded. */
+      entries: read(
+        structureKey("tonearm.plugins", {
+          meaning:
+            "Plugins to load, each with package (the name of an npm package) or path (a file or folder; relative ones " +
+            "count from where the node was started), and, where the default is not meant, enabled: false and " +
+            "required: true, which keeps the node from starting without it.",
+          defaultValue: [],
+          defaultNote: "none",
+          example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
+          expected: "a list of entries",
+          read: pluginEntriesOf,
+        }),
+      ),
+      isReloadedOnChange: read(
+        flagKey("tonearm.pluginReloadOnChange", {
+          meaning: "Load a plugin anew when its files change on disk.",
+          defaultValue: false,
+        }),
+      ),
+      options: optionKeys(read),
+      javaNames: javaKeys(read),
+    },
+    /** Base URLs by the host, in lower case, whose place they take in what plugins ask for. */
+    hosts: read(
+      mapKey("tonearm.hosts", {
+        meaning:
+          "Servers that plugins ask in place of a host: mirrors of your own, or test servers. A host with a dash " +
+          "cannot be written as a variable.",
+        defaultValue: {},
+        defaultNote: "none",
+        example: "{ www.example.com: http://192.0.2.7:8080 }",
+        type: baseUrlType,
+        memberNames: [],
+        nameType: hostNameType,
+      }),
+    ),
+  };
+}
+
+/** What plugins are set up with, by their names in relaxed spelling (`canonicalName`). Secrets may be in it. */
+function optionKeys(read: ReadKey) {
+  return new Secret(
+    read(
+      structureKey("plugins", {
+        meaning:
+          "Options of plugins, by the plugin's name; its page says which there are. As a variable, without dashes " +
+          "and with an underscore between two names only: PLUGINS_YOUTUBE_ALLOWSEARCH.",
+        defaultValue: {},
+        defaultNote: "none",
+        example: "{ youtube: { allowSearch: false } }",
+        expected: "names of plugins, each with its options",
+        read: (settings, report) => treesOf(settings, report, "options below the name of a plugin"),
+      }),
+    ),
+  );
+}
+
+/** The artifacts of the Java plugins that are asked for, in lower case. */
+function javaKeys(read: ReadKey) {
+  return read(
+    structureKey("lavalink.plugins", {
+      meaning:
+        "Java plugins. They cannot run in Tonearm; those that it has something of its own for need nothing more, and " +
+        "of others it warns.",
+      defaultValue: [],
+      defaultNote: "none",
+      example: '[{ dependency: "dev.lavalink.youtube:youtube-plugin:1.0.0" }]',
+      expected: "a list of entries with a dependency",
+      read: javaNamesOf,
+    }),
+  );
+}

@@ -1,0 +1,75 @@
+// What is said of the keys of plugins when all are known: paths become absolute, and names that nothing will take are
+// told. Main thread, at start.
+
+import { resolve } from "node:path";
+import { canonicalName } from "../lib/canonical-name.ts";
+import type { KeyValues } from "./keys/all-keys.ts";
+import type { PluginEntry } from "./keys/plugin-entries.ts";
+
+type PluginValues = KeyValues["plugins"];
+
+/** So many names are told, no more. */
+const SHOWN_NAMES_MAX = 20;
+
+/** The plugins that come with the node, by their names in relaxed spelling: what stands in `plugins.<name>` is theirs. */
+const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
+  "bandcamp",
+  "jellyfin",
+  "podcasts",
+  "radio",
+  "soundcloud",
+  "speech",
+  "subsonic",
+  "twitch",
+  "youtube",
+  "ytdlp",
+]);
+
+/** Artifacts of Lavalink's plugins, and our own that do their work, or the part of it that the node can do. */
+export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
+  "lavasrc-plugin": ["speech", "ytdlp"],
+  "skybot-lavalink-plugin": ["speech"],
+  "tts-plugin": ["speech"],
+  "youtube-plugin": ["youtube"],
+};
+
+interface PluginContext {
+  readonly cwd: string;
+  warn(message: string): void;
+  note(message: string): void;
+}
+
+/** The same with absolute paths. */
+export function completedPlugins(values: PluginValues, context: PluginContext): PluginValues {
+  const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
+  if (unknown.length > 0) {
+    context.warn(
+      `lavalink.plugins: Java plugins cannot run in Tonearm, and it has nothing of its own for ${listed(unknown)}`,
+    );
+  }
+  noteUnclaimed(values, context);
+  const entries = values.entries.map((entry) =>
+    entry.path === undefined ? entry : { ...entry, path: resolve(context.cwd, entry.path) },
+  );
+  return { ...values, entries };
+}
+
+/** What a plugin is called is known once it is loaded; mostly its package or path says the same. */
+function noteUnclaimed({ options, entries }: PluginValues, context: PluginContext): void {
+  const unclaimed = Object.keys(options.reveal()).filter(
+    (name) => !BUILT_IN_PLUGINS.has(name) && !entries.some((entry) => isNamed(entry, name)),
+  );
+  if (unclaimed.length === 0) return;
+  const paths = listed(unclaimed.map((name) => `plugins.${name}`));
+  if (entries.length > 0) context.note(`no effect unless a plugin in tonearm.plugins is named so: ${paths}`);
+  else context.warn(`no effect, because Tonearm has no such plugin and tonearm.plugins is empty: ${paths}`);
+}
+
+function isNamed(entry: PluginEntry, canonical: string): boolean {
+  return canonicalName(entry.package ?? entry.path ?? "").includes(canonical);
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > SHOWN_NAMES_MAX ? ` and ${names.length - SHOWN_NAMES_MAX} more` : "";
+  return `${names.slice(0, SHOWN_NAMES_MAX).join(", ")}${more}`;
+}
