@@ -1,11 +1,12 @@
 // All that the main thread and a plugin's thread say to each other. Plain data that survives a structured clone; the
 // tracks of a list are ready JSON, so that the main thread passes on what it never looks at. Both threads.
 
+import type { PlainTree } from "../lib/plain-tree.ts";
 import type { LogFields, LogLevel } from "../log.ts";
 import type { Claims, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
 import type { Track } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
-import type { PlayableLink } from "./playable-input.ts";
+import type { LinkReason, SiteLink } from "./playable-link.ts";
 import type { WireError } from "./wire-error.ts";
 
 /** What a plugin's thread is told when it starts: its workerData. */
@@ -20,7 +21,7 @@ export interface PluginSettings {
   /** The module with the plugin: a file URL. */
   readonly module: string;
   /** Options as the operator has written them, unchecked. */
-  readonly options: unknown;
+  readonly options: PlainTree | undefined;
   /** CIDR blocks that may be dialled although private. */
   readonly allow: readonly string[];
   /** Base address by host name: asked in place of that host. */
@@ -54,9 +55,9 @@ export interface SourceManifest extends Claims {
 export interface LinkWish {
   readonly encoded: string;
   readonly userData: JsonMembers;
-  readonly reason: "start" | "expiring" | "refused";
-  readonly status: number | undefined;
-  readonly rendition: string | undefined;
+  readonly reason: LinkReason;
+  readonly status?: number | undefined;
+  readonly rendition?: string | undefined;
 }
 
 /** What a source has found. `none`: it is not its identifier. */
@@ -75,9 +76,7 @@ export type PluginAnswer =
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Where the sound is: a link, or what another source's identifier plays. */
-export type PluginLink =
-  | { readonly kind: "link"; readonly link: Extract<PlayableLink, { readonly kind: "url" }> }
-  | { readonly kind: "reference"; readonly identifier: string };
+export type PluginLink = SiteLink | { readonly kind: "reference"; readonly identifier: string };
 
 /** How one way to a site is doing. */
 export interface WayReport {

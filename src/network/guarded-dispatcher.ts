@@ -78,10 +78,13 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       ? createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookup })
       : boundConnector({ guard, createConnector, connectTimeoutMs, localAddress }),
   );
+  const connectToOwn = portions.portioned(createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs }));
   return new Agent({
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),
     connect(target, callback) {
+      const port = target.port || (target.protocol === "https:" ? 443 : 80);
+      if (guard.isOwnServer(target.hostname, port)) return connectToOwn(target, callback);
       try {
         guard.checkHost(target.hostname);
       } catch (error) {

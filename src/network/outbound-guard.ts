@@ -41,12 +41,18 @@ export class OutboundGuard {
   readonly #allowed: readonly AddressBlock[];
   readonly #resolve: ResolveHost;
   readonly #ownNetwork: OwnNetwork;
+  readonly #ownServers: ReadonlySet<string>;
 
   /**
+   * @param options `ownServers`: servers of the operator's own as `host:port`, reached wherever they are
    * @param allow CIDR blocks or single addresses that may be dialled although private (`tonearm.network.allow`)
    * @throws NodeError "network-allow-invalid" naming the entry that is none
    */
-  constructor(allow: readonly string[], options: { resolve?: ResolveHost; ownNetwork?: OwnNetwork } = {}) {
+  constructor(
+    allow: readonly string[],
+    options: { resolve?: ResolveHost; ownNetwork?: OwnNetwork; ownServers?: readonly string[] } = {},
+  ) {
+    this.#ownServers = new Set(options.ownServers);
     this.#allowed = allow.map(parseBlock);
     this.#resolve = options.resolve ?? systemLookup;
     this.#ownNetwork = options.ownNetwork ?? new OwnNetwork();
@@ -74,6 +80,11 @@ export class OutboundGuard {
       else callback(null, first.address, first.family);
     });
   };
+
+  /** A server that the operator has named by host and port: its address is not judged. */
+  isOwnServer(host: string, port: number | string): boolean {
+    return this.#ownServers.size > 0 && this.#ownServers.has(`${bareHost(host)}:${port}`);
+  }
 
   /** Throws NodeError "address-refused" unless this IP address may be dialled. `host` is named in the message. */
   check(ip: string, host: string = ip): void {

@@ -105,7 +105,7 @@ export class PluginWorker {
 
   #lifeOf(found: PluginLink): number {
     if (found.kind === "reference") return LINKS.ttlMs;
-    const { expiresAtEpochMs } = found.link;
+    const { expiresAtEpochMs } = found;
     return expiresAtEpochMs === undefined
       ? LINKS.ttlMs
       : expiresAtEpochMs - this.#options.clock.epochMs() - LINK_REST_MS;
@@ -155,11 +155,8 @@ function checkedLink(playable: Playable): PluginLink {
   if (rangeStep !== undefined && !(rangeStep.bytes >= 4096)) throw new Error("a rangeStep is at least 4,096 bytes");
   const sent = Object.entries(headers).slice(0, HEADERS_MAX);
   return {
-    kind: "link",
-    link: {
-      ...{ kind: "url", url, container: undefined, rendition, rangeStep },
-      headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
-      expiresAtEpochMs: expiresAtMs,
-    },
+    ...{ kind: "link", url, container: undefined, rendition, rangeStep },
+    headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
+    expiresAtEpochMs: expiresAtMs,
   };
 }

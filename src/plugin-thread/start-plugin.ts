@@ -13,8 +13,8 @@ import { createGuardedDispatcher } from "../network/guarded-dispatcher.ts";
 import { createHostResolver } from "../network/host-resolver.ts";
 import { OutboundGuard } from "../network/outbound-guard.ts";
 import { API_VERSION, type Plugin, type SourceAnswer, SourceError } from "../plugin-api/plugin.ts";
+import { allowedServersOf, secretsOf } from "../plugin-options/option-leaves.ts";
 import { readOptions } from "../plugin-options/read-options.ts";
-import { ownServersOf, secretsOf } from "../plugin-options/special-options.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
 import { LivingHost } from "./host/plugin-host.ts";
@@ -94,10 +94,10 @@ class LivingPlugin {
   async setUp(): Promise<void> {
     const { settings, clock, port } = this.#ground;
     const { config, name, version } = this.#plugin;
-    const read = readOptions(config, settings.options, `plugins.${name}`);
-    if ("problems" in read) throw new Error(read.problems.join("; "));
+    const read = readOptions(config, settings.options, { path: `plugins.${name}` });
+    if (read.problems !== undefined) throw new Error(read.problems.join("; "));
     this.#hidden = secretsOf(config, read.values).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
-    const ownServers = ownServersOf(config, read.values);
+    const ownServers = allowedServersOf(config, read.values).map(({ host, port }) => `${host}:${port}`);
     const host = this.#createHost(read.values, ownServers);
     const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
       throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);

@@ -7,7 +7,7 @@ import { type JsonObject, toJsonInteger } from "../lib/json.ts";
 import type { PluginInfoModifier, Source, SourceAnswer, SourceTrack } from "../plugin-api/plugin.ts";
 import type { TrackJson } from "../track/track-info.ts";
 import { createTrack, type Track } from "../track/track.ts";
-import { type TrackDetails, UNKNOWN_LENGTH_MS } from "../track/track-details.ts";
+import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../track/track-details.ts";
 import { type WrittenTracks, writeTracks } from "../track/written-tracks.ts";
 
 /** What is more of a list is left out. */
@@ -72,7 +72,7 @@ export function toSourceTrack({ info, pluginInfo, details }: Pick<Track, "info" 
     lengthMs: length === UNKNOWN_LENGTH_MS ? undefined : Number(length),
     // Plain JSON by its making.
     pluginInfo: pluginInfo as NonNullable<SourceTrack["pluginInfo"]>,
-    fields: details?.kind === "fields" ? details.fields : undefined,
+    fields: details?.kind === "fields" ? valuesOf(details.fields) : undefined,
   };
 }
 
@@ -108,12 +108,10 @@ function toTrack(found: SourceTrack, { source, modifiers }: AnswerContext): Trac
   return createTrack(info, detailsOf(found, source), pluginInfo);
 }
 
-function detailsOf({ fields: values = {} }: SourceTrack, { fields = [] }: Source): TrackDetails {
-  if (fields.length === 0) return { kind: "none" };
-  return { kind: "fields", fields: Object.fromEntries(fields.map(({ name, type }) => [name, values[name] ?? nothing(type)])) };
+function detailsOf({ fields: values }: SourceTrack, { fields = [] }: Source): TrackDetails {
+  return fields.length === 0 ? { kind: "none" } : { kind: "fields", fields: fieldsOfTrack(fields, values) };
 }
 
-function nothing(type: "text" | "optionalText" | "flag"): string | boolean | null {
-  if (type === "flag") return false;
-  return type === "text" ? "" : null;
+function valuesOf(fields: readonly FieldOfTrack[]): NonNullable<SourceTrack["fields"]> {
+  return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }

@@ -25,6 +25,8 @@ export interface PluginRunnerOptions {
   readonly name: string;
   readonly entry: URL;
   readonly settings: PluginSettings;
+  /** Why it cannot even be tried. */
+  readonly problem: string | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,6 +60,7 @@ export class PluginRunner {
 
   constructor(options: PluginRunnerOptions) {
     this.#options = options;
+    if (options.problem !== undefined) this.#turnOff(options.problem);
   }
 
   get state(): RunnerState {

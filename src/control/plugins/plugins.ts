@@ -1,7 +1,7 @@
 // All plugins of the node: which there are, what they offer, and what they are asked beyond loading: links of tracks,
 // and what other sources have. Main thread; built and closed by node.ts.
 
-import type { PlayableLink } from "../../bridge/playable-input.ts";
+import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
@@ -13,7 +13,7 @@ import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { Source } from "../sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
-import type { LinkRequest, LinkSource } from "../workers/link-source.ts";
+import type { LinkSource } from "../workers/link-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { PluginRunner } from "./plugin-runner.ts";
@@ -123,8 +123,8 @@ export class Plugins implements LinkSource {
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const source = this.#sourceNamed(sourceName);
-      const found = await source.link({ ...{ encoded, userData, status: undefined, rendition: undefined }, ...wish }, signal);
-      if (found.kind === "link") return found.link;
+      const found = await source.link({ ...wish, encoded, userData }, signal);
+      if (found.kind === "link") return found;
       const other = await this.#trackOf(found.identifier, signal);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };

@@ -1,7 +1,8 @@
 // The body of an answer to a plugin: unpacked, never larger than was allowed, and read as the text that it says it is.
 // Plugin thread; used by http-client.ts.
 
-import type { Readable } from "node:stream";
+import type { Readable, Transform } from "node:stream";
+import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 
 export interface BodyOptions {
@@ -35,10 +36,14 @@ export async function readBody({ headers, body }: Answer, options: BodyOptions):
   return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
 }
 
+const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", () => createGunzip()],
+  ["br", () => createBrotliDecompress()],
+  ["deflate", () => createInflate()],
+]);
+
 function unpack(body: Readable, encoding: string): Readable {
-  const unpacker = { gzip: createGunzip, "x-gzip": createGunzip, br: createBrotliDecompress, deflate: createInflate }[
-    encoding.trim().toLowerCase()
-  ]?.();
+  const unpacker = UNPACKERS.get(encoding.trim().toLowerCase())?.();
   if (unpacker === undefined) return body;
   // A failure of one side ends the other, and is told to whoever reads.
   body.on("error", (error) => unpacker.destroy(error));

@@ -105,7 +105,7 @@ export class MemoryCache<Value> implements Cache<Value> {
       // Not before it is known as under way.
       await Promise.resolve();
       const made = await make();
-      const [value, ttlMs] = isTimed(made) ? [made.value, made.ttlMs] : [made, this.#options.ttlMs];
+      const { value, ttlMs } = isTimed(made) ? made : { value: made as Value, ttlMs: this.#options.ttlMs }; // the rest
       if (this.#flights.get(key) === own()) this.set(key, value, ttlMs);
       return value;
     } finally {
@@ -114,6 +114,11 @@ export class MemoryCache<Value> implements Cache<Value> {
   }
 }
 
-function isTimed<Value>(made: Value | { value: Value; ttlMs: number }): made is { value: Value; ttlMs: number } {
+interface Timed<Value> {
+  readonly value: Value;
+  readonly ttlMs: number;
+}
+
+function isTimed<Value>(made: Value | Timed<Value>): made is Timed<Value> {
   return typeof made === "object" && made !== null && "ttlMs" in made && "value" in made;
 }

@@ -1,0 +1,183 @@
+// What all stand-ins for sites share: one server on loopback that is several hosts at once (the first part of a path is
+// the host), a log of what it was asked, faults in place of answers, and media behind links that expire. In whichever
+// process it is started.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One request, as a site would see it. */
+export interface SiteRequest {
+  readonly method: string;
+  /** The host that it was meant for. */
+  readonly host: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+}
+
+/** An answer; one of `json`, `text`, `bytes`, or none of them. */
+export interface SiteAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly json?: unknown;
+  readonly text?: string;
+  readonly bytes?: Uint8Array;
+}
+
+/** In place of an answer: nothing ever comes (`hang`), or the connection is cut (`cut`). */
+export type SiteOutcome = SiteAnswer | "hang" | "cut";
+
+/** What a stand-in knows; undefined: 404. */
+export type SiteScript = (request: SiteRequest) => SiteOutcome | undefined | Promise<SiteOutcome | undefined>;
+
+/** In place of what the script says. */
+export interface SiteFault {
+  /** Host and path together: `api-v2.soundcloud.com/resolve`. */
+  readonly at: RegExp;
+  readonly outcome: SiteOutcome | ((request: SiteRequest) => SiteOutcome);
+  /** How often; default: until it is taken back. */
+  readonly times?: number;
+}
+
+interface MediaFile {
+  readonly bytes: Uint8Array;
+  readonly mimeType: string;
+}
+
+const MEDIA_HOST = "media.stand-in";
+
+export class SiteServer {
+  /** Everything asked for so far, in order, media too. */
+  readonly requests: SiteRequest[] = [];
+  /** `http://127.0.0.1:port`. */
+  readonly url: string;
+  readonly #server: Server;
+  readonly #script: SiteScript;
+  readonly #faults: { readonly fault: SiteFault; left: number }[] = [];
+  readonly #files = new Map<string, MediaFile>();
+  #linkCount = 0;
+  #expiredCount = 0;
+
+  static async start(script: SiteScript): Promise<SiteServer> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new SiteServer(server, script);
+  }
+
+  private constructor(server: Server, script: SiteScript) {
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listens on TCP
+    this.#server = server;
+    this.#script = script;
+    server.on("request", (request, response) => {
+      this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+    });
+  }
+
+  /** For `tonearm.hosts`: where each of these hosts is. */
+  hosts(...names: readonly string[]): Record<string, string> {
+    return Object.fromEntries(names.map((name) => [name, `${this.url}/${name}`]));
+  }
+
+  /** From now on it goes wrong there; returns what takes it back. */
+  fail(fault: SiteFault): () => void {
+    const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
+    this.#faults.unshift(entry);
+    return () => {
+      entry.left = 0;
+    };
+  }
+
+  /** Puts a file where `link` leads. */
+  addMedia(name: string, file: MediaFile): void {
+    this.#files.set(name, file);
+  }
+
+  /** A link to it that is good until `expireLinks`. */
+  link(name: string, query: Readonly<Record<string, string>> = {}): string {
+    const url = new URL(`${this.url}/${MEDIA_HOST}/${name}`);
+    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    url.searchParams.set("ticket", String(++this.#linkCount));
+    return url.href;
+  }
+
+  /** All links so far are answered 403 from now on, those that are being received are cut off. */
+  expireLinks(): void {
+    this.#expiredCount = this.#linkCount;
+    this.#server.closeAllConnections();
+  }
+
+  /** How often a media file was asked for. */
+  mediaRequests(name: string): readonly SiteRequest[] {
+    return this.requests.filter(({ host, path }) => host === MEDIA_HOST && path === `/${name}`);
+  }
+
+  /** Those to a host, or to a path of it. */
+  requestsTo(host: string, path?: string): readonly SiteRequest[] {
+    return this.requests.filter((request) => request.host === host && (path === undefined || request.path === path));
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = await readRequest(incoming, this.url);
+    this.requests.push(request);
+    const outcome =
+      this.#faultFor(request) ??
+      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ??
+      { status: 404, json: {} };
+    if (outcome === "hang") return;
+    if (outcome === "cut") response.destroy();
+    else send(outcome, response);
+  }
+
+  #faultFor(request: SiteRequest): SiteOutcome | undefined {
+    const entry = this.#faults.find(({ fault, left }) => left > 0 && fault.at.test(`${request.host}${request.path}`));
+    if (entry === undefined) return undefined;
+    entry.left -= 1;
+    const { outcome } = entry.fault;
+    return typeof outcome === "function" ? outcome(request) : outcome;
+  }
+
+  #media({ path, query, headers }: SiteRequest): SiteAnswer {
+    const file = this.#files.get(path.slice(1));
+    if (file === undefined) return { status: 404 };
+    if (Number(query.get("ticket")) <= this.#expiredCount) return { status: 403, text: "expired" };
+    return ranged(file, headers.range, query.get("range"));
+  }
+}
+
+async function readRequest(incoming: IncomingMessage, base: string): Promise<SiteRequest> {
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(part as Buffer);
+  const url = new URL(incoming.url ?? "/", base);
+  const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
+  return {
+    ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
+    headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")])),
+  };
+}
+
+/** The part that is asked for, by a header or, as googlevideo has it, in the query. */
+function ranged({ bytes, mimeType }: MediaFile, header: string | undefined, query: string | null): SiteAnswer {
+  const [, from, to] = /^(?:bytes=)?(\d+)-(\d*)$/.exec(query ?? header ?? "") ?? [];
+  const base = { "content-type": mimeType, "accept-ranges": "bytes", etag: `"${bytes.length}"` };
+  if (from === undefined) return { headers: base, bytes };
+  const end = to ? Math.min(Number(to) + 1, bytes.length) : bytes.length;
+  if (Number(from) >= bytes.length) return { status: 416, headers: { "content-range": `bytes */${bytes.length}` } };
+  const part = bytes.subarray(Number(from), end);
+  if (query !== null) return { headers: base, bytes: part };
+  return { status: 206, headers: { ...base, "content-range": `bytes ${from}-${end - 1}/${bytes.length}` }, bytes: part };
+}
+
+function send({ status = 200, headers = {}, json, text, bytes }: SiteAnswer, response: ServerResponse): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (json !== undefined) response.setHeader("content-type", "application/json; charset=utf-8");
+  const body = bytes ?? (json === undefined ? (text ?? "") : JSON.stringify(json));
+  response.writeHead(status);
+  response.end(body);
+}

@@ -1,0 +1,138 @@
+// A plugin as the node runs it, but in this thread: real options, real HTTP through the guard, real encoding; what the
+// main thread would ask of it is asked by calls. Hosts of sites are replaced by stand-ins on loopback.
+
+import { EventEmitter } from "node:events";
+import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink, PluginManifest } from "../../src/bridge/plugin-messages.ts";
+import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { PlainTree } from "../../src/lib/plain-tree.ts";
+import type { Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
+import { startPlugin } from "../../src/plugin-thread/start-plugin.ts";
+import { readAnswer } from "../../src/plugin-thread/written-answer.ts";
+import type { TrackJson } from "../../src/track/track-info.ts";
+
+export interface BenchOptions {
+  /** As an operator writes them under `plugins.<name>`. */
+  readonly options?: PlainTree;
+  /** Base address of the stand-in by the host that it stands in for. */
+  readonly hosts?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  /** What the node's other sources answer to `host.load`. */
+  readonly elsewhere?: (identifier: string) => PluginAnswer;
+}
+
+export class PluginBench {
+  readonly manifest: PluginManifest;
+  /** Lines of its log. */
+  readonly lines: Extract<PluginEvent, { readonly type: "log" }>[] = [];
+  readonly #toPlugin: EventEmitter;
+  readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
+  #lastId = 0;
+  #lastReport: Extract<PluginEvent, { readonly type: "report" }> | undefined;
+
+  /** Sets it up; rejects with why it cannot be. */
+  static async start(plugin: Plugin<never> | Plugin, options: BenchOptions = {}): Promise<PluginBench> {
+    const toPlugin = new EventEmitter();
+    const toMain = new EventEmitter();
+    const ready = new Promise<PluginManifest>((resolve, reject) => {
+      toMain.on("message", (event: PluginEvent) => {
+        if (event.type === "ready") resolve(event.manifest);
+        if (event.type === "unusable") reject(new Error(event.problem));
+      });
+    });
+    const port = {
+      // Both ways plain data, as between threads.
+      postMessage: (event: PluginEvent) => void toMain.emit("message", structuredClone(event)),
+      on: (name: "message", listener: (command: PluginCommand) => void) => toPlugin.on(name, listener),
+    };
+    await startPlugin({
+      port,
+      clock: options.clock ?? systemClock,
+      settings: {
+        ...{ module: "in this thread", options: options.options, hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
+        http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
+      },
+      importModule: () => Promise.resolve({ default: plugin }),
+    });
+    return new PluginBench(await ready, { toPlugin, toMain, options });
+  }
+
+  private constructor(
+    manifest: PluginManifest,
+    { toPlugin, toMain, options }: { toPlugin: EventEmitter; toMain: EventEmitter; options: BenchOptions },
+  ) {
+    this.manifest = manifest;
+    this.#toPlugin = toPlugin;
+    toMain.on("message", (event: PluginEvent) => this.#onEvent(event, options));
+  }
+
+  /** What the source finds; undefined: it is not its identifier. Rejects with the error that a client would be told. */
+  async load(source: string, identifier: string): Promise<SourceAnswer | undefined> {
+    const answer = await this.loadWritten(source, identifier);
+    return answer.kind === "none" ? undefined : readAnswer(answer);
+  }
+
+  /** The same as it leaves the thread. */
+  loadWritten(source: string, identifier: string): Promise<PluginAnswer> {
+    return this.#ask((requestId) => ({ type: "load", requestId, source, identifier, depth: 0 }));
+  }
+
+  /** The tracks as clients see them. */
+  async loadTracks(source: string, identifier: string): Promise<TrackJson[]> {
+    const answer = await this.loadWritten(source, identifier);
+    if (answer.kind === "track") return [answer.track];
+    if (answer.kind !== "playlist" && answer.kind !== "search") return [];
+    return answer.tracks.parts.flatMap((part) => JSON.parse(`[${Buffer.from(part).toString()}]`) as TrackJson[]);
+  }
+
+  /** Where the sound of an encoded track is. */
+  resolve(source: string, encoded: string, wish: Partial<LinkWish> = {}): Promise<PluginLink> {
+    const whole: LinkWish = { encoded, userData: {}, reason: "start", ...wish };
+    return this.#ask((requestId) => ({ type: "resolve", requestId, source, wish: whole }));
+  }
+
+  /** How its ways are doing, as last reported. */
+  get ways(): NonNullable<typeof this.report>["ways"] {
+    return this.#lastReport?.ways ?? [];
+  }
+
+  get report(): Extract<PluginEvent, { readonly type: "report" }> | undefined {
+    return this.#lastReport;
+  }
+
+  /** Ends it as the node does. */
+  close(): void {
+    this.#toPlugin.emit("message", { type: "dispose" } satisfies PluginCommand);
+  }
+
+  #ask<Value>(command: (requestId: number) => PluginCommand): Promise<Value> {
+    const id = ++this.#lastId;
+    return new Promise<Value>((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as (value: never) => void, reject });
+      this.#toPlugin.emit("message", structuredClone(command(id)));
+    });
+  }
+
+  #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
+    if (event.type === "log") this.lines.push(event);
+    else if (event.type === "report") this.#lastReport = event;
+    else if (event.type === "reply") this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
+    else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));
+    else if (event.type === "loadWanted") {
+      const { askId, identifier } = event;
+      const answer = elsewhere?.(identifier) ?? { kind: "empty" as const };
+      this.#toPlugin.emit("message", { type: "loaded", askId, answer } satisfies PluginCommand);
+    }
+  }
+}
+
+/** What a client would be told; throws when nothing went wrong. */
+export async function troubleWith(work: Promise<unknown>): Promise<WireError> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof RemoteError) return error.wire;
+    throw error;
+  }
+  throw new Error("nothing went wrong");
+}
