@@ -13,3 +13,14 @@ export function parseUrl(text: string, base?: string): URL | undefined {
     return undefined;
   }
 }
+
+/**
+ * The address of a server, as operators write it: `http` or `https`, a host, perhaps a port and the beginning of all
+ * paths; no user, query or fragment. Given back without a slash at its end; undefined when it is none.
+ */
+export function parseBaseUrl(text: string): string | undefined {
+  const url = parseUrl(text.trim());
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  const isPlain = url.username + url.password + url.search + url.hash === "";
+  return isPlain ? url.href.replace(/\/+$/, "") : undefined;
+}

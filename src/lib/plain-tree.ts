@@ -9,3 +9,13 @@ export interface PlainTreeMap {
   /** What stands under the name. */
   readonly [name: string]: PlainTree;
 }
+
+/** True for a map of names. */
+export function isTreeMap(tree: PlainTree | undefined): tree is PlainTreeMap {
+  return typeof tree === "object" && !Array.isArray(tree);
+}
+
+/** True for a list. */
+export function isTreeList(tree: PlainTree | undefined): tree is readonly PlainTree[] {
+  return Array.isArray(tree);
+}

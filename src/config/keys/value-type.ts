@@ -3,7 +3,7 @@
 
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
-import { parseUrl } from "../../lib/parse-url.ts";
+import { parseBaseUrl } from "../../lib/parse-url.ts";
 import { Secret } from "./secret.ts";
 
 /** A value that was understood; with `warning` when it had to be bent. */
@@ -121,10 +121,8 @@ export const hostNameType: ValueType<string> = {
 export const baseUrlType: ValueType<string> = {
   expected: "an address such as http://192.0.2.7:8080, without user, query and fragment",
   parse(text) {
-    const url = parseUrl(text.trim());
-    if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
-    const isPlain = url.username + url.password + url.search + url.hash === "";
-    return isPlain ? { value: url.href.replace(/\/+$/, "") } : undefined;
+    const value = parseBaseUrl(text);
+    return value === undefined ? undefined : { value };
   },
   format: (value) => value,
 };

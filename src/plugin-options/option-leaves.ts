@@ -1,0 +1,61 @@
+// What the node has to know of options it does not understand: which servers the operator has named, and which texts
+// are secret. Any thread.
+
+import { parseUrl } from "../lib/parse-url.ts";
+import type { OptionSchema, OptionValues } from "../plugin-api/plugin.ts";
+
+/** A server that a plugin and its tracks may reach although it is in a private network. */
+export interface AllowedServer {
+  /** In lower case; an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The addresses of the `server` options, each once. */
+export function allowedServersOf<Schema extends OptionSchema>(
+  schema: Schema,
+  values: OptionValues<Schema>,
+): readonly AllowedServer[] {
+  const servers = new Map<string, AllowedServer>();
+  for (const text of textsOf("server", schema, values)) {
+    const url = parseUrl(text);
+    if (url === undefined || !/^https?:$/.test(url.protocol)) continue;
+    const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+    servers.set(`${url.hostname} ${port}`, { host: url.hostname.replaceAll(/[[\]]/g, ""), port });
+  }
+  return [...servers.values()];
+}
+
+/** The texts of the `secret` options, each once: to be kept out of log lines and errors. */
+export function secretsOf<Schema extends OptionSchema>(
+  schema: Schema,
+  values: OptionValues<Schema>,
+): readonly string[] {
+  return [...new Set(textsOf("secret", schema, values))];
+}
+
+/** Texts that are not empty. As deep as the values are, which are finite where a schema may hold itself. */
+function textsOf(wanted: "server" | "secret", schema: OptionSchema, values: unknown): string[] {
+  return Object.entries(schema).flatMap(([name, type]) => {
+    const value = memberOf(values, name);
+    switch (type.type) {
+      case "group":
+        return value === undefined ? [] : textsOf(wanted, type.members, value);
+      case "groups":
+      case "named":
+        return groupsIn(value).flatMap((group) => textsOf(wanted, type.members, group));
+      default:
+        return type.type === wanted && typeof value === "string" && value !== "" ? [value] : [];
+    }
+  });
+}
+
+function groupsIn(value: unknown): unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
+}
+
+function memberOf(values: unknown, name: string): unknown {
+  const isThere = typeof values === "object" && values !== null && Object.hasOwn(values, name);
+  // Narrowed above, which `hasOwn` does not tell the compiler.
+  return isThere ? (values as Readonly<Record<string, unknown>>)[name] : undefined;
+}
