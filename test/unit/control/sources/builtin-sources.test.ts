@@ -46,7 +46,7 @@ beforeEach(() => {
 function loader(isEnabled = { http: true, local: true }): TrackLoader {
   const probe = async (input: PlayableInput): Promise<ProbeResult> => {
     probed.push(input);
-    return results.get(input.kind === "http" ? input.url : input.path) ?? FOUND;
+    return results.get("url" in input ? input.url : "path" in input ? input.path : "") ?? FOUND;
   };
   const sources = createBuiltinSources({ isEnabled, localRoots: [join(folder, "media")], probe });
   return new TrackLoader({ sources, clock: new FakeClock() });
