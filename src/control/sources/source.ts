@@ -18,6 +18,8 @@ export interface SourceRequest {
   readonly identifier: string;
   /** What the playlist that led here calls the track: its title unless its own tags have one. */
   readonly title: string | undefined;
+  /** How many loads of plugins led here. */
+  readonly depth: number;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
 }
