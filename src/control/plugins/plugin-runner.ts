@@ -123,6 +123,8 @@ export class PluginRunner {
     if (this.#isClosed) return void thread.close(this.#closing());
     this.#problem = undefined;
     this.#restsUntilMs = Number.NEGATIVE_INFINITY;
+    this.#pauseMs = 0;
+    this.#startedMs = this.#options.clock.now();
     this.#thread = thread;
     this.#isReady = true;
     this.#endWhenIdle(thread);

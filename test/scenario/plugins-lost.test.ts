@@ -1,0 +1,126 @@
+// A plugin that does what a plugin must never do, on a whole node: it costs its own loads, which are told so within a
+// bound; other sources answer, and what plays goes on.
+
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";
+import type { SiteServer } from "../../lab/sites/site-server.ts";
+import type { Stage } from "../../lab/stage/stage.ts";
+import { MusicCall } from "../support/music-call.ts";
+import { startStage } from "../support/start-stage.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
+const NAUGHTY = fileURLToPath(new URL("../fixtures/plugins/naughty.mjs", import.meta.url));
+
+let site: SiteServer;
+let stage: Stage;
+
+beforeAll(async () => {
+  site = await startExampleSite();
+  stage = await startStage({
+    config: {
+      TONEARM_PLUGINS_0_PATH: EXAMPLE,
+      TONEARM_PLUGINS_0_REQUIRED: "true",
+      TONEARM_PLUGINS_1_PATH: NAUGHTY,
+      TONEARM_PLUGINS_1_REQUIRED: "true",
+      TONEARM_HOSTS_MUSIC_EXAMPLE_ORG: `${site.url}/${EXAMPLE_HOST}`,
+    },
+  });
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await stage.close();
+  await site.close();
+});
+
+interface PluginView {
+  readonly name: string;
+  readonly state: string;
+  readonly trouble: string | null;
+  readonly losses: number;
+}
+
+async function naughty(): Promise<PluginView> {
+  const bot = await stage.connectBot();
+  const { body } = await bot.request<PluginView[]>("GET", "/v4/tonearm/plugins");
+  return body.find(({ name }) => name === "naughty")!; // it is configured
+}
+
+describe("a plugin that", () => {
+  it.each([
+    ["throws", "throw"],
+    ["answers nonsense", "nonsense"],
+  ])("%s costs that load", async (_, deed) => {
+    const bot = await stage.connectBot();
+    const { losses } = await naughty();
+    expect((await bot.load(`naughty:${deed}`)).body).toMatchObject({
+      loadType: "error",
+      data: { severity: "fault", message: "naughty: its plugin failed unexpectedly; the log has more" },
+    });
+    expect((await bot.load("naughty:well")).body.loadType).toBe("track");
+    expect((await naughty()).losses).toBe(losses);
+  });
+
+  it.each([
+    ["never comes back", "loop", "shows no sign of life"],
+    ["never lets anything else have its turn", "promises", "shows no sign of life"],
+    ["fills its heap", "heap", "stopped by an error"],
+    ["fills memory outside of its heap", "buffers", "stopped by an error"],
+    ["throws where nobody catches it", "stray", "stopped by an error"],
+    ["ends its thread", "exit", "exited with code 3"],
+  ])("%s loses its thread: its loads are told, others notice nothing", async (_, deed, trouble) => {
+    const call = await MusicCall.join(stage);
+    await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
+    await call.hearMore(10);
+    const before = (await naughty()).losses;
+    const [lost, other] = await Promise.all([
+      call.bot.load(`naughty:${deed}`),
+      call.bot.load(`exsearch:song ${deed}`),
+    ]);
+    expect(lost.body).toMatchObject({
+      loadType: "error",
+      data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.mjs stopped while it was asked/) },
+    });
+    expect(other.body.loadType).toBe("empty");
+    const after = await naughty();
+    expect(after.losses).toBe(before + 1);
+    expect(after.trouble).toContain(trouble);
+    await call.hearMore(10);
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbers.map((_number, index) => index));
+    await call.leave();
+    // Without its pause: an operator who has mended it need not wait.
+    expect((await call.bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    expect((await call.bot.load("naughty:well")).body.loadType).toBe("track");
+  });
+
+  it("works again after its pause", async () => {
+    const bot = await stage.connectBot();
+    expect((await bot.load("naughty:exit")).body.loadType).toBe("error");
+    await expect.poll(async () => (await bot.load("naughty:well")).body.loadType).toBe("track");
+  });
+});
+
+it("a plugin that cannot be set up is off, and the node is there", async () => {
+  const other = await startStage({
+    config: { TONEARM_PLUGINS_0_PATH: NAUGHTY, PLUGINS_NAUGHTY_REFUSE: "true" },
+  });
+  const bot = await other.connectBot();
+  await expect
+    .poll(async () => (await bot.request("GET", "/v4/tonearm/plugins")).body)
+    .toMatchObject([{ state: "off", trouble: "it was told to refuse" }]);
+  expect((await bot.load("naughty:well")).body.loadType).toBe("empty");
+  await other.close();
+});
+
+it("without a required one the node does not start, and says why", async () => {
+  const starting = startStage({
+    config: {
+      TONEARM_PLUGINS_0_PATH: NAUGHTY,
+      TONEARM_PLUGINS_0_REQUIRED: "true",
+      PLUGINS_NAUGHTY_REFUSE: "true",
+    },
+  });
+  await expect(starting).rejects.toThrow("it was told to refuse");
+});
