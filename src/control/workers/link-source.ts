@@ -35,7 +35,11 @@ export function serveLinks(event: WorkerEvent, links: LinkSource | undefined, as
   return true;
 }
 
-type Given = LinkCommand extends infer Command ? (Command extends LinkCommand ? Omit<Command, "linkId"> : never) : never;
+type Given = LinkCommand extends infer Command
+  ? Command extends LinkCommand
+    ? Omit<Command, "linkId">
+    : never
+  : never;
 
 /** Never rejects. */
 async function answer(request: LinkRequest, links: LinkSource | undefined, { gone }: LinkAsker): Promise<Given> {

@@ -20,6 +20,8 @@ export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly signal: AbortSignal;
+  /** See HttpRequest. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
@@ -105,8 +107,8 @@ async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloa
   }
 }
 
-function requestHeaders({ range, known }: DownloadOptions): Record<string, string> {
-  const headers: Record<string, string> = {};
+function requestHeaders({ range, known, headers: given }: DownloadOptions): Record<string, string> {
+  const headers: Record<string, string> = { ...given };
   if (range !== undefined) {
     headers.range = `bytes=${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}`;
   }

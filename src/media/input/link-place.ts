@@ -44,7 +44,8 @@ const OWN_HEADERS: readonly string[] = [
 
 /** @throws NodeError "link-invalid" */
 export function placeOfLink({ url, headers, rendition, rangeStep }: SiteLink): RequestPlace {
-  if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX) throw invalid("its rendition's name is too long");
+  if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX)
+    throw invalid("its rendition's name is too long");
   checkStep(rangeStep);
   return { url: urlOf(url), headers: checkedHeaders(headers), rendition, rangeStep };
 }
@@ -60,11 +61,14 @@ function urlOf(text: string): URL {
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
   const length = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX) throw invalid("it wants too many headers to be sent");
+  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX)
+    throw invalid("it wants too many headers to be sent");
   for (const [name, value] of entries) {
     // The name may be anything here, and the value a secret.
-    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) throw invalid("it wants a header that is none to be sent");
-    if (REFUSED_HEADERS.includes(name)) throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      throw invalid("it wants a header that is none to be sent");
+    if (REFUSED_HEADERS.includes(name))
+      throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
   }
   return Object.fromEntries(entries.filter(([name]) => !OWN_HEADERS.includes(name)));
 }

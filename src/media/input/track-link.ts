@@ -124,12 +124,26 @@ export class TrackLink {
 
   async #renew(reason: Exclude<LinkReason, "start">, status: number | undefined, signal: AbortSignal): Promise<void> {
     const { track, wantLink, logger } = this.#options;
-    const hasTry = await this.#renewals.waitForTry(signal);
-    signal.throwIfAborted();
-    if (!hasTry) throw usedUpError(track, status);
     const rendition = this.#target.kind === "place" ? this.#target.place.rendition : undefined;
-    logger.debug("a link is renewed", { source: track.sourceName, reason, status, tryNumber: this.#renewals.triesUsed });
-    const link = await unlessAborted(wantLink({ track, reason, status, rendition }), signal);
+    let failure: unknown;
+    for (;;) {
+      const hasTry = await this.#renewals.waitForTry(signal);
+      signal.throwIfAborted();
+      if (!hasTry) throw failure ?? usedUpError(track, status);
+      try {
+        const tries = this.#renewals.triesUsed;
+        logger.debug("a link is renewed", { source: track.sourceName, reason, status, tries });
+        return this.#take(await unlessAborted(wantLink({ track, reason, status, rendition }), signal), reason);
+      } catch (error) {
+        signal.throwIfAborted();
+        // Where the old one is good for a while, there is time.
+        if (reason === "expiring" || !mayPass(error)) throw error;
+        failure = error;
+      }
+    }
+  }
+
+  #take(link: PlayableLink, reason: LinkReason): void {
     this.#target = targetOf(link);
     this.#freshFromMs = this.#freshFromOf(link, reason);
   }
@@ -149,6 +163,12 @@ function targetOf(link: PlayableLink): LinkTarget {
   return link.kind === "input"
     ? { kind: "input", input: link.input }
     : { kind: "place", place: placeOfLink(link), container: link.container };
+}
+
+/** What neither the track nor the source is at fault for may be otherwise a little later. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof NodeError)) return false;
+  return error.fault === "remote" || error.fault === "environment" || error.code === "worker-timeout";
 }
 
 function usedUpError({ sourceName }: SiteTrack, status: number | undefined): NodeError {

@@ -170,6 +170,7 @@ export class TrackDecoder {
     const entry = this.#packet ?? supply.take();
     this.#packet = undefined;
     if (entry !== undefined) {
+      if (entry.fromMs !== undefined) this.#dropBeforeMs = Math.max(this.#dropBeforeMs, entry.fromMs);
       if (entry.stream === this.#stream) this.#decode(entry, supply);
       else this.#changeDecoder(entry, supply);
       return true;
