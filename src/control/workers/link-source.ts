@@ -17,10 +17,10 @@ export interface LinkSource {
   link(request: LinkRequest, options: { readonly signal: AbortSignal }): Promise<PlayableLink>;
 }
 
-/** The thread that asks. */
+/** Who asks. */
 export interface LinkAsker {
   /** Without effect once the thread is gone: another in its place counts its wishes anew. */
-  readonly send: (answer: LinkCommand) => void;
+  send(answer: LinkCommand): void;
   /** Fires when it is gone. */
   readonly gone: AbortSignal;
 }

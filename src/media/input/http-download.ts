@@ -16,6 +16,7 @@ export interface ByteTransform {
   final(): Uint8Array;
 }
 
+/** What to download, and within which bounds. */
 export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;

@@ -19,9 +19,10 @@ import {
   validatorOf,
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
+import type { RequestPlace } from "./link-place.ts";
 import { type PartRequest, partFrom, sizeInQuery, withoutRange } from "./range-steps.ts";
 import type { RequestPace } from "./request-pace.ts";
-import { InputReplacedError, type RequestPlace, type TrackLink } from "./track-link.ts";
+import { InputReplacedError, type TrackLink } from "./track-link.ts";
 
 /** Files up to here are random access even without ranges: opened again and skipped. About seven minutes of MP3. */
 const SKIP_TO_SEEK_SIZE_BYTES_MAX = 16 * 1024 * 1024;

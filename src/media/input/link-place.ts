@@ -1,10 +1,9 @@
-// Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as what
-// a site says. Pure. Audio and look-up threads.
+// Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as
+// what a site says. Pure. Audio and look-up threads.
 
 import type { RangeStep, SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./http-client.ts";
-import type { RequestPlace } from "./track-link.ts";
 
 const HEADERS_MAX = 64;
 const HEADERS_LENGTH_MAX = 16 * 1024;
@@ -41,6 +40,15 @@ const OWN_HEADERS: readonly string[] = [
   "if-unmodified-since",
   "range",
 ];
+
+/** Where requests go, and what they carry. */
+export interface RequestPlace {
+  readonly url: URL;
+  /** Names in lower case. Secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rendition?: string | undefined;
+  readonly rangeStep?: RangeStep | undefined;
+}
 
 /** @throws NodeError "link-invalid" */
 export function placeOfLink({ url, headers, rendition, rangeStep }: SiteLink): RequestPlace {

@@ -3,12 +3,12 @@
 // bytes become others. Audio and look-up threads; the whole of it: docs/internals/links.md.
 
 import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
-import type { LinkReason, LinkRequest, PlayableLink, RangeStep } from "../../bridge/playable-link.ts";
+import type { LinkReason, LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log.ts";
-import { placeOfLink } from "./link-place.ts";
+import { placeOfLink, type RequestPlace } from "./link-place.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 /** A link that expires this soon is renewed before it is used; of one that lives shorter, half its life. */
@@ -19,15 +19,6 @@ const FRESH_RETRY_MS = 5_000;
 const RENEWALS_MAX = 3;
 /** Received bytes that show that a link is good. An HLS segment does as well. */
 const PROGRESS_BYTES = 64 * 1024;
-
-/** Where requests go, and what they carry. */
-export interface RequestPlace {
-  readonly url: URL;
-  /** Names in lower case. Secrets. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly rendition?: string | undefined;
-  readonly rangeStep?: RangeStep | undefined;
-}
 
 /** What the link leads to. */
 export type LinkTarget =
@@ -52,6 +43,7 @@ export class InputReplacedError extends NodeError {
   }
 }
 
+/** One for each opening of a site's track, or for several that follow from one another. One caller at a time. */
 export class TrackLink {
   readonly #options: TrackLinkOptions;
   readonly #renewals: RetryBudget;

@@ -1,6 +1,6 @@
-// A demuxer that is to take another one's place, because the link of a site's track has come to lead to other bytes: the
-// track opened anew, and brought to where reading was, while what was read ahead plays on. Held by packet-reader.ts.
-// Audio thread.
+// A demuxer that is to take another one's place, because the link of a site's track has come to lead to other bytes:
+// the track opened anew, and brought to where reading was, while what was read ahead plays on. Held by
+// packet-reader.ts. Audio thread.
 
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Demuxer } from "../demux/demuxer.ts";

@@ -10,7 +10,7 @@ import type { RequestPace } from "../../input/request-pace.ts";
 import type { TrackLink } from "../../input/track-link.ts";
 import { WindowSource } from "../../input/window-source.ts";
 import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
-import { OggHeaders } from "./ogg-headers.ts";
+import { OggSegments } from "./ogg-segments.ts";
 import { segmentClockMs } from "./segment-clock.ts";
 
 /** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */
@@ -42,11 +42,11 @@ export class SegmentLoader {
   readonly #options: SegmentLoaderOptions;
   readonly #keys = new Map<string, Uint8Array>();
   readonly #maps = new Map<string, Uint8Array>();
-  readonly #oggHeaders: OggHeaders;
+  readonly #oggSegments: OggSegments;
 
   constructor(options: SegmentLoaderOptions) {
     this.#options = options;
-    this.#oggHeaders = new OggHeaders(options.pace.budget);
+    this.#oggSegments = new OggSegments(options.pace.budget);
   }
 
   /** @throws NodeError of the download, or "media-damaged" when it cannot be decrypted */
@@ -58,7 +58,7 @@ export class SegmentLoader {
       prefix: map,
       signal,
     });
-    const data = map === undefined ? await this.#oggHeaders.complete(received) : received;
+    const data = map === undefined ? await this.#oggSegments.complete(received) : received;
     const mapBytes = map?.length ?? 0;
     const beginning = data.read(mapBytes, Math.min(data.endBytes - mapBytes, CLOCK_BYTES_MAX));
     const firstBytes = map === undefined ? id3Bytes(data) : 0;
@@ -127,7 +127,7 @@ export class SegmentLoader {
       for (const { length } of kept.values()) this.#options.pace.budget.memory.release(length);
       kept.clear();
     }
-    this.#oggHeaders.close();
+    this.#oggSegments.close();
   }
 }
 

@@ -14,7 +14,7 @@ const HEADER_PAGES_MAX = 64;
 /** Copied in one stretch. */
 const COPY_BYTES = 64 * 1024;
 
-export class OggHeaders {
+export class OggSegments {
   readonly #budget: TrackBudget;
   #headers: Uint8Array | undefined;
 
