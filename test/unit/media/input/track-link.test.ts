@@ -174,6 +174,19 @@ describe("a link that is refused", () => {
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
 
+  it("in the middle, and the one made anew as well, ends the file there and asks no more", async () => {
+    const { open, clock, links } = await start({
+      answer: ({ path, earlierRequests }) => {
+        if (path !== "/0" || earlierRequests > 0) return statusPlan(410);
+        return { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 300_000 } };
+      },
+      link: numbered(),
+    });
+    const reading = open().then((input) => readAll(clock, input));
+    await expect(reading).rejects.toMatchObject({ code: "link-refused", message: expect.stringContaining("410") });
+    expect(links.reasons).toEqual(["start", "refused 410"]);
+  });
+
   it("again and again after next to nothing is renewed three times, with growing waits", async () => {
     const { open, clock, links } = await start({
       answer: refusedAfter(1_000, { linkCount: 100 }),

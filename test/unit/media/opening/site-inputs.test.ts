@@ -53,7 +53,12 @@ it("a look at a site's track finds what its link leads to, and does not tell whe
     { container: "ogg" },
   );
   const result = await hurry(clock, opener.probe(SITE_INPUT, work));
-  expect(result).toMatchObject({ kind: "track", container: "ogg", lengthMs: expect.closeTo(8_000, -2), isSeekable: true });
+  expect(result).toMatchObject({
+    kind: "track",
+    container: "ogg",
+    lengthMs: expect.closeTo(8_000, -2),
+    isSeekable: true,
+  });
   expect(result).toMatchObject({ location: undefined });
   expect(JSON.stringify(result)).not.toContain("secret");
   expect([links.reasons, containers]).toEqual([["start"], ["ogg"]]);
@@ -103,9 +108,7 @@ it("an opening begins anew where the link comes to lead to another file in the m
 
 it("a site that is never content with its own links is given up", async () => {
   const { opener, clock, links, work } = await start(({ earlierRequests }) =>
-    earlierRequests > 0
-      ? statusPlan(403)
-      : { ...plainPlan(SONG, undefined), fault: { kind: "cut", afterBytes: 40 } },
+    earlierRequests > 0 ? statusPlan(403) : { ...plainPlan(SONG, undefined), fault: { kind: "cut", afterBytes: 40 } },
   );
   const opening = hurry(clock, opener.open(SITE_INPUT, work));
   await expect(opening).rejects.toMatchObject({ code: "link-refused" });
