@@ -21,8 +21,9 @@ export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly signal: AbortSignal;
-  /** See HttpRequest. */
+  /** See HttpRequest, both. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headersOf?: URL | undefined;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
@@ -88,8 +89,8 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
 }
 
 async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
-  const { client, pace, signal, range, known } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), signal, pace });
+  const { client, pace, signal, range, known, headersOf } = options;
+  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace });
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;

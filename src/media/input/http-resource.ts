@@ -235,7 +235,7 @@ export class HttpResource {
     const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
     const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
-    return { part, answer: await client.get({ url: part.url, headers, signal, pace }) };
+    return { part, answer: await client.get({ url: part.url, headers, headersOf: this.#place.url, signal, pace }) };
   }
 
   #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {

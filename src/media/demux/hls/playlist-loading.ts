@@ -23,6 +23,8 @@ export interface PlaylistAccess {
 
 export interface LoadedPlaylist<Playlist = MediaPlaylist> {
   readonly playlist: Playlist;
+  /** Where it was asked for, and where it was found after redirects. */
+  readonly askedUrl: URL;
   readonly url: URL;
   readonly validator: Validator;
 }
@@ -92,17 +94,14 @@ export async function loadLinked(
 export async function loadAgain(
   url: URL,
   { client, pace, link }: PlaylistAccess,
-  options: { readonly signal: AbortSignal; readonly known: Validator },
+  { askedUrl, ...options }: { readonly askedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
 ): Promise<LoadedPlaylist | undefined> {
   const headers = link?.place.headers;
   const downloaded = await downloadIfChanged(url, {
-    client,
-    pace,
-    headers,
+    ...{ client, pace, headers, headersOf: askedUrl, sizeBytesMax: PLAYLIST_BYTES_MAX },
     ...options,
-    sizeBytesMax: PLAYLIST_BYTES_MAX,
   });
-  const loaded = downloaded && (await read(downloaded, pace));
+  const loaded = downloaded && (await read(downloaded, askedUrl, pace));
   if (loaded === undefined || isMedia(loaded)) return loaded;
   throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed kind");
 }
@@ -113,12 +112,17 @@ async function loadPlaylist(
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
   const headers = link?.place.headers;
-  return read(await download(url, { client, pace, headers, signal, sizeBytesMax: PLAYLIST_BYTES_MAX }), pace);
+  const loaded = await download(url, { client, pace, headers, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  return read(loaded, url, pace);
 }
 
-async function read(loaded: Downloaded, { budget }: RequestPace): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+async function read(
+  loaded: Downloaded,
+  askedUrl: URL,
+  { budget }: RequestPace,
+): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
   const { data, url, validator } = loaded;
-  return { playlist: await readHlsPlaylist(data, url, budget), url, validator };
+  return { playlist: await readHlsPlaylist(data, url, budget), askedUrl, url, validator };
 }
 
 function isMedia(loaded: LoadedPlaylist<HlsMaster | MediaPlaylist>): loaded is LoadedPlaylist {

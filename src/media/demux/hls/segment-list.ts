@@ -40,6 +40,8 @@ type Next =
 export class SegmentList {
   readonly #options: PlaylistAccess;
   #url: URL;
+  /** Where that was found. */
+  #askedUrl: URL;
   /** Of the link, when the playlist was last found by it. */
   #place: RequestPlace | undefined;
   #playlist: MediaPlaylist;
@@ -58,7 +60,9 @@ export class SegmentList {
   static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
     const { link } = access;
     try {
-      return new SegmentList(await loadStream(url, access, { signal, isRenewed: link === undefined }), access);
+      // A link is followed from where it begins: what it carries is for that site.
+      const from = link?.place.url ?? url;
+      return new SegmentList(await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
     } catch (error) {
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
@@ -67,13 +71,14 @@ export class SegmentList {
     }
   }
 
-  private constructor({ url, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
+  private constructor({ url, askedUrl, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
     if (playlist.segmentCount === 0 && playlist.isEnded) {
       playlist.close();
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it names no segments");
     }
     this.#options = access;
     this.#url = url;
+    this.#askedUrl = askedUrl;
     this.#place = access.link?.place;
     this.#playlist = playlist;
     this.#validator = validator;
@@ -187,7 +192,7 @@ export class SegmentList {
       return loadLinked(link, this.#options, { signal, isRenewed: false });
     }
     try {
-      return await loadAgain(this.#url, this.#options, { signal, known: this.#validator });
+      return await loadAgain(this.#url, this.#options, { askedUrl: this.#askedUrl, signal, known: this.#validator });
     } catch (error) {
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
@@ -220,7 +225,8 @@ export class SegmentList {
     return { segment: await this.next(signal), isByTime: isFinished && !isSame };
   }
 
-  #replace({ playlist, validator, url }: LoadedPlaylist): void {
+  #replace({ playlist, validator, url, askedUrl }: LoadedPlaylist): void {
+    this.#askedUrl = askedUrl;
     this.#playlist = playlist;
     this.#validator = validator;
     this.#url = url;

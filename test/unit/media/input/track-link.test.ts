@@ -314,6 +314,25 @@ describe("what a link wants to be sent", () => {
     expect(other.requests[0]?.headers).toMatchObject({ range: "bytes=0-", "accept-encoding": "identity" });
   });
 
+  it("goes without its secrets also where what a redirect led to is asked again", async () => {
+    const other = await MediaServer.start({
+      script: ({ earlierRequests }) =>
+        earlierRequests > 0 ? whole() : { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 300_000 } },
+    });
+    cleanups.push(() => other.close());
+    const { readAll } = await start({
+      answer: () => statusPlan(302, { location: `${other.url}/song` }),
+      link: (_, { server: { url } }) =>
+        linkTo(`${url}/0`, { headers: { cookie: "a=b", authorization: "x", origin: "y" } }),
+    });
+    expect((await readAll()).equals(FILE)).toBe(true);
+    const sent = other.requests.map(({ headers }) => [headers.cookie, headers.authorization, headers.origin]);
+    expect(sent).toEqual([
+      [undefined, undefined, "y"],
+      [undefined, undefined, "y"],
+    ]);
+  });
+
   it.each([
     [{ headers: { Host: "other.example" } }, "host"],
     [{ headers: { "content-length": "5" } }, "content-length"],

@@ -231,6 +231,27 @@ describe("a finished playlist behind a link", () => {
 });
 
 describe("a live playlist behind a link", () => {
+  it("is loaded again without the link's secrets where a redirect led to another host", async () => {
+    const live = new LiveHls(
+      "abcdefgh".split("").map((name) => fakeSegment(name)),
+      5,
+    );
+    const other = await MediaServer.start({ script: live.answer });
+    cleanups.push(() => other.close());
+    const { open, clock } = await start(
+      () => statusPlan(302, { location: `${other.url}/live/index.m3u8` }),
+      () => ({ headers: { cookie: "a=b", referer: "https://site.example/" } }),
+    );
+    const demuxer = await open();
+    live.advance(1);
+    await hear(clock, demuxer, 40);
+    const playlists = other.requests.filter(({ path }) => path.endsWith("m3u8"));
+    expect(playlists.length).toBeGreaterThan(2);
+    for (const { headers } of playlists) {
+      expect([headers.cookie, headers.referer]).toEqual([undefined, "https://site.example/"]);
+    }
+  });
+
   it.each(["segments", "playlist"])("goes on with the same numbers where its %s are refused", async (what) => {
     const names = "abcdefghij".split("");
     const live = new LiveHls(
