@@ -170,16 +170,11 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   }
 
   #onAnswer(command: AnswerCommand): void {
-    switch (command.type) {
-      case "route":
-        return this.#wantedRoutes.resolve(command.routeId, command.address);
-      case "routeError":
-        return this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
-      case "link":
-        return this.#wantedLinks.resolve(command.linkId, command.link);
-      case "linkError":
-        return this.#wantedLinks.reject(command.linkId, new RemoteError(command.error));
-    }
+    if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
+    else if (command.type === "routeError") {
+      this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
+    } else if (command.type === "link") this.#wantedLinks.resolve(command.linkId, command.link);
+    else this.#wantedLinks.reject(command.linkId, new RemoteError(command.error));
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */

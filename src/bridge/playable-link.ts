@@ -1,5 +1,5 @@
-// Where the sound of a site's track is to be had for now: what a worker asks the main thread for shortly before it needs
-// it, again before it expires, and again after it was refused. How it is used: docs/internals/links.md.
+// Where the sound of a site's track is to be had for now: what a worker asks the main thread for shortly before it
+// needs it, again before it expires, and again after it was refused. How it is used: docs/internals/links.md.
 
 import type { PlainInput, SiteTrack } from "./playable-input.ts";
 

@@ -17,10 +17,10 @@ export interface LinkSource {
   link(request: LinkRequest, options: { readonly signal: AbortSignal }): Promise<PlayableLink>;
 }
 
-/** The thread that asks. */
+/** Who asks. */
 export interface LinkAsker {
   /** Without effect once the thread is gone: another in its place counts its wishes anew. */
-  readonly send: (answer: LinkCommand) => void;
+  send(answer: LinkCommand): void;
   /** Fires when it is gone. */
   readonly gone: AbortSignal;
 }
@@ -35,7 +35,11 @@ export function serveLinks(event: WorkerEvent, links: LinkSource | undefined, as
   return true;
 }
 
-type Given = LinkCommand extends infer Command ? (Command extends LinkCommand ? Omit<Command, "linkId"> : never) : never;
+type Given = LinkCommand extends infer Command
+  ? Command extends LinkCommand
+    ? Omit<Command, "linkId">
+    : never
+  : never;
 
 /** Never rejects. */
 async function answer(request: LinkRequest, links: LinkSource | undefined, { gone }: LinkAsker): Promise<Given> {

@@ -7,9 +7,8 @@ import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts"
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
-import { type LinkSource, serveLinks } from "./link-source.ts";
 import { LookupThread, type LookupThreadOptions } from "./lookup-thread.ts";
-import { type RouteSource, serveRoutes } from "./route-source.ts";
+import { type Answerers, answerThread } from "./thread-answers.ts";
 
 /**
  * Without a look-up for this long, the thread is ended: with it goes whatever memory a hostile file has made it grow
@@ -37,11 +36,9 @@ export interface LaneLoss {
   readonly others: readonly Lookup[];
 }
 
-export interface LookupLaneOptions extends LookupThreadOptions {
+export interface LookupLaneOptions extends LookupThreadOptions, Answerers {
   /** Look-ups that the thread is given at once; more wait here, in order. */
   readonly runningMax: number;
-  readonly routes: RouteSource | undefined;
-  readonly links: LinkSource | undefined;
   readonly onLost: (loss: LaneLoss) => void;
 }
 
@@ -109,15 +106,8 @@ export class LookupLane {
     else if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value as ProbeResult);
     else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
     else if (event.type === "ready") this.#options.logger.debug("look-up thread ready");
-    else this.#answer(thread, event);
+    else answerThread(event, this.#options, thread);
     if (event.type === "reply" || event.type === "replyError") this.#serve();
-  }
-
-  /** What the thread itself has asked. */
-  #answer(thread: LookupThread, event: WorkerEvent): void {
-    const { routes, links } = this.#options;
-    if (serveRoutes(event, routes, (answer) => thread.send(answer))) return;
-    serveLinks(event, links, { send: (answer) => thread.send(answer), gone: thread.gone });
   }
 
   #take(id: number): Lookup | undefined {

@@ -4,21 +4,16 @@
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
-import type { LinkSource } from "./link-source.ts";
 import { type LaneLoss, type Lookup, LookupLane } from "./lookup-lane.ts";
 import type { LookupThreadOptions } from "./lookup-thread.ts";
-import type { RouteSource } from "./route-source.ts";
+import type { Answerers } from "./thread-answers.ts";
 
 /** Losses a look-up may live through that named nobody; after one more it is given up. */
 const NAMELESS_LOSSES_MAX = 1;
 /** Request numbers are written into the thread's mark. */
 const ID_MAX = 0x7fff_ffff;
 
-export interface LookupsOptions extends LookupThreadOptions {
-  readonly routes?: RouteSource | undefined;
-  /** Undefined: no track of a site can be looked at. */
-  readonly links?: LinkSource | undefined;
-}
+export interface LookupsOptions extends LookupThreadOptions, Answerers {}
 
 /** One for the node. No thread before the first look-up, nor 15 s after the last. */
 export class Lookups {
@@ -31,11 +26,10 @@ export class Lookups {
 
   constructor(options: LookupsOptions) {
     this.#options = options;
-    const { routes, links } = options;
     const runningMax = Number.POSITIVE_INFINITY;
-    this.#shared = new LookupLane({ ...options, routes, links, runningMax, onLost: (loss) => this.#onLost(loss) });
+    this.#shared = new LookupLane({ ...options, runningMax, onLost: (loss) => this.#onLost(loss) });
     const onLost = (loss: LaneLoss): void => this.#onLostAlone(loss);
-    this.#alone = new LookupLane({ ...options, routes, links, runningMax: 1, onLost });
+    this.#alone = new LookupLane({ ...options, runningMax: 1, onLost });
   }
 
   /**

@@ -1,7 +1,7 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
 // to another at once and create themselves again there. Main thread.
 
-import type { AnswerCommand, PlayerId } from "../../bridge/commands.ts";
+import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
 import { unpackSounds } from "../../bridge/sound-batch.ts";
@@ -10,11 +10,10 @@ import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
-import { type LinkSource, serveLinks } from "./link-source.ts";
 import { LoadGovernor } from "./load-governor.ts";
-import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SoundTotals } from "./sound-totals.ts";
 import { SpareWorker } from "./spare-worker.ts";
+import { type Answerers, answerThread } from "./thread-answers.ts";
 import type { Threads } from "./threads.ts";
 import type { ThreadLoss } from "./watched-thread.ts";
 import { type Blame, type HandOverEvent, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
@@ -77,17 +76,13 @@ export interface PoolLoad {
   readonly hasRoom: boolean;
 }
 
-export interface WorkerPoolOptions {
+export interface WorkerPoolOptions extends Answerers {
   /** The module that runs in each worker. */
   readonly entry: URL;
   readonly count: number;
   /** Default true. False: encoders stay as they are configured, and nobody is refused. */
   readonly isLoadControlled?: boolean;
   readonly settings: WorkerSettings;
-  /** Undefined where the settings have no routing: workers ask for no address then. */
-  readonly routes?: RouteSource | undefined;
-  /** Undefined: no track of a site can be played. */
-  readonly links?: LinkSource | undefined;
   /** JavaScript heap of each worker, default 512. */
   readonly heapMegabytesMax?: number;
   /** Loads codecs for all of them; undefined: each worker does so by itself. */
@@ -412,21 +407,13 @@ export class WorkerPool {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
       this.#toTenant(slot, event.report.playerId, event);
-    } else if (this.#answer(slot, event)) {
+    } else if (slot.thread !== undefined && answerThread(event, this.#options, slot.thread)) {
       return;
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#onHandOver(slot, event);
     } else if ("playerId" in event) {
       this.#toTenant(slot, event.playerId, event);
     }
-  }
-
-  /** False: the worker has asked nothing. */
-  #answer({ thread }: WorkerSlot, event: WorkerEvent): boolean {
-    if (thread === undefined) return false;
-    const { routes, links } = this.#options;
-    const send = (answer: AnswerCommand): void => thread.channel.send(answer);
-    return serveRoutes(event, routes, send) || serveLinks(event, links, { send, gone: thread.gone });
   }
 
   #toTenant(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {

@@ -2,6 +2,7 @@
 // closed. Main thread; the pool decides what follows when it is lost.
 
 import { CommandChannel } from "../../bridge/channel.ts";
+import type { AnswerCommand } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
@@ -76,6 +77,11 @@ export class WorkerThread {
   /** Fires when it is lost or told to close. */
   get gone(): AbortSignal {
     return this.#thread.gone;
+  }
+
+  /** Answers what the worker has asked. */
+  send(answer: AnswerCommand): void {
+    this.channel.send(answer);
   }
 
   /** The last counters it sent, or undefined before the first. */

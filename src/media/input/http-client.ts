@@ -26,6 +26,8 @@ export interface HttpRequest {
    * the client adds user agent, accept, accept-encoding and credentials where they are missing.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whose secrets these are, where `url` is what a redirect led to before. Default: whoever is asked. */
+  readonly headersOf?: URL | undefined;
   readonly signal: AbortSignal;
   /** Of the track that it is for. */
   readonly pace: RequestPace;
@@ -70,6 +72,7 @@ export class HttpClient {
     const { clock } = this.#options;
     const startedMs = clock.now();
     let { url, headers = {} } = request;
+    if (request.headersOf !== undefined && !isSameSite(request.headersOf, url)) headers = withoutSecrets(headers);
     for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
       await request.pace.next(request.signal);
       const answer = await this.#getRouted(url, { ...request, headers });

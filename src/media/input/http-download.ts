@@ -16,10 +16,14 @@ export interface ByteTransform {
   final(): Uint8Array;
 }
 
+/** What to download, and within which bounds. */
 export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly signal: AbortSignal;
+  /** See HttpRequest, both. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headersOf?: URL | undefined;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
@@ -85,8 +89,8 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
 }
 
 async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
-  const { client, pace, signal, range, known } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), signal, pace });
+  const { client, pace, signal, range, known, headersOf } = options;
+  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace });
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;
@@ -105,8 +109,8 @@ async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloa
   }
 }
 
-function requestHeaders({ range, known }: DownloadOptions): Record<string, string> {
-  const headers: Record<string, string> = {};
+function requestHeaders({ range, known, headers: given }: DownloadOptions): Record<string, string> {
+  const headers: Record<string, string> = { ...given };
   if (range !== undefined) {
     headers.range = `bytes=${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}`;
   }

@@ -92,8 +92,8 @@ export function refusalStatusOf(error: unknown): number | undefined {
 /** "link-refused": the site refused a link that had just been made anew. */
 export function refusedAgainError(url: URL, status: number): NodeError {
   const hint = "the site may want a login, serve other regions only, or not like this machine's address";
-  const message = `loading from ${url.host}: the site refused the link, and the one made anew too (HTTP ${status}); ${hint}`;
-  return new NodeError("link-refused", message);
+  const reason = `the site refused the link, and the one made anew too (HTTP ${status}); ${hint}`;
+  return new NodeError("link-refused", `loading from ${url.host}: ${reason}`);
 }
 
 /** The server's answer cannot be used: contradicts itself or what was asked. */

@@ -19,9 +19,10 @@ import {
   validatorOf,
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
+import type { RequestPlace } from "./link-place.ts";
 import { type PartRequest, partFrom, sizeInQuery, withoutRange } from "./range-steps.ts";
 import type { RequestPace } from "./request-pace.ts";
-import { InputReplacedError, type RequestPlace, type TrackLink } from "./track-link.ts";
+import { InputReplacedError, type TrackLink } from "./track-link.ts";
 
 /** Files up to here are random access even without ranges: opened again and skipped. About seven minutes of MP3. */
 const SKIP_TO_SEEK_SIZE_BYTES_MAX = 16 * 1024 * 1024;
@@ -234,7 +235,7 @@ export class HttpResource {
     const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
     const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
-    return { part, answer: await client.get({ url: part.url, headers, signal, pace }) };
+    return { part, answer: await client.get({ url: part.url, headers, headersOf: this.#place.url, signal, pace }) };
   }
 
   #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {

@@ -1,10 +1,9 @@
-// Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as what
-// a site says. Pure. Audio and look-up threads.
+// Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as
+// what a site says. Pure. Audio and look-up threads.
 
 import type { RangeStep, SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./http-client.ts";
-import type { RequestPlace } from "./track-link.ts";
 
 const HEADERS_MAX = 64;
 const HEADERS_LENGTH_MAX = 16 * 1024;
@@ -42,9 +41,19 @@ const OWN_HEADERS: readonly string[] = [
   "range",
 ];
 
+/** Where requests go, and what they carry. */
+export interface RequestPlace {
+  readonly url: URL;
+  /** Names in lower case. Secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rendition?: string | undefined;
+  readonly rangeStep?: RangeStep | undefined;
+}
+
 /** @throws NodeError "link-invalid" */
 export function placeOfLink({ url, headers, rendition, rangeStep }: SiteLink): RequestPlace {
-  if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX) throw invalid("its rendition's name is too long");
+  if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX)
+    throw invalid("its rendition's name is too long");
   checkStep(rangeStep);
   return { url: urlOf(url), headers: checkedHeaders(headers), rendition, rangeStep };
 }
@@ -60,11 +69,14 @@ function urlOf(text: string): URL {
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
   const length = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX) throw invalid("it wants too many headers to be sent");
+  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX)
+    throw invalid("it wants too many headers to be sent");
   for (const [name, value] of entries) {
     // The name may be anything here, and the value a secret.
-    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) throw invalid("it wants a header that is none to be sent");
-    if (REFUSED_HEADERS.includes(name)) throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      throw invalid("it wants a header that is none to be sent");
+    if (REFUSED_HEADERS.includes(name))
+      throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
   }
   return Object.fromEntries(entries.filter(([name]) => !OWN_HEADERS.includes(name)));
 }

@@ -1,7 +1,7 @@
-// How the bytes of a file from one place on are asked for: in one go, or in steps where the site wants it so. Pure. Audio
-// and look-up threads.
+// How the bytes of a file from one place on are asked for: in one go, or in steps where the site wants it so. Pure.
+// Audio and look-up threads.
 
-import type { RequestPlace } from "./track-link.ts";
+import type { RequestPlace } from "./link-place.ts";
 
 /** One request for bytes. */
 export interface PartRequest {

@@ -3,12 +3,12 @@
 // bytes become others. Audio and look-up threads; the whole of it: docs/internals/links.md.
 
 import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
-import type { LinkReason, LinkRequest, PlayableLink, RangeStep } from "../../bridge/playable-link.ts";
+import type { LinkReason, LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log.ts";
-import { placeOfLink } from "./link-place.ts";
+import { placeOfLink, type RequestPlace } from "./link-place.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 /** A link that expires this soon is renewed before it is used; of one that lives shorter, half its life. */
@@ -19,15 +19,6 @@ const FRESH_RETRY_MS = 5_000;
 const RENEWALS_MAX = 3;
 /** Received bytes that show that a link is good. An HLS segment does as well. */
 const PROGRESS_BYTES = 64 * 1024;
-
-/** Where requests go, and what they carry. */
-export interface RequestPlace {
-  readonly url: URL;
-  /** Names in lower case. Secrets. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly rendition?: string | undefined;
-  readonly rangeStep?: RangeStep | undefined;
-}
 
 /** What the link leads to. */
 export type LinkTarget =
@@ -52,6 +43,7 @@ export class InputReplacedError extends NodeError {
   }
 }
 
+/** One for each opening of a site's track, or for several that follow from one another. One caller at a time. */
 export class TrackLink {
   readonly #options: TrackLinkOptions;
   readonly #renewals: RetryBudget;
@@ -124,12 +116,26 @@ export class TrackLink {
 
   async #renew(reason: Exclude<LinkReason, "start">, status: number | undefined, signal: AbortSignal): Promise<void> {
     const { track, wantLink, logger } = this.#options;
-    const hasTry = await this.#renewals.waitForTry(signal);
-    signal.throwIfAborted();
-    if (!hasTry) throw usedUpError(track, status);
     const rendition = this.#target.kind === "place" ? this.#target.place.rendition : undefined;
-    logger.debug("a link is renewed", { source: track.sourceName, reason, status, tryNumber: this.#renewals.triesUsed });
-    const link = await unlessAborted(wantLink({ track, reason, status, rendition }), signal);
+    let failure: unknown;
+    for (;;) {
+      const hasTry = await this.#renewals.waitForTry(signal);
+      signal.throwIfAborted();
+      if (!hasTry) throw failure ?? usedUpError(track, status);
+      try {
+        const tries = this.#renewals.triesUsed;
+        logger.debug("a link is renewed", { source: track.sourceName, reason, status, tries });
+        return this.#take(await unlessAborted(wantLink({ track, reason, status, rendition }), signal), reason);
+      } catch (error) {
+        signal.throwIfAborted();
+        // Where the old one is good for a while, there is time.
+        if (reason === "expiring" || !mayPass(error)) throw error;
+        failure = error;
+      }
+    }
+  }
+
+  #take(link: PlayableLink, reason: LinkReason): void {
     this.#target = targetOf(link);
     this.#freshFromMs = this.#freshFromOf(link, reason);
   }
@@ -149,6 +155,12 @@ function targetOf(link: PlayableLink): LinkTarget {
   return link.kind === "input"
     ? { kind: "input", input: link.input }
     : { kind: "place", place: placeOfLink(link), container: link.container };
+}
+
+/** What neither the track nor the source is at fault for may be otherwise a little later. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof NodeError)) return false;
+  return error.fault === "remote" || error.fault === "environment" || error.code === "worker-timeout";
 }
 
 function usedUpError({ sourceName }: SiteTrack, status: number | undefined): NodeError {

@@ -7,6 +7,11 @@ import type { AudioStream, Packet } from "../format/packet.ts";
 export interface QueuedPacket {
   readonly packet: Packet;
   readonly stream: AudioStream;
+  /**
+   * Where the track goes on in other bytes: what of the packet lies before this track time was read already, and only
+   * warms a decoder up.
+   */
+  readonly fromMs?: number | undefined;
 }
 
 /** Sound kept in packets: enough to ride out a slow read, little enough to stay small. */
@@ -105,8 +110,8 @@ function isSmallPart({ packet: { data } }: QueuedPacket): boolean {
   return data.buffer.byteLength > BUFFER_BYTES_MAX && data.length < data.buffer.byteLength / 4;
 }
 
-function copyOf({ packet, stream }: QueuedPacket): QueuedPacket {
-  return { packet: { ...packet, data: packet.data.slice() }, stream };
+function copyOf({ packet, ...others }: QueuedPacket): QueuedPacket {
+  return { packet: { ...packet, data: packet.data.slice() }, ...others };
 }
 
 /** Bytes that are held by the packet and not by its neighbour: its buffer, and what sets its decoder up. */

@@ -9,8 +9,10 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
+import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts";
 import { PacketQueue } from "./packet-queue.ts";
+import { Successor } from "./successor.ts";
 
 /** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
 const SEEK_PATIENCE_MS = 400;
@@ -18,11 +20,24 @@ const SEEK_PATIENCE_MS = 400;
 const PACKETS_PER_MS_MAX = 16;
 /** Packets that may come without any sound in them, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
+/** Times in a row that the bytes of a site's track may become others, each before this much more of it was read. */
+const SUCCESSORS_MAX = 3;
+const SUCCESSOR_GAIN_MS = 1_000;
+/** What lies before the place where other bytes take over, for the decoder to be warm there: ten frames of MP3. */
+const WARM_UP_MS = 270;
+/** Times that are closer are the same. */
+const SAME_MOMENT_MS = 0.5;
 
 /** Opens an input up to its first packet; rejects with a NodeError that says why not. */
 export type OpenTrack = (
   input: PlayableInput,
-  work: { readonly signal: AbortSignal; readonly budget: TrackBudget },
+  work: {
+    readonly signal: AbortSignal;
+    readonly budget: TrackBudget;
+    /** See OpeningWork of opening/track-opener.ts. */
+    readonly link?: TrackLink | undefined;
+    readonly onReplaced?: ((link: TrackLink) => void) | undefined;
+  },
 ) => Promise<Demuxer>;
 
 export interface PacketReaderOptions {
@@ -61,6 +76,13 @@ export class PacketReader {
   #reachedMs = Number.NEGATIVE_INFINITY;
   #silentPackets = 0;
   #hasFailed = false;
+  /** Takes the demuxer's place, once it can. */
+  #successor: Successor | undefined;
+  #successorCount = 0;
+  /** How far reading had come when the last one was opened. */
+  #successorAtMs = Number.NEGATIVE_INFINITY;
+  /** Where its packets begin to be new. */
+  #joinMs: number | undefined;
 
   constructor(options: PacketReaderOptions) {
     this.#options = options;
@@ -101,7 +123,7 @@ export class PacketReader {
   wake(): void {
     if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
     if (this.#seekTargetMs === undefined && (this.#isAtEnd || !this.queue.isLow)) return;
-    void this.#read(this.#demuxer, this.#generation);
+    void this.#read(this.#generation);
   }
 
   /**
@@ -129,6 +151,7 @@ export class PacketReader {
     this.#patience?.cancel();
     this.#generation += 1;
     this.#demuxer?.close();
+    this.#successor?.close();
     this.queue.clear();
     this.#options.budget.memory.releaseAll();
   }
@@ -137,10 +160,12 @@ export class PacketReader {
   #start(): void {
     this.#demuxer?.close();
     this.#demuxer = undefined;
+    this.#successor?.close();
+    this.#successor = undefined;
     const generation = ++this.#generation;
     this.#isReading = true;
-    const { input, budget } = this.#options;
-    this.#options.open(input, { signal: this.#abort.signal, budget }).then(
+    const { budget } = this.#options;
+    this.#open(undefined, generation).then(
       (demuxer) => {
         if (generation !== this.#generation) {
           demuxer.close();
@@ -149,7 +174,7 @@ export class PacketReader {
         this.#demuxer = demuxer;
         if (!demuxer.isSeekable) this.#seekTargetMs = undefined;
         if (!demuxer.isSeekable) this.#landedMs = 0;
-        void this.#read(demuxer, generation);
+        void this.#read(generation);
       },
       (error: unknown) => {
         budget.pause();
@@ -158,15 +183,22 @@ export class PacketReader {
     );
   }
 
+  #open(link: TrackLink | undefined, generation: number): Promise<Demuxer> {
+    const { input, budget, open } = this.#options;
+    const onReplaced = (other: TrackLink): void => this.#onReplaced(other, generation);
+    return open(input, { signal: this.#abort.signal, budget, link, onReplaced });
+  }
+
   /** One burst, on a turn of its own: the pending seek, then packets until the queue is full. */
-  async #read(demuxer: Demuxer, generation: number): Promise<void> {
+  async #read(generation: number): Promise<void> {
     this.#isReading = true;
     const { budget } = this.#options;
     try {
       await budget.turn();
-      const isThrough = await this.#readOn(demuxer, generation);
+      let isThrough = false;
+      while (!isThrough && generation === this.#generation) isThrough = await this.#readOrWait(generation);
       budget.pause();
-      if (!isThrough) return;
+      if (generation !== this.#generation) return;
       this.#isReading = false;
       this.#options.onProgress();
     } catch (error) {
@@ -175,22 +207,45 @@ export class PacketReader {
     }
   }
 
-  /** False when the demuxer was given up meanwhile. */
-  async #readOn(demuxer: Demuxer, generation: number): Promise<boolean> {
+  /** False: the bytes have become others, and reading can go on in those. */
+  async #readOrWait(generation: number): Promise<boolean> {
+    try {
+      await this.#readOn(generation);
+      return true;
+    } catch (error) {
+      if (!(error instanceof InputReplacedError) || generation !== this.#generation) throw error;
+      // Not all that notice it can say so beforehand.
+      this.#onReplaced(error.link, generation);
+      const successor = this.#successor;
+      if (successor === undefined) throw error;
+      const { budget } = this.#options;
+      budget.pause();
+      await budget.upstream.await(successor.ready);
+      if (!successor.isReady && generation === this.#generation) throw error;
+      return false;
+    }
+  }
+
+  /** Also ends when the demuxer was given up meanwhile. */
+  async #readOn(generation: number): Promise<void> {
     const { budget } = this.#options;
+    let demuxer: Demuxer | undefined;
     let soughtMs: number | undefined;
     for (;;) {
       if (budget.isSpent) await budget.turn();
-      if (generation !== this.#generation) return false;
+      if (this.#successor?.isReady === true) await this.#succeed(this.#successor, generation);
+      if (generation !== this.#generation || this.#demuxer === undefined) return;
+      if (demuxer !== this.#demuxer) soughtMs = undefined;
+      demuxer = this.#demuxer;
       const targetMs = this.#seekTargetMs;
       if (targetMs !== soughtMs && targetMs !== undefined) {
         await demuxer.seek(targetMs);
         soughtMs = targetMs;
         continue;
       }
-      if (targetMs === undefined && this.queue.isFull) return true;
+      if (targetMs === undefined && this.queue.isFull) return;
       const packet = await demuxer.next();
-      if (generation !== this.#generation) return false;
+      if (generation !== this.#generation) return;
       if (this.#seekTargetMs !== targetMs) continue;
       if (targetMs !== undefined) {
         this.#land(targetMs);
@@ -198,13 +253,47 @@ export class PacketReader {
       }
       if (packet === undefined) {
         this.#isAtEnd = true;
-        return true;
+        this.#successor?.close();
+        this.#successor = undefined;
+        return;
       }
       this.#count(packet);
       this.#push(packet, demuxer.stream);
       // The first packets start the music: tell the pipeline at once, later ones in bursts.
       if (this.queue.length <= 2) this.#options.onProgress();
     }
+  }
+
+  /** The bytes come to an end, and the link leads to others: they are opened while those play on. */
+  #onReplaced(link: TrackLink, generation: number): void {
+    if (generation !== this.#generation || this.#abort.signal.aborted || this.#successor !== undefined) return;
+    // What cannot be sought fails once it is read to its end; so does what becomes another again and again.
+    if (this.#demuxer?.isSeekable !== true) return;
+    const { budget } = this.#options;
+    const positionMs = this.#seekTargetMs ?? this.#readToMs;
+    const hasGained = this.#readToMs >= this.#successorAtMs + SUCCESSOR_GAIN_MS;
+    this.#successorCount = hasGained ? 1 : this.#successorCount + 1;
+    if (this.#successorCount > SUCCESSORS_MAX) return;
+    this.#successorAtMs = this.#readToMs;
+    this.#successor = new Successor(this.#open(link, generation), positionMs, budget);
+    budget.upstream.countReopened();
+  }
+
+  /** How far the run has been read; before its first packet, where it begins. */
+  get #readToMs(): number {
+    return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
+  }
+
+  async #succeed(successor: Successor, generation: number): Promise<void> {
+    const positionMs = this.#seekTargetMs ?? this.#readToMs;
+    this.#successor = undefined;
+    const demuxer = await successor.take(positionMs);
+    if (generation !== this.#generation) return demuxer?.close();
+    if (demuxer === undefined) return;
+    this.#demuxer?.close();
+    this.#demuxer = demuxer;
+    this.#joinMs = positionMs;
+    this.#isAtEnd = false;
   }
 
   /** Packets without time fill no second: when they do not end, the track does. */
@@ -224,12 +313,14 @@ export class PacketReader {
       this.#repacketizer.reset();
       this.#stream = stream;
     }
+    const fromMs = this.#repeatedUntilMs(packet);
+    if (fromMs !== undefined && packet.timestampMs + packet.durationMs < fromMs - WARM_UP_MS) return;
     const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
     if (isOpus && packet.data.length > OPUS_PACKET_BYTES_MAX) return;
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
     const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
     if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {
-      this.queue.push({ packet, stream });
+      this.queue.push({ packet, stream, fromMs });
       return;
     }
     groups.forEach((data, index) => {
@@ -238,8 +329,14 @@ export class PacketReader {
       const trimEndSamples = Math.max(0, packet.trimEndSamples - behindSamples);
       // End padding of long packets is more than one group: nobody is meant to hear it.
       if (trimEndSamples >= FRAME_SAMPLES) return;
-      this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream });
+      this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream, fromMs });
     });
+  }
+
+  /** Of the packets of other bytes than before that begin in what was read already: where that ends. */
+  #repeatedUntilMs({ timestampMs }: Packet): number | undefined {
+    if (this.#joinMs !== undefined && timestampMs >= this.#joinMs - SAME_MOMENT_MS) this.#joinMs = undefined;
+    return this.#joinMs;
   }
 
   /** The first packet of the new place is here: only now the old ones go, so a slow seek leaves no hole. */
@@ -249,6 +346,7 @@ export class PacketReader {
     this.#isAtEnd = false;
     this.#readUntilMs = undefined;
     this.#reachedMs = Number.NEGATIVE_INFINITY;
+    this.#joinMs = undefined;
     this.#landedMs = positionMs;
     this.#runNumber += 1;
     this.#seekTargetMs = undefined;
@@ -260,6 +358,7 @@ export class PacketReader {
     this.#hasFailed = true;
     this.#seekTargetMs = undefined;
     this.#demuxer?.close();
+    this.#successor?.close();
     this.#options.onFailure(
       error instanceof NodeError ? error : new NodeError("internal", "reading the track failed", { cause: error }),
     );

@@ -296,6 +296,7 @@ export class Pipeline {
   #passThrough(): Uint8Array | undefined {
     const queue = this.#reader.queue;
     if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
+    else this.#skipRepeated();
     const head = queue.peek();
     if (head === undefined) return undefined;
     const canPass = this.#passable.has(head);
@@ -319,6 +320,16 @@ export class Pipeline {
     const startMs = this.#alignedStartMs();
     for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
       if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
+      queue.shift();
+      this.#recent.add(head, HISTORY_PACKETS);
+    }
+  }
+
+  /** Drops packets of other bytes than before whose sound was heard from those: at most half a packet is amiss. */
+  #skipRepeated(): void {
+    const queue = this.#reader.queue;
+    for (let head = queue.peek(); head?.fromMs !== undefined && this.#passable.has(head); head = queue.peek()) {
+      if (head.packet.timestampMs + FRAME_MS / 2 >= head.fromMs) return;
       queue.shift();
       this.#recent.add(head, HISTORY_PACKETS);
     }
@@ -406,7 +417,8 @@ export class Pipeline {
   /** A chained file goes on in another codec: what was passed through is heard and of no use to its decoder. */
   #startTranscoderAtHead(transcoder: Transcoder): void {
     this.#recent.clear();
-    transcoder.startAt(this.#reader.queue.peek()?.packet.timestampMs ?? this.#positionMs);
+    const head = this.#reader.queue.peek();
+    transcoder.startAt(head?.fromMs ?? head?.packet.timestampMs ?? this.#positionMs);
   }
 
   #stopTranscoder(): void {

@@ -170,6 +170,7 @@ export class TrackDecoder {
     const entry = this.#packet ?? supply.take();
     this.#packet = undefined;
     if (entry !== undefined) {
+      if (entry.fromMs !== undefined) this.#dropBeforeMs = Math.max(this.#dropBeforeMs, entry.fromMs);
       if (entry.stream === this.#stream) this.#decode(entry, supply);
       else this.#changeDecoder(entry, supply);
       return true;
@@ -222,6 +223,8 @@ export class TrackDecoder {
     this.#packet = entry;
     this.#nextMs = undefined;
     const run = this.#run;
+    // The same sound in other bytes: what it was resampled from goes on, sample for sample.
+    const goesOn = entry.fromMs !== undefined && isAlike(entry.stream, this.#stream);
     const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
       if (this.#isClosed) {
         decoder.close();
@@ -231,9 +234,11 @@ export class TrackDecoder {
       this.#decoder.close();
       this.#decoder = decoder;
       this.#stream = entry.stream;
-      if (run === this.#run) this.#converter.flush(this.fifo);
-      this.#converter.close();
-      this.#converter = this.#createConverter();
+      if (!goesOn) {
+        if (run === this.#run) this.#converter.flush(this.fifo);
+        this.#converter.close();
+        this.#converter = this.#createConverter();
+      }
       this.#options.onStream(entry.stream);
     });
     this.#await(whenChanged, supply, () => undefined);
@@ -309,6 +314,11 @@ export class TrackDecoder {
     this.#converter.push(isWhole ? pcm : slice(pcm, from, to), this.fifo);
     this.#changes.earn(this.fifo.lengthSamples - before);
   }
+}
+
+/** The order of more than two channels is the codec's. */
+function isAlike(a: AudioStream, b: AudioStream): boolean {
+  return a.codec === b.codec || (a.channelCount <= 2 && b.channelCount <= 2);
 }
 
 function slice(block: PcmBlock, fromSample: number, toSample: number): PcmBlock {

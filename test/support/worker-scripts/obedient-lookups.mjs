@@ -31,6 +31,10 @@ function obey(order, requestId) {
     return say({ type: "replyError", requestId, error });
   }
   if (what === "route") return say({ type: "routeWanted", routeId: 5, families: [4] });
+  if (what === "link") {
+    const track = { sourceName: "site", encoded: "QAAA", userData: {} };
+    return say({ type: "linkWanted", linkId: 6, track, reason: "start" });
+  }
   if (what === "ban") say({ type: "routeFailed", address: "192.0.2.9", isSearch: false, reason: "banned" });
   return say({ type: "reply", requestId, value: { kind: "empty" } });
 }

@@ -16,6 +16,7 @@ parentPort.on("message", (command) => {
   if (command.type === "close") process.exit(0);
   if (command.type === "createPlayer") sendPosition(command.playerId);
   if (command.type === "route") sayRoute(command);
+  if (command.type === "link" || command.type === "linkError") sayLink(command);
   if (command.type === "setComplexity") sayComplexity(command);
   if (!("requestId" in command) || obey(command.input?.url ?? command.credentials?.endpoint, command.requestId)) return;
   parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
@@ -57,6 +58,10 @@ function obey(order, requestId) {
     const families = order.slice(6).split(",").map(Number);
     parentPort.postMessage({ type: "routeWanted", routeId: 5, families });
   }
+  if (order?.startsWith("link ")) {
+    const track = { sourceName: order.slice(5), encoded: "QAAA", userData: {} };
+    parentPort.postMessage({ type: "linkWanted", linkId: 6, track, reason: "refused", status: 403, rendition: "r" });
+  }
   if (order?.startsWith("ban ")) {
     parentPort.postMessage({ type: "routeFailed", address: order.slice(4), isSearch: false, reason: "banned" });
   }
@@ -92,6 +97,11 @@ function sendPosition(playerId) {
 
 function sayComplexity({ complexity }) {
   parentPort.postMessage({ type: "log", level: "info", message: `complexity ${complexity}`, fields: {} });
+}
+
+function sayLink({ type, linkId, link, error }) {
+  const fields = { type, linkId, link, code: error?.code };
+  parentPort.postMessage({ type: "log", level: "info", message: "told of a link", fields });
 }
 
 function sayRoute({ routeId, address }) {

@@ -14,6 +14,7 @@ import type { WorkerEvent } from "../../../src/bridge/events.ts";
 import { RemoteError, toWireError } from "../../../src/bridge/wire-error.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { linkTo, SITE_TRACK } from "../../support/scripted-links.ts";
 
 const REQUEST = { type: "destroyPlayer", playerId: 1 } as const;
 const TIMEOUT = { timeoutMs: 1000 };
@@ -184,6 +185,50 @@ describe("an address to send from", () => {
     await expect(worker.wantRoute([4])).rejects.toMatchObject({ code: "worker-busy" });
     clock.advance(5000);
     await waiting;
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
+describe("a link", () => {
+  const WIRE = {
+    code: "source-unavailable",
+    message: "m",
+    severity: "common",
+    cause: "",
+    causeStackTrace: "",
+  } as const;
+  const WISH = { track: SITE_TRACK, reason: "start" } as const;
+
+  test("reaches the wish it answers, whichever comes first", async () => {
+    const { main, worker, events, commands } = connect();
+    const wishes = [
+      worker.wantLink(WISH),
+      worker.wantLink({ ...WISH, reason: "refused", status: 410, rendition: "a" }),
+    ];
+    await turn();
+    expect(events).toEqual([
+      { type: "linkWanted", linkId: 1, ...WISH },
+      { type: "linkWanted", linkId: 2, track: SITE_TRACK, reason: "refused", status: 410, rendition: "a" },
+    ]);
+    const link = linkTo("http://site.example/song", { headers: { cookie: "a=b" } });
+    main.send({ type: "linkError", linkId: 2, error: WIRE });
+    main.send({ type: "link", linkId: 1, link });
+    const [first, second] = await Promise.allSettled(wishes);
+    expect(first).toMatchObject({ status: "fulfilled", value: JSON.parse(JSON.stringify(link)) });
+    expect(second).toMatchObject({ status: "rejected", reason: { wire: WIRE } });
+    expect(commands).toEqual([]);
+  });
+
+  test("is waited for no longer than 20 s, and wished for by no more than 1024 at once", async () => {
+    const { worker, clock } = connect();
+    const waiting = Array.from({ length: 1024 }, () => worker.wantLink(WISH));
+    await expect(worker.wantLink(WISH)).rejects.toMatchObject({ code: "worker-busy" });
+    clock.advance(19_999);
+    expect(clock.pendingCount).toBe(1024);
+    clock.advance(1);
+    const settled = await Promise.allSettled(waiting);
+    expect(settled.every(({ status }) => status === "rejected")).toBe(true);
+    await expect(waiting[0]).rejects.toMatchObject({ code: "worker-timeout" });
     expect(clock.pendingCount).toBe(0);
   });
 });

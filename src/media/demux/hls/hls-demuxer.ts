@@ -7,12 +7,14 @@ import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import type { HttpClient } from "../../input/http-client.ts";
+import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
 import { closedError } from "../../input/read-bounds.ts";
 import { RequestPace } from "../../input/request-pace.ts";
+import { InputReplacedError, type TrackLink } from "../../input/track-link.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
-import { SegmentList } from "./segment-list.ts";
+import { type RenewedSegment, SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/opening/open-demuxer.ts` in the node. */
@@ -33,6 +35,8 @@ export interface HlsOptions {
   readonly budget: TrackBudget;
   /** Ends the opening; afterwards `close` does. */
   readonly signal: AbortSignal;
+  /** Of a site's track: what `url` came from. Its headers go with every request. */
+  readonly link?: TrackLink | undefined;
 }
 
 /** Segments in a row that may be missing or damaged before the stream is given up. */
@@ -47,10 +51,16 @@ const ENCODER_DELAY_MS_MAX = 500;
 /** How far the media's clock and the playlist's durations may be apart and still be taken for the same. */
 const CLOCK_ERROR_MS_MAX = 1_000;
 
-/** A segment on its way or ready. */
+/** A segment on its way or ready; undefined: the stream has ended meanwhile. */
 interface Fetch {
+  readonly loading: Promise<FetchedSegment | undefined>;
+}
+
+/** The one that was wanted, or what stands in its place where the link has been renewed. */
+interface FetchedSegment extends LoadedSegment {
+  readonly wanted: HlsSegment;
   readonly segment: HlsSegment;
-  readonly loading: Promise<LoadedSegment>;
+  readonly isByTime: boolean;
 }
 
 /** The segment whose packets are being handed out. */
@@ -78,6 +88,8 @@ export class HlsDemuxer implements Demuxer {
   #clock: { readonly discontinuity: number; readonly offsetMs: number } | undefined;
   /** Packets that end before this are left out after a seek. */
   #fromMs = Number.NEGATIVE_INFINITY;
+  /** The same where other segments have taken over: then those are left out that have less than half behind it. */
+  #isJoining = false;
   #badSegments = 0;
   #silentSegments = 0;
   #isClosed = false;
@@ -138,7 +150,7 @@ export class HlsDemuxer implements Demuxer {
       if (packet !== undefined && current !== undefined) {
         this.#stream = continuedStream(this.#stream, current.demuxer.stream);
         const placed = this.#place(packet, current);
-        if (placed.timestampMs + placed.durationMs > this.#fromMs) return placed;
+        if (this.#isWanted(placed)) return placed;
         if (this.#options.budget.isSpent) await this.#options.budget.turn();
       } else {
         if (current !== undefined && current.shiftMs === undefined) this.#noteSilentSegment();
@@ -154,6 +166,7 @@ export class HlsDemuxer implements Demuxer {
     this.#abort = new AbortController();
     this.#list.seek(Math.max(0, positionMs - PRE_ROLL_MS));
     this.#fromMs = positionMs - PRE_ROLL_MS;
+    this.#isJoining = false;
     this.#timeMs = undefined;
     this.#badSegments = 0;
   }
@@ -173,7 +186,7 @@ export class HlsDemuxer implements Demuxer {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     // Whatever became of it, nobody wants it any more.
-    ahead?.then((fetch) => fetch?.loading.then(({ source }) => source.close())).catch(() => undefined);
+    ahead?.then((fetch) => fetch?.loading.then((loaded) => loaded?.source.close())).catch(() => undefined);
   }
 
   /** The segment's next packet, or undefined at its end, also where it is damaged. */
@@ -198,6 +211,7 @@ export class HlsDemuxer implements Demuxer {
         const fetch = await pending;
         if (fetch === undefined) return false;
         const loaded = await fetch.loading;
+        if (loaded === undefined) return false;
         if (signal.aborted) {
           loaded.source.close();
           return this.#afterAbort();
@@ -205,7 +219,7 @@ export class HlsDemuxer implements Demuxer {
         this.#ahead = this.#fetchNext(signal);
         // Reported by whoever waits for it next.
         this.#ahead.catch(() => undefined);
-        await this.#openSegment(fetch.segment, loaded, signal);
+        await this.#openSegment(loaded, signal);
         if (signal.aborted) return this.#afterAbort();
         return true;
       } catch (error) {
@@ -229,21 +243,44 @@ export class HlsDemuxer implements Demuxer {
   async #fetchNext(signal: AbortSignal): Promise<Fetch | undefined> {
     const segment = await this.#list.next(signal);
     if (segment === undefined) return undefined;
-    const loading = this.#loader.load(segment, signal);
+    const loading = this.#load(segment, signal);
     // Reported by whoever waits for it next.
     loading.catch(() => undefined);
-    return { segment, loading };
+    return { loading };
   }
 
-  async #openSegment(segment: HlsSegment, loaded: LoadedSegment, signal: AbortSignal): Promise<void> {
-    const { source, clockMs } = loaded;
+  /** Loads it; where the link is expiring or refused, from the playlist that one made anew leads to. */
+  async #load(wanted: HlsSegment, signal: AbortSignal): Promise<FetchedSegment | undefined> {
+    const { link } = this.#options;
+    let found: RenewedSegment = { segment: wanted, isByTime: false };
+    if (this.#list.isStale) found = await this.#list.renew(wanted, undefined, signal);
+    for (let isRenewed = false; ; isRenewed = true) {
+      const { segment, isByTime } = found;
+      if (segment === undefined) return undefined;
+      try {
+        const loaded = await this.#loader.load(segment, signal);
+        link?.noteGood();
+        return { ...loaded, wanted, segment, isByTime };
+      } catch (error) {
+        const status = refusalStatusOf(error);
+        if (link === undefined || status === undefined || signal.aborted) throw error;
+        if (isRenewed) throw refusedAgainError(segment.url, status);
+        found = await this.#list.renew(segment, status, signal);
+        if (isByTime) found = { ...found, isByTime };
+      }
+    }
+  }
+
+  async #openSegment(loaded: FetchedSegment, signal: AbortSignal): Promise<void> {
+    const { source, clockMs, wanted, segment, isByTime } = loaded;
     const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
       const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
-      const isNeighbour = before === undefined || segment.sequence === before.sequence + 1;
+      const isNeighbour = before === undefined || wanted.sequence === before.sequence + 1;
+      if (isByTime) this.#join();
       // In a finished stream, what was left out in between keeps its time.
       if (!isNeighbour && this.isSeekable) this.#timeMs = undefined;
       if (before !== undefined && before.discontinuity !== segment.discontinuity) this.#stream = undefined;
@@ -256,8 +293,21 @@ export class HlsDemuxer implements Demuxer {
     }
   }
 
+  /** Other segments take over: what of them was heard in those before is left out. */
+  #join(): void {
+    if (this.#timeMs === undefined) return; // After a seek; its own place is what counts.
+    this.#fromMs = this.#timeMs;
+    this.#isJoining = true;
+    this.#timeMs = undefined;
+  }
+
+  #isWanted({ timestampMs, durationMs }: Packet): boolean {
+    return timestampMs + (this.#isJoining ? durationMs / 2 : durationMs) > this.#fromMs;
+  }
+
   /** Notes it and goes on, unless it is one too many or will not pass. */
   #noteBadSegment(error: unknown): void {
+    if (error instanceof InputReplacedError) throw error;
     this.#badSegments++;
     const code = error instanceof NodeError ? error.code : "internal";
     const isSkippable = code.startsWith("media-") || code.startsWith("input-");
@@ -282,15 +332,17 @@ export class HlsDemuxer implements Demuxer {
   }
 
   /** What brings the segment's first packet to where the last one ended, or to the segment's place in the playlist. */
-  #shiftOf({ timestampMs }: Packet, { segment, clockMs = 0 }: OpenedSegment): number {
+  #shiftOf({ timestampMs }: Packet, { segment, clockMs }: OpenedSegment): number {
     const expectedMs = this.#timeMs ?? segment.startMs;
     // Encoder delay at the very start keeps its negative times, to be dropped by the pipeline.
     const isDelay = expectedMs === 0 && timestampMs < 0 && timestampMs >= -ENCODER_DELAY_MS_MAX;
     const shiftMs = isDelay ? 0 : expectedMs - timestampMs;
-    this.#clock ??= { discontinuity: segment.discontinuity, offsetMs: shiftMs - clockMs };
+    this.#clock ??= { discontinuity: segment.discontinuity, offsetMs: shiftMs - (clockMs ?? 0) };
     if (this.#timeMs !== undefined || this.#clock.discontinuity !== segment.discontinuity) return shiftMs;
+    // Without a clock, a segment whose times begin at 0 has times of its own.
+    if (clockMs === undefined && Math.abs(timestampMs) < ENCODER_DELAY_MS_MAX) return shiftMs;
     // The media's own clock is more exact than the durations of the playlist, where it goes on from segment to segment.
-    const distanceMs = this.#clock.offsetMs + clockMs - shiftMs;
+    const distanceMs = this.#clock.offsetMs + (clockMs ?? 0) - shiftMs;
     const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
     return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
   }

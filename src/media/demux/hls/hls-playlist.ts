@@ -16,6 +16,8 @@ export interface HlsVariant {
   /** Empty when the playlist does not say. */
   readonly codecs: readonly string[];
   readonly hasResolution: boolean;
+  /** Group of its picture. Twitch has one that is called `audio_only` and is none. */
+  readonly videoGroup: string | undefined;
   /** Group of its separate sound, or undefined when the sound is in the variant itself. */
   readonly audioGroup: string | undefined;
 }
@@ -101,6 +103,7 @@ function variantOf(attributes: AttributeList, url: URL): HlsVariant {
     bandwidthBps: Number(attributes.get("BANDWIDTH") ?? 0) || 0,
     codecs: codecs.filter((codec) => codec !== ""),
     hasResolution: attributes.has("RESOLUTION"),
+    videoGroup: attributes.get("VIDEO"),
     audioGroup: attributes.get("AUDIO"),
   };
 }

@@ -1,28 +1,25 @@
 // Which HLS segment comes next: walks a finished playlist, and for a live one loads it again as the standard says,
-// starts near the live edge and catches up when it fell out of the window. Audio thread.
+// starts near the live edge and catches up when it fell out of the window. Where the link to the playlist is renewed,
+// it finds the same segment again in the one that it leads to then. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";
-import type { Logger } from "../../../log.ts";
-import type { HttpClient } from "../../input/http-client.ts";
-import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
+import { refusalStatusOf } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
-import type { RequestPace } from "../../input/request-pace.ts";
-import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
+import type { RequestPlace } from "../../input/link-place.ts";
+import { InputReplacedError } from "../../input/track-link.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
-import { chooseVariants } from "./variant-choice.ts";
+import { type LoadedPlaylist, loadAgain, loadLinked, loadStream, type PlaylistAccess } from "./playlist-loading.ts";
 
-export interface SegmentListOptions {
-  readonly client: HttpClient;
-  readonly pace: RequestPace;
-  readonly logger: Logger;
+/** A segment where the playlist has become another. */
+export interface RenewedSegment {
+  /** Undefined: the stream ended before it. */
+  readonly segment: HlsSegment | undefined;
+  /** The segments are others: it is the one that holds the moment at which the wanted one began. */
+  readonly isByTime: boolean;
 }
 
-/** A hundred thousand segments at 80 bytes each, or ten thousand with signed addresses. */
-const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
-/** How many streams of a master playlist are tried. */
-const VARIANTS_TRIED_MAX = 3;
 /** A live playlist that has not moved for this long is given up; at least IDLE_MS_MIN. */
 const IDLE_TARGETS_MAX = 10;
 const IDLE_MS_MIN = 60_000;
@@ -31,12 +28,8 @@ const RELOAD_MS_MIN = 1_000;
 const RELOAD_BYTES_PER_MS = 512;
 /** Caches may hand out an old playlist once or twice; after that the stream has begun anew. */
 const BACKWARD_LOADS_MAX = 3;
-
-interface Loaded<Playlist> {
-  readonly playlist: Playlist;
-  readonly url: URL;
-  readonly validator: Validator;
-}
+/** Starts of segments that are as close are the same: durations have six digits at most. */
+const SAME_START_MS = 1;
 
 /** What to hand out next. */
 type Next =
@@ -45,8 +38,12 @@ type Next =
   | { readonly kind: "live edge" };
 
 export class SegmentList {
-  readonly #options: SegmentListOptions;
-  readonly #url: URL;
+  readonly #options: PlaylistAccess;
+  #url: URL;
+  /** Where that was found. */
+  #askedUrl: URL;
+  /** Of the link, when the playlist was last found by it. */
+  #place: RequestPlace | undefined;
   #playlist: MediaPlaylist;
   #validator: Validator;
   #loadedAtMs: number;
@@ -58,33 +55,31 @@ export class SegmentList {
 
   /**
    * Opens the playlist at `url`, or of a master playlist the stream that suits best and can be loaded.
-   * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and those of downloads
+   * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and those of downloads and links
    */
-  static async open(url: URL, options: SegmentListOptions, signal: AbortSignal): Promise<SegmentList> {
-    const outer = await loadPlaylist(url, options, signal);
-    if (isMedia(outer)) return new SegmentList(outer, options);
-    const candidates = outer.playlist.kind === "master" ? chooseVariants(outer.playlist) : [];
-    let failure: unknown;
-    for (const candidate of candidates.slice(0, VARIANTS_TRIED_MAX)) {
-      try {
-        const inner = await loadPlaylist(candidate, options, signal);
-        if (isMedia(inner)) return new SegmentList(inner, options);
-        failure = new NodeError("hls-playlist-invalid", "reading an HLS playlist: a master playlist within another");
-      } catch (error) {
-        signal.throwIfAborted();
-        failure = error;
-      }
+  static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
+    const { link } = access;
+    try {
+      // A link is followed from where it begins: what it carries is for that site.
+      const from = link?.place.url ?? url;
+      return new SegmentList(await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
+    } catch (error) {
+      const status = refusalStatusOf(error);
+      if (link === undefined || status === undefined) throw error;
+      await link.renewRefused(status, signal);
+      return new SegmentList(await loadLinked(link, access, { signal, isRenewed: true }), access);
     }
-    throw failure;
   }
 
-  private constructor({ url, playlist, validator }: Loaded<MediaPlaylist>, options: SegmentListOptions) {
+  private constructor({ url, askedUrl, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
     if (playlist.segmentCount === 0 && playlist.isEnded) {
       playlist.close();
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it names no segments");
     }
-    this.#options = options;
+    this.#options = access;
     this.#url = url;
+    this.#askedUrl = askedUrl;
+    this.#place = access.link?.place;
     this.#playlist = playlist;
     this.#validator = validator;
     this.#loadedAtMs = this.#nowMs;
@@ -120,6 +115,35 @@ export class SegmentList {
     this.#next = { kind: "position", positionMs };
   }
 
+  /** The link is about to expire, or leads to a playlist that was not loaded yet: `renew` is due. */
+  get isStale(): boolean {
+    const { link } = this.#options;
+    return link !== undefined && (link.isExpiring || link.place !== this.#place);
+  }
+
+  /**
+   * Renews the link, and finds a segment again in the playlist that it leads to now.
+   * @param status with which the segment was refused; undefined: the list is stale, and where that cannot be helped for
+   * now, the segment stays as it is
+   */
+  async renew(segment: HlsSegment, status: number | undefined, signal: AbortSignal): Promise<RenewedSegment> {
+    const { link, logger } = this.#options;
+    const asItIs: RenewedSegment = { segment, isByTime: false };
+    if (link === undefined) return asItIs;
+    if (status !== undefined) await link.renewRefused(status, signal);
+    else await link.keepFresh(signal);
+    if (status === undefined && link.place === this.#place) return asItIs;
+    try {
+      const loaded = await loadLinked(link, this.#options, { signal, isRenewed: status !== undefined });
+      return await this.#findAgain(segment, loaded, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (status !== undefined || error instanceof InputReplacedError) throw error;
+      logger.debug("an HLS playlist could not be loaded from its renewed link; the old one is used on", { error });
+      return asItIs;
+    }
+  }
+
   /** Gives the memory of the playlist back. */
   close(): void {
     this.#playlist.close();
@@ -151,10 +175,7 @@ export class SegmentList {
     const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, wantedMs);
     if (dueMs > clock.now()) await upstream.await(pause(clock, dueMs - clock.now(), signal));
     signal.throwIfAborted();
-    const loaded = await loadPlaylistIfChanged(this.#url, this.#options, { signal, known: this.#validator });
-    if (loaded !== undefined && !isMedia(loaded)) {
-      throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed kind");
-    }
+    const loaded = await this.#loadAgain(signal);
     if (signal.aborted) loaded?.playlist.close();
     signal.throwIfAborted();
     this.#accept(loaded);
@@ -163,12 +184,61 @@ export class SegmentList {
     }
   }
 
+  /** Undefined: nothing has changed. */
+  async #loadAgain(signal: AbortSignal): Promise<LoadedPlaylist | undefined> {
+    const { link } = this.#options;
+    await link?.keepFresh(signal);
+    if (link !== undefined && link.place !== this.#place) {
+      return loadLinked(link, this.#options, { signal, isRenewed: false });
+    }
+    try {
+      return await loadAgain(this.#url, this.#options, { askedUrl: this.#askedUrl, signal, known: this.#validator });
+    } catch (error) {
+      const status = refusalStatusOf(error);
+      if (link === undefined || status === undefined) throw error;
+      await link.renewRefused(status, signal);
+      return loadLinked(link, this.#options, { signal, isRenewed: true });
+    }
+  }
+
+  /** Goes over to a playlist loaded from a renewed link, with the segment that was wanted of the one before. */
+  async #findAgain(
+    { sequence, startMs }: HlsSegment,
+    loaded: LoadedPlaylist,
+    signal: AbortSignal,
+  ): Promise<RenewedSegment> {
+    const { playlist } = loaded;
+    // Numbers of finished playlists need not begin alike; a live one goes on with them.
+    const isFinished = this.#playlist.isEnded && playlist.isEnded;
+    const wanted = isFinished ? playlist.firstSequence + sequence - this.#playlist.firstSequence : sequence;
+    const candidate = isFinished ? await playlist.segmentFrom(wanted) : undefined;
+    const isSame = candidate?.sequence === wanted && Math.abs(candidate.startMs - startMs) <= SAME_START_MS;
+    const found = isSame || !isFinished ? wanted : await playlist.sequenceAt(startMs);
+    if (signal.aborted) playlist.close();
+    signal.throwIfAborted();
+    this.#playlist.close();
+    this.#replace(loaded);
+    this.#loadedAtMs = this.#nowMs;
+    this.#movedAtMs = this.#loadedAtMs;
+    const hasIt = isFinished || followsOn(found, playlist);
+    this.#next = hasIt ? { kind: "sequence", sequence: found } : { kind: "live edge" };
+    return { segment: await this.next(signal), isByTime: isFinished && !isSame };
+  }
+
+  #replace({ playlist, validator, url, askedUrl }: LoadedPlaylist): void {
+    this.#askedUrl = askedUrl;
+    this.#playlist = playlist;
+    this.#validator = validator;
+    this.#url = url;
+    this.#place = this.#options.link?.place;
+  }
+
   /** @param loaded undefined: nothing has changed */
-  #accept(loaded: Loaded<MediaPlaylist> | undefined): void {
+  #accept(loaded: LoadedPlaylist | undefined): void {
     this.#loadedAtMs = this.#nowMs;
     this.#hasMoved = false;
     if (loaded === undefined) return;
-    const { playlist, validator } = loaded;
+    const { playlist } = loaded;
     const [lastBefore, last] = [lastSequenceOf(this.#playlist), lastSequenceOf(playlist)];
     this.#hasMoved = last !== lastBefore || playlist.isEnded;
     if (last < lastBefore) {
@@ -182,39 +252,15 @@ export class SegmentList {
     this.#backwardLoads = 0;
     if (this.#hasMoved) this.#movedAtMs = this.#loadedAtMs;
     this.#playlist.close();
-    this.#playlist = playlist;
-    this.#validator = validator;
+    this.#replace(loaded);
   }
+}
+
+/** A live stream goes on with one of its numbers, or with the next, which may not be there yet. */
+function followsOn(sequence: number, { firstSequence, lastSequence }: MediaPlaylist): boolean {
+  return sequence >= firstSequence && sequence <= lastSequence + 1;
 }
 
 function lastSequenceOf(playlist: MediaPlaylist): number {
   return playlist.segmentCount === 0 ? -1 : playlist.lastSequence;
-}
-
-function isMedia(loaded: Loaded<HlsMaster | MediaPlaylist>): loaded is Loaded<MediaPlaylist> {
-  return loaded.playlist.kind === "media";
-}
-
-async function loadPlaylist(
-  url: URL,
-  options: SegmentListOptions,
-  signal: AbortSignal,
-): Promise<Loaded<HlsMaster | MediaPlaylist>> {
-  const { client, pace } = options;
-  return read(await download(url, { client, pace, signal, sizeBytesMax: PLAYLIST_BYTES_MAX }), pace);
-}
-
-/** Undefined: it is as it was. */
-async function loadPlaylistIfChanged(
-  url: URL,
-  { client, pace }: SegmentListOptions,
-  options: { readonly signal: AbortSignal; readonly known: Validator },
-): Promise<Loaded<HlsMaster | MediaPlaylist> | undefined> {
-  const loaded = await downloadIfChanged(url, { client, pace, ...options, sizeBytesMax: PLAYLIST_BYTES_MAX });
-  return loaded && read(loaded, pace);
-}
-
-async function read(loaded: Downloaded, { budget }: RequestPace): Promise<Loaded<HlsMaster | MediaPlaylist>> {
-  const { data, url, validator } = loaded;
-  return { playlist: await readHlsPlaylist(data, url, budget), url, validator };
 }

@@ -5,10 +5,12 @@ import { createDecipheriv } from "node:crypto";
 import { NodeError } from "../../../errors.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
 import type { HttpClient } from "../../input/http-client.ts";
-import { type ByteTransform, type Downloaded, download } from "../../input/http-download.ts";
+import { type ByteTransform, type Downloaded, type DownloadOptions, download } from "../../input/http-download.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
+import type { TrackLink } from "../../input/track-link.ts";
 import { WindowSource } from "../../input/window-source.ts";
 import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
+import { OggSegments } from "./ogg-segments.ts";
 import { segmentClockMs } from "./segment-clock.ts";
 
 /** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */
@@ -32,26 +34,31 @@ export interface LoadedSegment {
 export interface SegmentLoaderOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
+  /** Of a site's track: its headers go with every request. */
+  readonly link?: TrackLink | undefined;
 }
 
 export class SegmentLoader {
   readonly #options: SegmentLoaderOptions;
   readonly #keys = new Map<string, Uint8Array>();
   readonly #maps = new Map<string, Uint8Array>();
+  readonly #oggSegments: OggSegments;
 
   constructor(options: SegmentLoaderOptions) {
     this.#options = options;
+    this.#oggSegments = new OggSegments(options.pace.budget);
   }
 
   /** @throws NodeError of the download, or "media-damaged" when it cannot be decrypted */
   async load(segment: HlsSegment, signal: AbortSignal): Promise<LoadedSegment> {
     const map = segment.map === undefined ? undefined : await this.#loadMap(segment.map, segment.sequence, signal);
-    const { data, mimeType } = await this.#loadPart(segment, {
+    const { data: received, mimeType } = await this.#loadPart(segment, {
       sequence: segment.sequence,
       sizeBytesMax: SEGMENT_BYTES_MAX,
       prefix: map,
       signal,
     });
+    const data = map === undefined ? await this.#oggSegments.complete(received) : received;
     const mapBytes = map?.length ?? 0;
     const beginning = data.read(mapBytes, Math.min(data.endBytes - mapBytes, CLOCK_BYTES_MAX));
     const firstBytes = map === undefined ? id3Bytes(data) : 0;
@@ -81,13 +88,18 @@ export class SegmentLoader {
     const keyBytes = key === undefined ? undefined : await this.#loadKey(key, signal);
     const iv = key?.iv ?? ivOf(sequence);
     const transform = keyBytes === undefined ? undefined : () => new Decryption(keyBytes, iv);
-    return download(url, { ...this.#options, range, sizeBytesMax, prefix, signal, transform });
+    return download(url, { ...this.#access, range, sizeBytesMax, prefix, signal, transform });
+  }
+
+  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers"> {
+    const { client, pace, link } = this.#options;
+    return { client, pace, headers: link?.place.headers };
   }
 
   async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {
     const known = this.#keys.get(url.href);
     if (known !== undefined) return known;
-    const { data } = await download(url, { ...this.#options, sizeBytesMax: 1024, signal });
+    const { data } = await download(url, { ...this.#access, sizeBytesMax: 1024, signal });
     const sizeBytes = data.endBytes;
     if (sizeBytes === KEY_BYTES) return this.#keep(this.#keys, url.href, data);
     data.reset(0);
@@ -115,6 +127,7 @@ export class SegmentLoader {
       for (const { length } of kept.values()) this.#options.pace.budget.memory.release(length);
       kept.clear();
     }
+    this.#oggSegments.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ProbeResult } from "../../../../src/bridge/playable-input.ts";
+import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
 import { Lookups } from "../../../../src/control/workers/lookups.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
 import { systemThreads } from "../../../../src/control/workers/threads.ts";
@@ -8,6 +9,7 @@ import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { inputSettings } from "../../../support/input-builders.ts";
+import { linkTo } from "../../../support/scripted-links.ts";
 
 const IDLE_MS = 15_000;
 const START_MS = 15_250;
@@ -31,7 +33,9 @@ beforeEach(() => {
 });
 afterEach(() => lookups.close());
 
-function start(options: { script?: "broken" | "mute"; routes?: RouteSource; clock?: Clock } = {}): void {
+function start(
+  options: { script?: "broken" | "mute"; routes?: RouteSource; links?: LinkSource; clock?: Clock } = {},
+): void {
   const { script = "obedient-lookups" } = options;
   lookups = new Lookups({
     threads: systemThreads,
@@ -110,6 +114,18 @@ describe("looking inputs up", () => {
     void ask("ban").catch(() => undefined);
     await ask("nothing");
     expect(failed).toEqual(["192.0.2.9"]);
+  });
+
+  test("a wish for a link is answered", async () => {
+    start({ links: { link: async ({ track }) => linkTo(`http://site.example/${track.sourceName}`) } });
+    void ask("link").catch(() => undefined);
+    await seen("asked link");
+  });
+
+  test("a wish for a link is answered with an error where nobody has any", async () => {
+    start();
+    void ask("link").catch(() => undefined);
+    await seen("asked linkError");
   });
 
   test("the thread is ended after 15 s without a look-up, and started again by the next", async () => {

@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { PlayableLink } from "../../../../src/bridge/playable-link.ts";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
+import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
 import { systemThreads } from "../../../../src/control/workers/threads.ts";
 import type { Blame, PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
 import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { createLogger, type LogFields } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
+import { linkTo } from "../../../support/scripted-links.ts";
 
 const START_MS = 15_250;
 const LOOK_MS = 50;
@@ -72,13 +76,19 @@ afterEach(async () => {
   lines.length = 0;
 });
 
-function start(script: "obedient" | "mute" | "broken", count = 1, routes?: RouteSource): void {
+interface Answerers {
+  readonly routes?: RouteSource;
+  readonly links?: LinkSource;
+}
+
+function start(script: "obedient" | "mute" | "broken", count = 1, { routes, links }: Answerers = {}): void {
   pool = new WorkerPool({
     threads: systemThreads,
     entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
     count,
     settings: SETTINGS,
     routes,
+    links,
     heapMegabytesMax: 32,
     clock,
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
@@ -153,7 +163,7 @@ describe("a pool of sound workers", () => {
 
   test("a worker's wish for an address is answered, and what failed is passed on", async () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/30"] });
-    start("obedient", 1, planner);
+    start("obedient", 1, { routes: planner });
     const tenant = await settled();
     await orderOf(tenant, "route 6,4");
     await orderOf(tenant, "ban 192.0.2.0");
@@ -165,6 +175,53 @@ describe("a pool of sound workers", () => {
       { routeId: 5, address: "192.0.2.1", worker: 0 },
     ]);
     expect(planner.status().details.failingAddresses).toMatchObject([{ failingAddress: "/192.0.2.0" }]);
+  });
+
+  test("a worker's wish for a link is answered with one, or with why there is none", async () => {
+    const wishes: unknown[] = [];
+    const link = linkTo("http://site.example/song");
+    const links: LinkSource = {
+      link: async (request) => {
+        wishes.push(request);
+        if (request.track.sourceName === "site") return link;
+        throw new NodeError("source-unavailable", "no such source");
+      },
+    };
+    start("obedient", 1, { links });
+    const tenant = await settled();
+    await orderOf(tenant, "link site");
+    await orderOf(tenant, "link other");
+    await until(() => lines.filter(({ message }) => message === "told of a link").length === 2);
+    const track = { sourceName: "site", encoded: "QAAA", userData: {} };
+    expect(wishes[0]).toEqual({ track, reason: "refused", status: 403, rendition: "r" });
+    expect(lines.filter(({ message }) => message === "told of a link").map(({ fields }) => fields)).toEqual([
+      { type: "link", linkId: 6, link, code: undefined, worker: 0 },
+      { type: "linkError", linkId: 6, link: undefined, code: "source-unavailable", worker: 0 },
+    ]);
+  });
+
+  test("a link for a worker that was lost meanwhile is called off, and not told to the next", async () => {
+    let signal: AbortSignal | undefined;
+    let give = (_link: PlayableLink): void => undefined;
+    const links: LinkSource = {
+      link: (_request, options) => {
+        signal = options.signal;
+        return new Promise((resolve) => {
+          give = resolve;
+        });
+      },
+    };
+    start("obedient", 1, { links });
+    const tenant = await settled();
+    await orderOf(tenant, "link site");
+    expect(signal?.aborted).toBe(false);
+    const moved = tenant.next("position");
+    await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+    expect(signal?.aborted).toBe(true);
+    await moved;
+    give(linkTo("http://site.example/late"));
+    await orderOf(tenant, "nothing");
+    expect(lines.filter(({ message }) => message === "told of a link")).toEqual([]);
   });
 
   test("spreads players evenly while the loads are alike, also before it is ready", () => {

@@ -12,7 +12,7 @@ import { systemClock } from "../../../../src/lib/clock.ts";
 import { silentLogger } from "../../../../src/log.ts";
 import { HlsDemuxer } from "../../../../src/media/demux/hls/hls-demuxer.ts";
 import { HttpClient, parseInputUrl } from "../../../../src/media/input/http-client.ts";
-import { openInput } from "../../../../src/media/input/open-input.ts";
+import { type InputDeps, openInput } from "../../../../src/media/input/open-input.ts";
 import { OutgoingRoutes } from "../../../../src/media/input/outgoing-routes.ts";
 import { readPlaylist } from "../../../../src/media/input/playlist.ts";
 import { requestShoutcast } from "../../../../src/media/input/shoutcast-client.ts";
@@ -22,7 +22,8 @@ import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
 import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
-import { noLinks, inputSettings } from "../../../support/input-builders.ts";
+import { inputSettings, noLinks } from "../../../support/input-builders.ts";
+import { linkTo, SITE_TRACK } from "../../../support/scripted-links.ts";
 import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 import { createVoice, until } from "../../../support/voice-builders.ts";
@@ -71,6 +72,7 @@ const WAYS: readonly Way[] = [
     },
   })),
   { name: "a local list", prepare: fromLocalList },
+  { name: "a link that a source has named", prepare: fromLink },
   { name: "an identifier, sent from an address of a block", prepare: fromChosenAddress },
   { name: "an old Shoutcast server", prepare: asShoutcast },
   { name: "a voice endpoint", prepare: asVoiceEndpoint },
@@ -84,13 +86,15 @@ function openWith(opener: TrackOpener): Attempt {
 interface OpenerParts {
   readonly settings?: Partial<WorkerSettings>;
   readonly routes?: (guard: OutboundGuard) => OutgoingRoutes;
+  readonly wantLink?: InputDeps["wantLink"];
 }
 
 /** Wired as in src/media/opening/create-opener.ts. */
-function createOpener(allow: readonly string[], { settings: changes, routes }: OpenerParts = {}): TrackOpener {
+function createOpener(allow: readonly string[], parts: OpenerParts = {}): TrackOpener {
+  const { settings: changes, routes, wantLink = noLinks } = parts;
   const settings = { ...inputSettings, network: { allow }, ...changes };
   const guard = new OutboundGuard(allow, { resolve: resolveHostile });
-  const deps = { clock: systemClock, logger: silentLogger, wantLink: noLinks };
+  const deps = { clock: systemClock, logger: silentLogger, wantLink };
   const client = new HttpClient({ guard, settings: settings.http, clock: systemClock, routes: routes?.(guard) });
   cleanups.push(() => client.close());
   return new TrackOpener({
@@ -110,6 +114,15 @@ function fromLocalList(allow: readonly string[]): Attempt {
     const path = join(folder, `${count++}.m3u`);
     writeFileSync(path, `#EXTM3U\n${url}\n`);
     (await opener.open({ kind: "local", path, container: undefined }, { signal, budget })).close();
+  };
+}
+
+/** The track's own text is where its link leads. */
+function fromLink(allow: readonly string[]): Attempt {
+  const opener = createOpener(allow, { wantLink: async ({ track }) => linkTo(track.encoded) });
+  return async (url, signal) => {
+    const input = { kind: "site", track: { ...SITE_TRACK, encoded: url } } as const;
+    (await opener.open(input, { signal, budget })).close();
   };
 }
 
@@ -148,6 +161,7 @@ const NO_ADDRESS = [
   "hls-playlist-invalid",
   "hls-unsupported",
   "input-url-invalid",
+  "link-invalid",
   "media-unknown-format",
   "playlist-empty",
   "voice-connect-failed",

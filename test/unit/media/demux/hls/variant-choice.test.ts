@@ -39,6 +39,15 @@ it("sound alone comes before video: the richest that is not wasted", async () =>
   expect(names).toEqual(["a192", "a64", "lossless", "v"]);
 });
 
+it("a picture that is called none is none, as Twitch has it", async () => {
+  const names = await choose([
+    variant("source", `BANDWIDTH=6000000,${VIDEO},VIDEO="chunked"`),
+    variant("sound", 'BANDWIDTH=160000,CODECS="mp4a.40.2",VIDEO="audio_only"'),
+    variant("odd", 'BANDWIDTH=150000,CODECS="avc1.4d401e,mp4a.40.2",VIDEO="audio_only"'),
+  ]);
+  expect(names).toEqual(["sound", "odd", "source"]);
+});
+
 it("of video the cheapest with good sound", async () => {
   const names = await choose(
     [240, 400, 900, 5_000].map((kbit) => variant(`v${kbit}`, `BANDWIDTH=${kbit}000,${VIDEO}`)),

@@ -1,0 +1,28 @@
+// Answers what a thread itself asks of the main thread, the same for audio workers and the look-up thread: an address
+// to send from, or a link to play from. Main thread.
+
+import type { AnswerCommand } from "../../bridge/commands.ts";
+import type { WorkerEvent } from "../../bridge/events.ts";
+import { type LinkSource, serveLinks } from "./link-source.ts";
+import { type RouteSource, serveRoutes } from "./route-source.ts";
+
+/** Who knows the answers. */
+export interface Answerers {
+  /** Undefined where the settings have no routing: threads ask for no address then. */
+  readonly routes?: RouteSource | undefined;
+  /** Undefined: no track of a site can be played, nor looked at. */
+  readonly links?: LinkSource | undefined;
+}
+
+/** The thread that asks. */
+export interface AskingThread {
+  /** Without effect once it is gone. */
+  send(answer: AnswerCommand): void;
+  /** Fires when it is gone. */
+  readonly gone: AbortSignal;
+}
+
+/** Deals with an event that asks something, or tells what became of an answer; false: it does neither. */
+export function answerThread(event: WorkerEvent, { routes, links }: Answerers, thread: AskingThread): boolean {
+  return serveRoutes(event, routes, (answer) => thread.send(answer)) || serveLinks(event, links, thread);
+}

@@ -1,0 +1,130 @@
+// Loads HLS playlists: as they are, where they have changed, by way of a master playlist, and from the link of a site's
+// track. Part of segment-list.ts. Audio thread.
+
+import { NodeError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
+import type { HttpClient } from "../../input/http-client.ts";
+import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
+import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
+import type { Validator } from "../../input/http-headers.ts";
+import type { RequestPace } from "../../input/request-pace.ts";
+import { InputReplacedError, type TrackLink } from "../../input/track-link.ts";
+import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
+import type { MediaPlaylist } from "./media-playlist.ts";
+import { chooseVariants } from "./variant-choice.ts";
+
+export interface PlaylistAccess {
+  readonly client: HttpClient;
+  readonly pace: RequestPace;
+  readonly logger: Logger;
+  /** Of a site's track: its headers go with every request. */
+  readonly link?: TrackLink | undefined;
+}
+
+export interface LoadedPlaylist<Playlist = MediaPlaylist> {
+  readonly playlist: Playlist;
+  /** Where it was asked for, and where it was found after redirects. */
+  readonly askedUrl: URL;
+  readonly url: URL;
+  readonly validator: Validator;
+}
+
+export interface StreamLoading {
+  readonly signal: AbortSignal;
+  /** False: a refusal may be the link's, and one made anew may change it. */
+  readonly isRenewed: boolean;
+}
+
+/** A hundred thousand segments at 80 bytes each, or ten thousand with signed addresses. */
+const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
+/** How many streams of a master playlist are tried. */
+const VARIANTS_TRIED_MAX = 3;
+/** What says that a link leads to an HLS playlist no more. */
+const NO_PLAYLIST_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid"];
+
+/** The playlist at `url`, or of a master playlist that of the stream that suits best and can be loaded. */
+export async function loadStream(
+  url: URL,
+  access: PlaylistAccess,
+  { signal, isRenewed }: StreamLoading,
+): Promise<LoadedPlaylist> {
+  const outer = await loadPlaylist(url, access, signal);
+  if (isMedia(outer)) return outer;
+  const candidates = outer.playlist.kind === "master" ? chooseVariants(outer.playlist) : [];
+  let failure: unknown;
+  for (const candidate of candidates.slice(0, VARIANTS_TRIED_MAX)) {
+    try {
+      const inner = await loadPlaylist(candidate, access, signal);
+      if (isMedia(inner)) return inner;
+      failure = new NodeError("hls-playlist-invalid", "reading an HLS playlist: a master playlist within another");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isRenewed && refusalStatusOf(error) !== undefined) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/**
+ * The same from where a link leads to, which is renewed once if it is refused.
+ * @throws NodeError "link-refused"; InputReplacedError where it leads to something else
+ */
+export async function loadLinked(
+  link: TrackLink,
+  access: PlaylistAccess,
+  { signal, isRenewed }: StreamLoading,
+): Promise<LoadedPlaylist> {
+  for (let isLast = isRenewed; ; isLast = true) {
+    const { url } = link.place;
+    try {
+      return await loadStream(url, access, { signal, isRenewed: isLast });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof NodeError && NO_PLAYLIST_CODES.includes(error.code)) throw new InputReplacedError(link);
+      const status = refusalStatusOf(error);
+      if (status === undefined) throw error;
+      if (isLast) throw refusedAgainError(url, status);
+      await link.renewRefused(status, signal);
+    }
+  }
+}
+
+/** The playlist that was loaded from `url` before; undefined: it is as it was. */
+export async function loadAgain(
+  url: URL,
+  { client, pace, link }: PlaylistAccess,
+  { askedUrl, ...options }: { readonly askedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
+): Promise<LoadedPlaylist | undefined> {
+  const headers = link?.place.headers;
+  const downloaded = await downloadIfChanged(url, {
+    ...{ client, pace, headers, headersOf: askedUrl, sizeBytesMax: PLAYLIST_BYTES_MAX },
+    ...options,
+  });
+  const loaded = downloaded && (await read(downloaded, askedUrl, pace));
+  if (loaded === undefined || isMedia(loaded)) return loaded;
+  throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed kind");
+}
+
+async function loadPlaylist(
+  url: URL,
+  { client, pace, link }: PlaylistAccess,
+  signal: AbortSignal,
+): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+  const headers = link?.place.headers;
+  const loaded = await download(url, { client, pace, headers, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  return read(loaded, url, pace);
+}
+
+async function read(
+  loaded: Downloaded,
+  askedUrl: URL,
+  { budget }: RequestPace,
+): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+  const { data, url, validator } = loaded;
+  return { playlist: await readHlsPlaylist(data, url, budget), askedUrl, url, validator };
+}
+
+function isMedia(loaded: LoadedPlaylist<HlsMaster | MediaPlaylist>): loaded is LoadedPlaylist {
+  return loaded.playlist.kind === "media";
+}

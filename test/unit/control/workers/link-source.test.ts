@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { LinkCommand } from "../../../../src/bridge/commands.ts";
+import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import type { PlayableLink } from "../../../../src/bridge/playable-link.ts";
+import { type LinkSource, serveLinks } from "../../../../src/control/workers/link-source.ts";
+import { linkTo, SITE_TRACK } from "../../../support/scripted-links.ts";
+
+const WANTED: WorkerEvent = { type: "linkWanted", linkId: 3, track: SITE_TRACK, reason: "expiring", rendition: "a" };
+const LINK = linkTo("http://site.example/song");
+
+/** Lets promises run their course. */
+const turn = () => new Promise((next) => setImmediate(next));
+
+function start() {
+  const gone = new AbortController();
+  const sent: LinkCommand[] = [];
+  return { gone, sent, asker: { send: (answer: LinkCommand) => sent.push(answer), gone: gone.signal } };
+}
+
+test("only a wish for a link is dealt with", async () => {
+  const { asker, sent } = start();
+  expect(serveLinks({ type: "ready" }, undefined, asker)).toBe(false);
+  expect(serveLinks(WANTED, { link: async () => LINK }, asker)).toBe(true);
+  await turn();
+  expect(sent).toEqual([{ type: "link", linkId: 3, link: LINK }]);
+});
+
+test("what a source throws by mistake is an error like any other", async () => {
+  const { asker, sent } = start();
+  const links: LinkSource = {
+    link: () => {
+      throw new TypeError("a mistake");
+    },
+  };
+  serveLinks(WANTED, links, asker);
+  await turn();
+  expect(sent).toMatchObject([{ type: "linkError", linkId: 3, error: { code: "internal" } }]);
+});
+
+test("once the thread is gone, the source is told, and its answer goes nowhere", async () => {
+  const { asker, sent, gone } = start();
+  const told: boolean[] = [];
+  let give = (_link: PlayableLink): void => undefined;
+  const link: LinkSource["link"] = (_request, { signal }) => {
+    signal.addEventListener("abort", () => told.push(true));
+    return new Promise((resolve) => {
+      give = resolve;
+    });
+  };
+  serveLinks(WANTED, { link }, asker);
+  gone.abort();
+  give(LINK);
+  await turn();
+  expect([told, sent]).toEqual([[true], []]);
+});
