@@ -25,6 +25,8 @@ export class InstalledPlugin {
   readonly rank: PluginRank;
   readonly runner: PluginRunner;
   readonly #options: InstalledPluginOptions;
+  /** The name that its thread has said last, before it was set up. */
+  saidName: string | undefined;
   #manifest: PluginManifest | undefined;
   #sources: readonly PluginSource[] = [];
 
@@ -38,6 +40,11 @@ export class InstalledPlugin {
   /** As it names itself; until it has, as the operator has named it. */
   get name(): string {
     return this.#manifest?.name ?? this.#options.name;
+  }
+
+  /** Two that start at the same time may say the same name before either is set up. */
+  isNamed(name: string): boolean {
+    return this.name === name || this.saidName === name;
   }
 
   get manifest(): PluginManifest | undefined {

@@ -34,8 +34,9 @@ export interface PluginThreadListener {
   /** It has ended by itself, or was ended because it hung. What it was asked has been answered. */
   onLost(reason: NodeError): void;
   onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
-  onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>): void;
-  onLoadUnwanted(askId: number): void;
+  /** The answer goes to the same thread: numbers of another one mean something else. */
+  onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>, thread: PluginThread): void;
+  onLoadUnwanted(askId: number, thread: PluginThread): void;
 }
 
 export interface PluginThreadOptions {
@@ -167,10 +168,10 @@ export class PluginThread {
         this.#listener.onReport(event);
         return;
       case "loadWanted":
-        this.#listener.onLoadWanted(event);
+        this.#listener.onLoadWanted(event, this);
         return;
       case "loadUnwanted":
-        this.#listener.onLoadUnwanted(event.askId);
+        this.#listener.onLoadUnwanted(event.askId, this);
     }
   }
 
