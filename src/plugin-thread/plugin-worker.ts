@@ -136,7 +136,8 @@ export class PluginWorker {
 
   #wireErrorOf(error: unknown, sourceName: string): WireError {
     const trouble = troubleOf(error, sourceName);
-    if (trouble.code === "plugin-failed") this.#options.log.error("a source failed unexpectedly", { sourceName, error });
+    if (trouble.code === "plugin-failed")
+      this.#options.log.error("a source failed unexpectedly", { sourceName, error });
     const wire = toWireError(trouble);
     const { hide } = this.#options;
     return {
@@ -172,7 +173,8 @@ function requestOf(wish: LinkWish, { name, fields = [] }: Source, signal: AbortS
 function checkedLink(playable: Playable): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   const { url, headers = {}, expiresAtMs, rendition, rangeStep } = playable;
-  if (typeof url !== "string" || url.length > URL_LENGTH_MAX) throw new Error("resolve answered no link, or one too long");
+  if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
+    throw new Error("resolve answered no link, or one too long");
   if (rendition !== undefined && typeof rendition !== "string") throw new Error("a rendition is a text");
   if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
   if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");

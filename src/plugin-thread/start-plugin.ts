@@ -198,10 +198,12 @@ class LivingPlugin {
       };
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
-      const settled = <Value>(settle: (value: Value) => void) => (value: Value) => {
-        signal.removeEventListener("abort", onAbort);
-        settle(value);
-      };
+      const settled =
+        <Value>(settle: (value: Value) => void) =>
+        (value: Value) => {
+          signal.removeEventListener("abort", onAbort);
+          settle(value);
+        };
       this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
       port.postMessage({ type: "loadWanted", askId, identifier, depth });
     });
@@ -211,7 +213,8 @@ class LivingPlugin {
     const asked = this.#asked.get(command.askId);
     this.#asked.delete(command.askId);
     if (command.type === "loaded") asked?.resolve(readAnswer(command.answer satisfies PluginAnswer));
-    else asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
+    else
+      asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
   }
 
   #report(host: LivingHost<unknown>): void {

@@ -6,9 +6,9 @@ import type { PluginAnswer } from "../bridge/plugin-messages.ts";
 import { toJsonInteger } from "../lib/json.ts";
 import type { JsonMembers, PluginInfoModifier, Source, SourceAnswer, SourceTrack } from "../plugin-api/plugin.ts";
 import { cutToFit } from "../track/encoded-track.ts";
-import type { TrackJson } from "../track/track-info.ts";
 import { createTrack, type Track } from "../track/track.ts";
 import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../track/track-details.ts";
+import type { TrackJson } from "../track/track-info.ts";
 import { type WrittenTracks, writeTracks } from "../track/written-tracks.ts";
 
 /** What is more of a list is left out. */
@@ -79,7 +79,11 @@ export function readAnswer(answer: PluginAnswer): SourceAnswer {
 }
 
 /** A track as its source knows it. */
-export function toSourceTrack({ info, pluginInfo, details }: Pick<Track, "info" | "pluginInfo"> & Partial<Track>): SourceTrack {
+export function toSourceTrack({
+  info,
+  pluginInfo,
+  details,
+}: Pick<Track, "info" | "pluginInfo"> & Partial<Track>): SourceTrack {
   const { identifier, title, author, length, isStream, uri, artworkUrl, isrc } = info;
   return {
     ...{ identifier, title, author, isStream, uri, artworkUrl, isrc },
@@ -146,7 +150,8 @@ function plainMembers(parts: readonly unknown[]): JsonMembers {
   const whole: object = Object.assign({}, ...parts.filter((part) => typeof part === "object"));
   if (Object.keys(whole).length === 0) return {};
   const text = JSON.stringify(whole);
-  if (text.length > PLUGIN_INFO_LENGTH_MAX) throw new Error(`pluginInfo has more than ${PLUGIN_INFO_LENGTH_MAX} characters`);
+  if (text.length > PLUGIN_INFO_LENGTH_MAX)
+    throw new Error(`pluginInfo has more than ${PLUGIN_INFO_LENGTH_MAX} characters`);
   return JSON.parse(text) as JsonMembers; // made of an object
 }
 

@@ -38,7 +38,10 @@ function packageFolder(name: string, cwd: string): string {
   const places = createRequire(join(cwd, "package.json")).resolve.paths(name) ?? [];
   const found = places.map((place) => join(place, name)).find((folder) => isFile(join(folder, "package.json")));
   if (found !== undefined) return found;
-  throw new NodeError("plugin-off", `the package ${name} is not installed; run npm install ${name} beside application.yml`);
+  throw new NodeError(
+    "plugin-off",
+    `the package ${name} is not installed; run npm install ${name} beside application.yml`,
+  );
 }
 
 function entryOf(folder: string): string {
@@ -52,7 +55,9 @@ function entryOf(folder: string): string {
 function targetOf(root: unknown, depth: number): string | undefined {
   if (typeof root === "string") return root;
   if (typeof root !== "object" || root === null || depth > CONDITIONS_DEPTH_MAX) return undefined;
-  const targets = Array.isArray(root) ? root : Object.entries(root).flatMap(([name, to]) => (CONDITIONS.has(name) ? [to] : []));
+  const targets = Array.isArray(root)
+    ? root
+    : Object.entries(root).flatMap(([name, to]) => (CONDITIONS.has(name) ? [to] : []));
   for (const target of targets) {
     const found = targetOf(target, depth + 1);
     if (found !== undefined) return found;

@@ -59,7 +59,13 @@ export class InstalledPlugin {
   toJson(): PluginJson {
     const { state, trouble = null, lossCount, counts } = this.runner;
     return {
-      ...{ name: this.name, version: this.#manifest?.version ?? null, isBuiltIn: this.#options.isBuiltIn, state, trouble },
+      ...{
+        name: this.name,
+        version: this.#manifest?.version ?? null,
+        isBuiltIn: this.#options.isBuiltIn,
+        state,
+        trouble,
+      },
       ...{ losses: lossCount, sources: this.#sources.map((source) => source.name), counts },
     };
   }

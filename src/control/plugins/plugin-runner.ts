@@ -260,6 +260,8 @@ export class PluginRunner {
   #asOff(error: unknown): NodeError {
     const text = error instanceof Error ? error.message : String(error);
     const rest = this.#problem === undefined ? "; the one before goes on" : "";
-    return new NodeError("plugin-off", `loading the plugin ${this.#options.name} anew: ${text}${rest}`, { cause: error });
+    return new NodeError("plugin-off", `loading the plugin ${this.#options.name} anew: ${text}${rest}`, {
+      cause: error,
+    });
   }
 }

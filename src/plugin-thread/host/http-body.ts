@@ -17,14 +17,18 @@ interface Answer {
 }
 
 /** Reads it whole. Rejects with `tooLarge`, or with what went wrong on the way. */
-export async function readBody({ headers, body }: Answer, options: BodyOptions): Promise<{ bytes: Buffer; text: string }> {
+export async function readBody(
+  { headers, body }: Answer,
+  options: BodyOptions,
+): Promise<{ bytes: Buffer; text: string }> {
   const parts: Buffer[] = [];
   // Whoever reads is told of it, also when nobody reads any more.
   body.on("error", () => undefined);
   try {
     // Much that unpacks to nothing is too much, too.
     const packed = bounded(body, options);
-    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options)) parts.push(part);
+    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options))
+      parts.push(part);
   } finally {
     body.destroy();
   }

@@ -21,17 +21,19 @@ export interface LimitedLoggerOptions {
 export function createPluginLogger({ logger, clock, hide }: LimitedLoggerOptions): PluginLogger {
   const allowance = new Allowance({ clock, burst: LINES_PER_MINUTE, perSecond: LINES_PER_MINUTE / 60 });
   let leftOutCount = 0;
-  const line = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
-    if (!allowance.take(1)) {
-      leftOutCount += 1;
-      return;
-    }
-    const named = Object.entries(fields).slice(0, FIELDS_MAX);
-    const shown = named.map(([name, value]) => [name, shownValue(value, hide)]);
-    const leftOut = leftOutCount === 0 ? {} : { linesLeftOut: leftOutCount };
-    leftOutCount = 0;
-    logger[level](shownText(message, hide), { ...Object.fromEntries(shown), ...leftOut });
-  };
+  const line =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
+      if (!allowance.take(1)) {
+        leftOutCount += 1;
+        return;
+      }
+      const named = Object.entries(fields).slice(0, FIELDS_MAX);
+      const shown = named.map(([name, value]) => [name, shownValue(value, hide)]);
+      const leftOut = leftOutCount === 0 ? {} : { linesLeftOut: leftOutCount };
+      leftOutCount = 0;
+      logger[level](shownText(message, hide), { ...Object.fromEntries(shown), ...leftOut });
+    };
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }
 

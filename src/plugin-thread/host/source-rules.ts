@@ -25,7 +25,8 @@ export function checkSource({ name, prefixes = [], hosts = [], words = [], field
     if (!isText(prefix)) throw wrong(`a prefix is a text of 1 to ${CLAIM_LENGTH_MAX} characters`);
   }
   for (const host of hosts) {
-    if (!isText(host) || !HOST.test(host)) throw wrong(`"${host}" is no host; write it like example.org or *.example.org`);
+    if (!isText(host) || !HOST.test(host))
+      throw wrong(`"${host}" is no host; write it like example.org or *.example.org`);
   }
   for (const { startsWith, length } of words) {
     if (startsWith === undefined && length === undefined) throw wrong("a word has a beginning or a length");
