@@ -12,7 +12,8 @@ const FIELD_TYPES: readonly TrackField["type"][] = ["text", "optionalText", "fla
 
 /** Throws an Error that says what is wrong with it. */
 export function checkSource({ name, prefixes = [], hosts = [], words = [], fields = [], ...source }: Source): void {
-  if (!NAME.test(name)) throw new Error("a source has a name of 1 to 64 letters, digits, dots, dashes and underscores");
+  if (typeof name !== "string" || !NAME.test(name))
+    throw new Error("a source has a name of 1 to 64 letters, digits, dots, dashes and underscores");
   const wrong = (what: string) => new Error(`the source ${name}: ${what}`);
   if (typeof source.load !== "function" || typeof source.resolve !== "function") {
     throw wrong("load and resolve have to be functions");

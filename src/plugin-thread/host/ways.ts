@@ -139,7 +139,7 @@ function isAnswer(error: unknown): boolean {
 function retryAfterOf(error: unknown): number {
   const isTold = kindOf(error) !== undefined && error instanceof Error && "retryAfterMs" in error;
   const waitMs = isTold ? Number(error.retryAfterMs ?? 0) : 0;
-  return waitMs > 0 ? waitMs : 0;
+  return Number.isNaN(waitMs) ? 0 : Math.max(0, waitMs);
 }
 
 /** Whoever waited has gone: that says nothing about the site. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
-import type { PluginEvent, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
+import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
 import { type PluginPlan, Plugins } from "../../../../src/control/plugins/plugins.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { type LoadOptions, TrackLoader } from "../../../../src/control/sources/track-loader.ts";
@@ -15,10 +15,10 @@ import { buildTrack } from "../../../support/track-builder.ts";
 
 const SIGNAL = new AbortController().signal;
 const HTTP_TRACK = buildTrack();
-const LINK = {
+const LINK: PluginLink = {
   ...{ kind: "link", url: "https://cdn.example/1", headers: {}, container: undefined, expiresAtEpochMs: undefined },
   ...{ rendition: undefined, rangeStep: undefined },
-} as const;
+};
 
 let clock: FakeClock;
 let threads: FakePluginThreads;

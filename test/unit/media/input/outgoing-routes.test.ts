@@ -13,7 +13,7 @@ import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
-import { noLinks, hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
+import { hurry, inputSettings, noLinks, patternBytes, until } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const FILE = patternBytes(700_000);

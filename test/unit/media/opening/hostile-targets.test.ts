@@ -22,7 +22,7 @@ import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
 import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
-import { noLinks, inputSettings } from "../../../support/input-builders.ts";
+import { inputSettings, noLinks } from "../../../support/input-builders.ts";
 import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 import { createVoice, until } from "../../../support/voice-builders.ts";

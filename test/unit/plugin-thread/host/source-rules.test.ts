@@ -27,6 +27,7 @@ describe("a source", () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
+    ["no name", { name: undefined }, "a name of 1 to 64"],
     ["an empty name", { name: "" }, "a name of 1 to 64"],
     ["a name with a space", { name: "a b" }, "a name of 1 to 64"],
     ["a long name", { name: "a".repeat(65) }, "a name of 1 to 64"],
