@@ -1,4 +1,4 @@
-// Threads of plugins that do what a test says: they record what they are asked, and live, answer, hang and end on order.
+// Threads of plugins that do what a test says: they record what they are asked, live, answer, hang and end on order.
 
 import { EventEmitter } from "node:events";
 import { MessageChannel, type WorkerOptions } from "node:worker_threads";

@@ -82,7 +82,7 @@ describe("a plugin's thread", () => {
     expect(threads.started).toHaveLength(1);
   });
 
-  test("is ended after ten minutes without a request, having disposed of what it held, and started by the next", async () => {
+  test("is ended after ten minutes without a request, disposing of what it held, and started by the next", async () => {
     await run();
     clock.advance(10 * MINUTE_MS - 1);
     await run();

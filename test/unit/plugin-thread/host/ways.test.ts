@@ -87,7 +87,7 @@ describe("a way that fails", () => {
     expect(way.isClosed).toBe(false);
   });
 
-  test("is left alone twice as long by each failed attempt, 30 minutes at most, and shortly again after a success", async () => {
+  test("is left alone twice as long by each failed attempt, 30 minutes at most, until it succeeds", async () => {
     await failOften(5);
     const pauses: number[] = [];
     for (let index = 0; index < 9; index++) {
