@@ -1,6 +1,7 @@
 // Carries out what the main thread asks of a plugin: looks identifiers up and resolves links, each with an end, and
 // keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
 
+import { createHash } from "node:crypto";
 import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink } from "../bridge/plugin-messages.ts";
 import { toWireError, type WireError } from "../bridge/wire-error.ts";
 import { NodeError } from "../errors.ts";
@@ -8,10 +9,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { Playable, PluginLogger, ResolveRequest, Source } from "../plugin-api/plugin.ts";
 import { decodeTrack } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
+import { kindOf } from "./host/error-kind.ts";
 import { MemoryCache } from "./host/memory-cache.ts";
 import type { LivingHost } from "./host/plugin-host.ts";
-import { kindOf, troubleOf } from "./source-trouble.ts";
-import { toSourceTrack, writeAnswer } from "./written-answer.ts";
+import { troubleOf } from "./source-trouble.ts";
+import { referenceOf, toSourceTrack, writeAnswer } from "./written-answer.ts";
 
 /** Searches and metadata change, but not while somebody presses a button twice. */
 const ANSWERS = { ttlMs: 60_000, entriesMax: 200 };
@@ -22,6 +24,7 @@ const LINKS = { ttlMs: 5 * 60_000, entriesMax: 500 };
 /** A link is given out for the last time so long before it expires. */
 const LINK_REST_MS = 60_000;
 const HEADERS_MAX = 50;
+const URL_LENGTH_MAX = 65_536;
 
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
@@ -53,10 +56,11 @@ export class PluginWorker {
     const abort = new AbortController();
     const { requestId } = command;
     this.#running.set(requestId, abort);
-    const work = command.type === "load" ? this.#load(command, abort.signal) : this.#resolve(command, abort.signal);
-    work
+    this.#carryOut(command, abort.signal)
       .then((value) => this.#options.send({ type: "reply", requestId, value }))
       .catch((error: unknown) => {
+        // Nobody waits for it, and going away is no fault of the plugin.
+        if (abort.signal.aborted) return;
         this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, command.source) });
       })
       .finally(() => this.#running.delete(requestId));
@@ -67,9 +71,14 @@ export class PluginWorker {
     this.#running.get(requestId)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
   }
 
+  async #carryOut(command: LoadCommand | ResolveCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink> {
+    return command.type === "load" ? this.#load(command, signal) : this.#resolve(command, signal);
+  }
+
   #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
     const source = this.#source(name);
-    return this.#answers.getOrMake(`${name}\n${identifier}`, {
+    // One that was asked by way of itself would wait for itself, were it the same wish.
+    return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
       signal,
       make: async (shared) => {
         const value = await this.#options.runAtDepth(depth, () => this.#ask(source, identifier, shared));
@@ -90,15 +99,23 @@ export class PluginWorker {
 
   #resolve({ source: name, wish }: ResolveCommand, signal: AbortSignal): Promise<PluginLink> {
     const source = this.#source(name);
-    const key = `${name}\n${wish.encoded}\n${JSON.stringify(wish.userData)}`;
-    // Whoever asks again has found the last one of no use: nobody shall get it from now on.
-    if (wish.reason !== "start") this.#links.delete(key);
-    return this.#links.getOrMake(key, {
+    const key = keyOf(name, wish.encoded, wish.userData);
+    const make = async (shared: AbortSignal) => {
+      const playable = await this.#options.runAtDepth(1, () => source.resolve(requestOf(wish, source, shared)));
+      const value = checkedLink(playable);
+      return { value, ttlMs: this.#lifeOf(value) };
+    };
+    if (wish.reason === "start") return this.#links.getOrMake(key, { signal, make });
+    // Whoever asks again has found the last one of no use: nobody shall get it from now on. Many players of one track
+    // ask again at the same time, though.
+    this.#links.delete(key);
+    const { reason, status, rendition } = wish;
+    return this.#links.getOrMake(keyOf(key, reason, status, rendition), {
       signal,
       make: async (shared) => {
-        const playable = await this.#options.runAtDepth(1, () => source.resolve(requestOf(wish, source, shared)));
-        const value = checkedLink(playable);
-        return { value, ttlMs: this.#lifeOf(value) };
+        const { value, ttlMs } = await make(shared);
+        this.#links.set(key, value, ttlMs);
+        return { value, ttlMs: 0 };
       },
     });
   }
@@ -119,7 +136,8 @@ export class PluginWorker {
 
   #wireErrorOf(error: unknown, sourceName: string): WireError {
     const trouble = troubleOf(error, sourceName);
-    if (trouble.code === "plugin-failed") this.#options.log.error("a source failed unexpectedly", { sourceName, error });
+    if (trouble.code === "plugin-failed")
+      this.#options.log.error("a source failed unexpectedly", { sourceName, error });
     const wire = toWireError(trouble);
     const { hide } = this.#options;
     return {
@@ -129,6 +147,11 @@ export class PluginWorker {
       causeStackTrace: hide(wire.causeStackTrace),
     };
   }
+}
+
+/** Of any length, in little memory. */
+function keyOf(...parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }
 
 function isWorthKeeping(answer: PluginAnswer): boolean {
@@ -148,14 +171,21 @@ function requestOf(wish: LinkWish, { name, fields = [] }: Source, signal: AbortS
 
 /** What a plugin answers is looked at before it leaves: the audio threads rely on its form. */
 function checkedLink(playable: Playable): PluginLink {
-  if (playable.kind === "reference") return { kind: "reference", identifier: String(playable.identifier) };
+  if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   const { url, headers = {}, expiresAtMs, rendition, rangeStep } = playable;
-  if (!/^https?:\/\//i.test(String(url))) throw new Error("resolve answered a link that is not http or https");
+  if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
+    throw new Error("resolve answered no link, or one too long");
+  if (rendition !== undefined && typeof rendition !== "string") throw new Error("a rendition is a text");
+  if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
   if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
   if (rangeStep !== undefined && !(rangeStep.bytes >= 4096)) throw new Error("a rangeStep is at least 4,096 bytes");
-  const sent = Object.entries(headers).slice(0, HEADERS_MAX);
+  if (rangeStep !== undefined && !["header", "query"].includes(rangeStep.by)) throw new Error("rangeStep.by is no way");
+  const sent = Object.entries(headers)
+    .filter(([, value]) => value !== undefined)
+    .slice(0, HEADERS_MAX);
   return {
-    ...{ kind: "link", url, container: undefined, rendition, rangeStep },
+    ...{ kind: "link", url, container: undefined, rendition },
+    rangeStep: rangeStep === undefined ? undefined : { bytes: rangeStep.bytes, by: rangeStep.by },
     headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
     expiresAtEpochMs: expiresAtMs,
   };

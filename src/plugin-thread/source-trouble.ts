@@ -2,7 +2,8 @@
 // name of the source. Plugin thread.
 
 import { type ErrorCode, NodeError } from "../errors.ts";
-import { SourceError, type SourceErrorKind } from "../plugin-api/plugin.ts";
+import type { SourceErrorKind } from "../plugin-api/plugin.ts";
+import { kindOf } from "./host/error-kind.ts";
 
 const CODES: Readonly<Record<SourceErrorKind, ErrorCode>> = {
   "not-found": "site-unavailable",
@@ -24,11 +25,4 @@ export function troubleOf(error: unknown, sourceName: string): NodeError {
   const { message } = error as Error; // only an Error has a kind
   const code = CODES[kind];
   return new NodeError(code, code === "site-unavailable" ? message : `${sourceName}: ${message}`, { cause: error });
-}
-
-/** By its name: a plugin may have brought a copy of the interface with it. */
-export function kindOf(error: unknown): SourceErrorKind | undefined {
-  if (!(error instanceof Error) || error.name !== SourceError.name || !("kind" in error)) return undefined;
-  const { kind } = error;
-  return typeof kind === "string" && Object.hasOwn(CODES, kind) ? (kind as SourceErrorKind) : undefined;
 }

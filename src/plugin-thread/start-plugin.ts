@@ -74,6 +74,13 @@ function pluginOf(module: unknown): Plugin {
   return plugin as Plugin; // each member has been looked at
 }
 
+/** As they are and as they stand in addresses; longer ones first, as one may be the beginning of another. */
+function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
+  const long = secrets.filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+  const forms = long.flatMap((secret) => [secret, encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, ""))]);
+  return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
+}
+
 interface Asked {
   readonly resolve: (answer: SourceAnswer) => void;
   readonly reject: (error: unknown) => void;
@@ -108,7 +115,7 @@ class LivingPlugin {
     if (given.problem !== undefined) throw new Error(given.problem);
     const read = readOptions(config, given.options, { path: `plugins.${name}` });
     if (read.problems !== undefined) throw new Error(read.problems.join("; "));
-    this.#hidden = secretsOf(config, read.values).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+    this.#hidden = hiddenFormsOf(secretsOf(config, read.values));
     const ownServers = allowedServersOf(config, read.values).map(({ host, port }) => `${host}:${port}`);
     const host = this.#createHost(read.values, ownServers);
     const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
@@ -133,6 +140,7 @@ class LivingPlugin {
       ...{ options, clock, userAgent: http.userAgent },
       http: new PluginHttpClient({ dispatcher: createGuardedDispatcher({ guard, ...http }), settings, clock }),
       log: createPluginLogger({ logger: this.#logger, clock, hide: this.#hide }),
+      hide: this.#hide,
       load: (identifier, signal) => this.#load(identifier, signal),
       onReport: () => this.#report(host),
     });
@@ -190,10 +198,12 @@ class LivingPlugin {
       };
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
-      const settled = <Value>(settle: (value: Value) => void) => (value: Value) => {
-        signal.removeEventListener("abort", onAbort);
-        settle(value);
-      };
+      const settled =
+        <Value>(settle: (value: Value) => void) =>
+        (value: Value) => {
+          signal.removeEventListener("abort", onAbort);
+          settle(value);
+        };
       this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
       port.postMessage({ type: "loadWanted", askId, identifier, depth });
     });
@@ -203,7 +213,8 @@ class LivingPlugin {
     const asked = this.#asked.get(command.askId);
     this.#asked.delete(command.askId);
     if (command.type === "loaded") asked?.resolve(readAnswer(command.answer satisfies PluginAnswer));
-    else asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
+    else
+      asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
   }
 
   #report(host: LivingHost<unknown>): void {

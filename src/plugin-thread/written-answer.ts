@@ -3,15 +3,20 @@
 // for what other sources have. Plugin thread.
 
 import type { PluginAnswer } from "../bridge/plugin-messages.ts";
-import { type JsonObject, toJsonInteger } from "../lib/json.ts";
-import type { PluginInfoModifier, Source, SourceAnswer, SourceTrack } from "../plugin-api/plugin.ts";
-import type { TrackJson } from "../track/track-info.ts";
+import { toJsonInteger } from "../lib/json.ts";
+import type { JsonMembers, PluginInfoModifier, Source, SourceAnswer, SourceTrack } from "../plugin-api/plugin.ts";
+import { cutToFit } from "../track/encoded-track.ts";
 import { createTrack, type Track } from "../track/track.ts";
 import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../track/track-details.ts";
+import type { TrackJson } from "../track/track-info.ts";
 import { type WrittenTracks, writeTracks } from "../track/written-tracks.ts";
 
 /** What is more of a list is left out. */
 const TRACKS_MAX = 10_000;
+/** Of a list's encoded tracks together: real ones take 5 MB at most. */
+const ENCODED_LENGTH_MAX = 16 * 1024 * 1024;
+const PLUGIN_INFO_LENGTH_MAX = 64 * 1024;
+const IDENTIFIER_LENGTH_MAX = 4096;
 const UNKNOWN_AUTHOR = "Unknown artist";
 const UNKNOWN_TITLE = "Unknown title";
 
@@ -22,27 +27,36 @@ export interface AnswerContext {
 
 /** Throws where the source answers what it must not. */
 export function writeAnswer(answer: SourceAnswer | undefined, context: AnswerContext): PluginAnswer {
-  switch (answer?.kind) {
-    case undefined:
-      return { kind: "none" };
+  if (answer === undefined || answer === null) return { kind: "none" };
+  switch (answer.kind) {
     case "empty":
       return { kind: "empty" };
     case "reference":
-      return { kind: "reference", identifier: String(answer.identifier) };
+      return { kind: "reference", identifier: referenceOf(answer.identifier) };
     case "track":
       return { kind: "track", track: toTrack(answer.track, context) };
     case "search":
-      return answer.tracks.length === 0 ? { kind: "empty" } : { kind: "search", tracks: write(answer.tracks, context) };
+      return isEmpty(answer.tracks) ? { kind: "empty" } : { kind: "search", tracks: write(answer.tracks, context) };
     case "playlist": {
       const { name, tracks, selectedTrack = -1, pluginInfo = {} } = answer;
       const more = context.modifiers.map((modifier) => modifier.playlist?.(answer));
+      const written = write(tracks, context);
+      const isSelected = Number.isInteger(selectedTrack) && selectedTrack >= 0 && selectedTrack < written.count;
       return {
-        ...{ kind: "playlist", name: String(name), tracks: write(tracks, context) },
-        selectedTrack: selectedTrack < Math.min(tracks.length, TRACKS_MAX) ? selectedTrack : -1,
-        pluginInfo: Object.assign({}, pluginInfo, ...more),
+        ...{ kind: "playlist", name: cutToFit(String(name)), tracks: written },
+        selectedTrack: isSelected ? selectedTrack : -1,
+        pluginInfo: plainMembers([pluginInfo, ...more]),
       };
     }
+    default:
+      throw new Error("a source answered something that is no answer");
   }
+}
+
+/** Throws for what is no identifier. */
+export function referenceOf(identifier: unknown): string {
+  if (typeof identifier === "string" && identifier.length <= IDENTIFIER_LENGTH_MAX) return identifier;
+  throw new Error(`a reference is a text of at most ${IDENTIFIER_LENGTH_MAX} characters`);
 }
 
 /** The same back: what another source has found, as a plugin sees it. */
@@ -65,7 +79,11 @@ export function readAnswer(answer: PluginAnswer): SourceAnswer {
 }
 
 /** A track as its source knows it. */
-export function toSourceTrack({ info, pluginInfo, details }: Pick<Track, "info" | "pluginInfo"> & Partial<Track>): SourceTrack {
+export function toSourceTrack({
+  info,
+  pluginInfo,
+  details,
+}: Pick<Track, "info" | "pluginInfo"> & Partial<Track>): SourceTrack {
   const { identifier, title, author, length, isStream, uri, artworkUrl, isrc } = info;
   return {
     ...{ identifier, title, author, isStream, uri, artworkUrl, isrc },
@@ -76,8 +94,21 @@ export function toSourceTrack({ info, pluginInfo, details }: Pick<Track, "info" 
   };
 }
 
-function write(tracks: readonly SourceTrack[], context: AnswerContext): WrittenTracks {
-  return writeTracks(tracks.slice(0, TRACKS_MAX).map((track) => toTrack(track, context)));
+function isEmpty(tracks: readonly SourceTrack[]): boolean {
+  return Array.isArray(tracks) && tracks.length === 0;
+}
+
+function write(found: readonly SourceTrack[], context: AnswerContext): WrittenTracks {
+  if (!Array.isArray(found)) throw new Error("tracks is no list");
+  const tracks: Track[] = [];
+  let length = 0;
+  for (const one of found.slice(0, TRACKS_MAX)) {
+    const track = toTrack(one, context);
+    length += track.encoded.length;
+    if (length > ENCODED_LENGTH_MAX) break;
+    tracks.push(track);
+  }
+  return writeTracks(tracks);
 }
 
 function readTracks({ parts }: WrittenTracks): SourceTrack[] {
@@ -88,24 +119,40 @@ function readTracks({ parts }: WrittenTracks): SourceTrack[] {
 }
 
 function toTrack(found: SourceTrack, { source, modifiers }: AnswerContext): Track {
-  const { lengthMs, isStream = lengthMs === undefined, uri = null, artworkUrl = null, isrc = null } = found;
-  const isKnown = lengthMs !== undefined && Number.isFinite(lengthMs) && lengthMs >= 0;
+  if (typeof found !== "object" || found === null) throw new Error("a track is an object");
+  if (typeof found.identifier !== "string") throw new Error("a track's identifier is a text");
+  const { lengthMs } = found;
+  const isStream = Boolean(found.isStream ?? lengthMs === undefined);
+  const isKnown = typeof lengthMs === "number" && lengthMs >= 0 && lengthMs <= Number.MAX_SAFE_INTEGER;
   const info = {
-    identifier: String(found.identifier),
+    identifier: cutToFit(found.identifier),
     isSeekable: !isStream,
-    author: String(found.author ?? UNKNOWN_AUTHOR),
+    author: cutToFit(String(found.author ?? UNKNOWN_AUTHOR)),
     length: isKnown ? Math.round(lengthMs) : toJsonInteger(UNKNOWN_LENGTH_MS),
     isStream,
     position: 0,
-    title: String(found.title ?? UNKNOWN_TITLE),
-    uri,
+    title: cutToFit(String(found.title ?? UNKNOWN_TITLE)),
+    uri: textOrNull(found.uri),
     sourceName: source.name,
-    artworkUrl,
-    isrc,
+    artworkUrl: textOrNull(found.artworkUrl),
+    isrc: textOrNull(found.isrc),
   };
   const more = modifiers.map((modifier) => modifier.track?.(found));
-  const pluginInfo: JsonObject = Object.assign({}, found.pluginInfo, ...more);
-  return createTrack(info, detailsOf(found, source), pluginInfo);
+  return createTrack(info, detailsOf(found, source), plainMembers([found.pluginInfo, ...more]));
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? cutToFit(value) : null;
+}
+
+/** Of all of them, later ones first; JSON and nothing else. Throws where they are none, or very large. */
+function plainMembers(parts: readonly unknown[]): JsonMembers {
+  const whole: object = Object.assign({}, ...parts.filter((part) => typeof part === "object"));
+  if (Object.keys(whole).length === 0) return {};
+  const text = JSON.stringify(whole);
+  if (text.length > PLUGIN_INFO_LENGTH_MAX)
+    throw new Error(`pluginInfo has more than ${PLUGIN_INFO_LENGTH_MAX} characters`);
+  return JSON.parse(text) as JsonMembers; // made of an object
 }
 
 function detailsOf({ fields: values }: SourceTrack, { fields = [] }: Source): TrackDetails {

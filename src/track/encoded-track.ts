@@ -337,8 +337,8 @@ function clampToI64(value: bigint): bigint {
   return value > INT64_MAX ? INT64_MAX : value;
 }
 
-/** The longest start of `text` that the format can hold, never ending between two surrogates. */
-function cutToFit(text: string): string {
+/** The longest start of `text` that the format can hold (65,535 bytes), never ending between two surrogates. */
+export function cutToFit(text: string): string {
   if (text.length * 3 <= MODIFIED_UTF8_BYTES_MAX || modifiedUtf8Length(text) <= MODIFIED_UTF8_BYTES_MAX) return text;
   let sizeBytes = 0;
   let cut = "";

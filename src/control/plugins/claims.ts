@@ -16,7 +16,9 @@ export function isClaimed(identifier: string, { prefixes = [], hosts = [], words
   const host = HOST.exec(identifier)?.[1]?.toLowerCase();
   if (host !== undefined && hosts.some((claimed) => isHost(host, claimed))) return true;
   return words.some(({ startsWith = "", length }) => {
-    return identifier.startsWith(startsWith) && (length ?? identifier.length) === identifier.length && WORD.test(identifier);
+    return (
+      identifier.startsWith(startsWith) && (length ?? identifier.length) === identifier.length && WORD.test(identifier)
+    );
   });
 }
 

@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { NodeError } from "../../errors.ts";
 
+const CONDITIONS = new Set(["node", "import", "module-sync", "default"]);
+const CONDITIONS_DEPTH_MAX = 8;
+
 /** One entry of `tonearm.plugins`. */
 export interface PluginEntry {
   readonly package?: string | undefined;
@@ -35,15 +38,31 @@ function packageFolder(name: string, cwd: string): string {
   const places = createRequire(join(cwd, "package.json")).resolve.paths(name) ?? [];
   const found = places.map((place) => join(place, name)).find((folder) => isFile(join(folder, "package.json")));
   if (found !== undefined) return found;
-  throw new NodeError("plugin-off", `the package ${name} is not installed; run npm install ${name} beside application.yml`);
+  throw new NodeError(
+    "plugin-off",
+    `the package ${name} is not installed; run npm install ${name} beside application.yml`,
+  );
 }
 
 function entryOf(folder: string): string {
   // Members of another form are passed over.
   const { exports, main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
   const root = typeof exports === "object" && exports !== null && "." in exports ? exports["."] : exports;
-  const target = typeof root === "object" && root !== null && "default" in root ? root.default : root;
-  return [target, main].find((value) => typeof value === "string") ?? "index.js";
+  return [targetOf(root, 0), main].find((value) => typeof value === "string") ?? "index.js";
+}
+
+/** The first that holds, as Node.js reads conditions: in their order. */
+function targetOf(root: unknown, depth: number): string | undefined {
+  if (typeof root === "string") return root;
+  if (typeof root !== "object" || root === null || depth > CONDITIONS_DEPTH_MAX) return undefined;
+  const targets = Array.isArray(root)
+    ? root
+    : Object.entries(root).flatMap(([name, to]) => (CONDITIONS.has(name) ? [to] : []));
+  for (const target of targets) {
+    const found = targetOf(target, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function isFile(path: string): boolean {

@@ -25,6 +25,8 @@ export class InstalledPlugin {
   readonly rank: PluginRank;
   readonly runner: PluginRunner;
   readonly #options: InstalledPluginOptions;
+  /** The name that its thread has said last, before it was set up. */
+  saidName: string | undefined;
   #manifest: PluginManifest | undefined;
   #sources: readonly PluginSource[] = [];
 
@@ -40,6 +42,11 @@ export class InstalledPlugin {
     return this.#manifest?.name ?? this.#options.name;
   }
 
+  /** Two that start at the same time may say the same name before either is set up. */
+  isNamed(name: string): boolean {
+    return this.name === name || this.saidName === name;
+  }
+
   get manifest(): PluginManifest | undefined {
     return this.#manifest;
   }
@@ -52,7 +59,13 @@ export class InstalledPlugin {
   toJson(): PluginJson {
     const { state, trouble = null, lossCount, counts } = this.runner;
     return {
-      ...{ name: this.name, version: this.#manifest?.version ?? null, isBuiltIn: this.#options.isBuiltIn, state, trouble },
+      ...{
+        name: this.name,
+        version: this.#manifest?.version ?? null,
+        isBuiltIn: this.#options.isBuiltIn,
+        state,
+        trouble,
+      },
       ...{ losses: lossCount, sources: this.#sources.map((source) => source.name), counts },
     };
   }

@@ -34,14 +34,14 @@ export interface PluginRunnerOptions {
   readonly onNamed: PluginThreadListener["onNamed"];
   /** Each time it is set up. */
   readonly onManifest: (manifest: PluginManifest) => void;
-  /** Of the thread that works; others are not listened to. */
+  /** Also of a thread that was replaced and finishes its work. */
   readonly onLoadWanted: PluginThreadListener["onLoadWanted"];
   readonly onLoadUnwanted: PluginThreadListener["onLoadUnwanted"];
 }
 
 interface Starting {
   readonly thread: PluginThread;
-  /** Resolves when it is set up; rejects with `plugin-off` or the reason of its loss. */
+  /** Resolves when it is set up; rejects with `plugin-off`, the reason of its loss, or that it is being ended. */
   readonly whenReady: Promise<void>;
 }
 
@@ -56,6 +56,9 @@ export class PluginRunner {
   #pauseMs = 0;
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #idleTimer: Timer | undefined;
+  #reloading: Promise<void> | undefined;
+  /** All that have not ended, also those that start or finish their work; with what ends the wait for it to be ready. */
+  readonly #alive = new Map<PluginThread, (reason: NodeError) => void>();
   #isClosed = false;
   ways: readonly WayReport[] = [];
   counts: Readonly<Record<string, number>> = {};
@@ -95,10 +98,6 @@ export class PluginRunner {
     }
   }
 
-  send(command: Parameters<PluginThread["send"]>[0]): void {
-    this.#thread?.send(command);
-  }
-
   /** Has its thread started, to learn what it offers; rejects with why it cannot be set up. */
   async start(): Promise<void> {
     this.#refuseOff();
@@ -113,14 +112,24 @@ export class PluginRunner {
    * cannot be set up, the one before stays; rejects with `plugin-off`.
    */
   async reload(): Promise<void> {
-    const before = this.#thread;
+    // Whoever asks meanwhile waits for the same.
+    this.#reloading ??= this.#reload().finally(() => {
+      this.#reloading = undefined;
+    });
+    await this.#reloading;
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#isClosed) throw this.#closing();
     const { thread, whenReady } = this.#startThread();
     try {
       await whenReady;
     } catch (error) {
-      throw asOff(this.#options.name, error);
+      if (this.#isClosed) throw error;
+      throw this.#asOff(error);
     }
-    if (this.#isClosed) return void thread.close(this.#closing());
+    if (this.#isClosed) throw this.#closing();
+    const before = this.#thread;
     this.#problem = undefined;
     this.#restsUntilMs = Number.NEGATIVE_INFINITY;
     this.#pauseMs = 0;
@@ -134,9 +143,12 @@ export class PluginRunner {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#idleTimer?.cancel();
-    const thread = this.#thread;
     this.#thread = undefined;
-    await thread?.close(this.#closing());
+    const closing = [...this.#alive].map(([thread, fail]) => {
+      fail(this.#closing());
+      return thread.close(this.#closing());
+    });
+    await Promise.all(closing);
   }
 
   get #restMs(): number {
@@ -184,10 +196,12 @@ export class PluginRunner {
         settle.resolve();
       },
       onUnusable: (problem) => {
+        this.#alive.delete(thread);
         if (isCurrent()) this.#turnOff(problem);
         settle.reject(new NodeError("plugin-off", problem));
       },
       onLost: (reason) => {
+        this.#alive.delete(thread);
         if (isCurrent()) this.#onLost(reason);
         settle.reject(reason);
       },
@@ -196,9 +210,10 @@ export class PluginRunner {
         this.ways = ways;
         this.counts = counts;
       },
-      onLoadWanted: (wanted) => onLoadWanted(wanted),
+      onLoadWanted,
       onLoadUnwanted,
     });
+    this.#alive.set(thread, settle.reject);
     return { thread, whenReady };
   }
 
@@ -222,7 +237,12 @@ export class PluginRunner {
 
   async #drain(thread: PluginThread): Promise<void> {
     await Promise.race([thread.quiet(), pause(this.#options.clock, DRAIN_MS)]);
-    await thread.close(new NodeError("plugin-lost", `the plugin ${this.#options.name} was replaced by a newer one`));
+    await this.#end(thread, `the plugin ${this.#options.name} was replaced by a newer one`);
+  }
+
+  async #end(thread: PluginThread, reason: string): Promise<void> {
+    await thread.close(new NodeError("plugin-lost", reason));
+    this.#alive.delete(thread);
   }
 
   #endWhenIdle(thread: PluginThread): void {
@@ -230,16 +250,19 @@ export class PluginRunner {
     this.#idleTimer = this.#options.clock.after(IDLE_MS, () => {
       if (this.#thread !== thread || thread.runningCount > 0) return;
       this.#thread = undefined;
-      void thread.close(this.#closing());
+      void this.#end(thread, `the plugin ${this.#options.name} was not needed any more`);
     });
   }
 
   #closing(): NodeError {
     return new NodeError("plugin-lost", `the plugin ${this.#options.name} is being ended`);
   }
-}
 
-function asOff(name: string, error: unknown): NodeError {
-  const text = error instanceof Error ? error.message : String(error);
-  return new NodeError("plugin-off", `loading the plugin ${name} anew: ${text}; the one before goes on`, { cause: error });
+  #asOff(error: unknown): NodeError {
+    const text = error instanceof Error ? error.message : String(error);
+    const rest = this.#problem === undefined ? "; the one before goes on" : "";
+    return new NodeError("plugin-off", `loading the plugin ${this.#options.name} anew: ${text}${rest}`, {
+      cause: error,
+    });
+  }
 }

@@ -3,8 +3,8 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { LinkWish, PluginAnswer, PluginLink, SourceManifest } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Source, SourceAnswer, SourceRequest } from "../sources/source.ts";
 import type { Track } from "../../track/track.ts";
+import type { Source, SourceAnswer, SourceRequest } from "../sources/source.ts";
 import { isClaimed } from "./claims.ts";
 import type { PluginRunner } from "./plugin-runner.ts";
 import { SourceHealth } from "./source-health.ts";

@@ -1,7 +1,13 @@
 // One running thread of a plugin as the main thread sees it: what is asked of it, and what becomes of that when the
 // thread is lost. Main thread; plugin-runner.ts decides when there is one.
 
-import type { GivenOptions, PluginCommand, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import type {
+  GivenOptions,
+  PluginCommand,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -18,11 +24,12 @@ const DISPOSE_TIMEOUT_MS = 1500;
 /** Request numbers of all threads grow; they are never used twice. */
 const ID_MAX = 0x7fff_ffff;
 
-export type PluginRequest = Extract<PluginCommand, { readonly type: "load" | "resolve" }> extends infer Command
-  ? Command extends { readonly requestId: number }
-    ? Omit<Command, "requestId">
-    : never
-  : never;
+export type PluginRequest =
+  Extract<PluginCommand, { readonly type: "load" | "resolve" }> extends infer Command
+    ? Command extends { readonly requestId: number }
+      ? Omit<Command, "requestId">
+      : never
+    : never;
 
 export interface PluginThreadListener {
   /** It has said its name: what is to be given to it. */
@@ -34,8 +41,9 @@ export interface PluginThreadListener {
   /** It has ended by itself, or was ended because it hung. What it was asked has been answered. */
   onLost(reason: NodeError): void;
   onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
-  onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>): void;
-  onLoadUnwanted(askId: number): void;
+  /** The answer goes to the same thread: numbers of another one mean something else. */
+  onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>, thread: PluginThread): void;
+  onLoadUnwanted(askId: number, thread: PluginThread): void;
 }
 
 export interface PluginThreadOptions {
@@ -87,7 +95,10 @@ export class PluginThread {
    * Asks it, also while it is being set up. Rejects with its own error (RemoteError), `load-busy`, `load-timeout`,
    * `plugin-lost`, or the reason of `signal`.
    */
-  request(request: PluginRequest, options: { readonly signal: AbortSignal; readonly timeoutMs: number }): Promise<unknown> {
+  request(
+    request: PluginRequest,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<unknown> {
     const { signal, timeoutMs } = options;
     const { name, clock } = this.#options;
     if (this.#running.size >= RUNNING_MAX) {
@@ -103,10 +114,12 @@ export class PluginThread {
         const text = `the plugin ${name} did not answer within ${timeoutMs / 1000} s`;
         this.#giveUp(requestId, new NodeError("load-timeout", text));
       });
-      const settled = <Value>(settle: (value: Value) => void) => (value: Value) => {
-        signal.removeEventListener("abort", onAbort);
-        settle(value);
-      };
+      const settled =
+        <Value>(settle: (value: Value) => void) =>
+        (value: Value) => {
+          signal.removeEventListener("abort", onAbort);
+          settle(value);
+        };
       this.#running.set(requestId, { resolve: settled(resolve), reject: settled(reject), timer });
       this.#thread.isWorthWatching = true;
       this.send({ ...request, requestId });
@@ -142,7 +155,7 @@ export class PluginThread {
   }
 
   #onEvent(event: PluginEvent): void {
-    if (event.type === "disposed") return this.#onDisposed();
+    if (event.type === "disposed") this.#onDisposed();
     if (this.#thread.isGone) return;
     switch (event.type) {
       case "named":
@@ -167,10 +180,10 @@ export class PluginThread {
         this.#listener.onReport(event);
         return;
       case "loadWanted":
-        this.#listener.onLoadWanted(event);
+        this.#listener.onLoadWanted(event, this);
         return;
       case "loadUnwanted":
-        this.#listener.onLoadUnwanted(event.askId);
+        this.#listener.onLoadUnwanted(event.askId, this);
     }
   }
 

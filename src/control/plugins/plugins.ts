@@ -20,6 +20,7 @@ import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
+import type { PluginThread } from "./plugin-thread.ts";
 
 /** A track whose source says it plays another's, which plays another's … */
 const LINK_HOPS_MAX = 3;
@@ -51,13 +52,20 @@ export interface PluginsOptions {
   readonly logger: Logger;
 }
 
+/** What a plugin's thread waits for. */
+interface WantedLoad {
+  readonly thread: PluginThread;
+  readonly askId: number;
+  readonly abort: AbortController;
+}
+
 /** What plugins ask of the node. */
 type Loader = Pick<TrackLoader, "load" | "playableInput">;
 
 export class Plugins implements LinkSource {
   readonly #options: PluginsOptions;
   readonly #plugins: readonly InstalledPlugin[];
-  readonly #wanted = new Map<string, AbortController>();
+  readonly #wanted = new Set<WantedLoad>();
   #loader: Loader | undefined;
 
   constructor(options: PluginsOptions) {
@@ -131,7 +139,7 @@ export class Plugins implements LinkSource {
   }
 
   async close(): Promise<void> {
-    for (const abort of this.#wanted.values()) abort.abort(new NodeError("plugin-lost", "the node is closing"));
+    for (const { abort } of this.#wanted) abort.abort(new NodeError("plugin-lost", "the node is closing"));
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
   }
 
@@ -140,17 +148,19 @@ export class Plugins implements LinkSource {
     const plugin: InstalledPlugin = new InstalledPlugin({
       ...{ name, rank, isBuiltIn, manifest, clock },
       createRunner: (onManifest) => {
-        const runner: PluginRunner = new PluginRunner({
+        return new PluginRunner({
           ...{ name, entry, settings, threads, clock, logger, problem, onManifest },
           onNamed: (ownName) => {
-            const isTaken = this.#plugins.some((other) => other !== plugin && other.name === ownName);
+            const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
             if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
+            plugin.saidName = ownName;
             return { options: optionsOf(ownName) };
           },
-          onLoadWanted: (wanted) => void this.#load(name, runner, wanted),
-          onLoadUnwanted: (askId) => this.#wanted.get(`${name} ${askId}`)?.abort(),
+          onLoadWanted: (wanted, thread) => void this.#load(name, thread, wanted),
+          onLoadUnwanted: (askId, thread) => {
+            for (const load of this.#wanted) if (load.askId === askId && load.thread === thread) load.abort.abort();
+          },
         });
-        return runner;
       },
     });
     return plugin;
@@ -179,20 +189,20 @@ export class Plugins implements LinkSource {
     throw new NodeError("source-unavailable", "where the sound of this track was to be had, there is nothing");
   }
 
-  async #load(name: string, runner: PluginRunner, wanted: Extract<PluginEvent, { type: "loadWanted" }>): Promise<void> {
+  async #load(name: string, thread: PluginThread, wanted: Extract<PluginEvent, { type: "loadWanted" }>): Promise<void> {
     const { askId, identifier, depth } = wanted;
-    const key = `${name} ${askId}`;
     const abort = new AbortController();
+    const load: WantedLoad = { thread, askId, abort };
     try {
       if (this.#wanted.size >= WANTED_LOADS_MAX) throw new NodeError("load-busy", "too many loads of plugins at once");
-      this.#wanted.set(key, abort);
+      this.#wanted.add(load);
       const options: LoadOptions = { client: `plugin ${name}`, signal: abort.signal, depth };
       const answer = answerOf(await this.#loaded.load(identifier, options));
-      runner.send({ type: "loaded", askId, answer });
+      thread.send({ type: "loaded", askId, answer });
     } catch (error) {
-      runner.send({ type: "loadFailed", askId, error: toWireError(error) });
+      thread.send({ type: "loadFailed", askId, error: toWireError(error) });
     } finally {
-      this.#wanted.delete(key);
+      this.#wanted.delete(load);
     }
   }
 }

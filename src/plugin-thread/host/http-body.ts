@@ -1,7 +1,7 @@
 // The body of an answer to a plugin: unpacked, never larger than was allowed, and read as the text that it says it is.
 // Plugin thread; used by http-client.ts.
 
-import type { Readable, Transform } from "node:stream";
+import { pipeline, type Readable, type Transform } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 
@@ -17,20 +17,20 @@ interface Answer {
 }
 
 /** Reads it whole. Rejects with `tooLarge`, or with what went wrong on the way. */
-export async function readBody({ headers, body }: Answer, options: BodyOptions): Promise<{ bytes: Buffer; text: string }> {
-  const unpacked = unpack(body, String(headers["content-encoding"] ?? ""));
+export async function readBody(
+  { headers, body }: Answer,
+  options: BodyOptions,
+): Promise<{ bytes: Buffer; text: string }> {
   const parts: Buffer[] = [];
-  let sizeBytes = 0;
+  // Whoever reads is told of it, also when nobody reads any more.
+  body.on("error", () => undefined);
   try {
-    for await (const part of unpacked) {
-      const chunk = part as Buffer; // streams of bytes give buffers
-      sizeBytes += chunk.length;
-      if (sizeBytes > options.sizeBytesMax) throw options.tooLarge();
-      parts.push(chunk);
-    }
+    // Much that unpacks to nothing is too much, too.
+    const packed = bounded(body, options);
+    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options))
+      parts.push(part);
   } finally {
     body.destroy();
-    unpacked.destroy();
   }
   const bytes = Buffer.concat(parts);
   return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
@@ -38,16 +38,42 @@ export async function readBody({ headers, body }: Answer, options: BodyOptions):
 
 const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ["gzip", () => createGunzip()],
+  ["x-gzip", () => createGunzip()],
   ["br", () => createBrotliDecompress()],
   ["deflate", () => createInflate()],
 ]);
 
-function unpack(body: Readable, encoding: string): Readable {
+async function* bounded(parts: AsyncIterable<Buffer>, { sizeBytesMax, tooLarge }: BodyOptions): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const part of parts) {
+    sizeBytes += part.length;
+    if (sizeBytes > sizeBytesMax) throw tooLarge();
+    yield part;
+  }
+}
+
+async function* unpack(packed: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   const unpacker = UNPACKERS.get(encoding.trim().toLowerCase())?.();
-  if (unpacker === undefined) return body;
+  if (unpacker === undefined) return yield* packed;
+  // Answers to HEAD name an encoding and have no body, which is not even the beginning of a packed one.
+  let isNothing = false;
+  async function* watched(): AsyncGenerator<Buffer> {
+    let isEmpty = true;
+    for await (const part of packed) {
+      isEmpty = false;
+      yield part;
+    }
+    isNothing = isEmpty;
+  }
   // A failure of one side ends the other, and is told to whoever reads.
-  body.on("error", (error) => unpacker.destroy(error));
-  return body.pipe(unpacker);
+  pipeline(watched, unpacker, () => undefined);
+  try {
+    yield* unpacker;
+  } catch (error) {
+    if (!isNothing) throw error;
+  } finally {
+    unpacker.destroy();
+  }
 }
 
 function decoderOf(contentType: string): TextDecoder {

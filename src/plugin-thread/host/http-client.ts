@@ -6,6 +6,7 @@ import type { PluginSettings } from "../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { isSecretName } from "../../lib/secret-names.ts";
 import {
   type HttpAnswer,
   type HttpClient,
@@ -51,18 +52,33 @@ export class PluginHttpClient implements HttpClient {
   async request(url: string, request: HttpRequest): Promise<HttpAnswer> {
     const { clock } = this.#options;
     const { signal, timeoutMs = TIMEOUT_MS } = request;
-    const release = await this.#places.take(signal);
-    const late = new AbortController();
-    const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
+    signal.throwIfAborted();
     const first = firstHop(url, request, this.#options.settings.http.userAgent);
+    const late = new AbortController();
+    // The wait for a place counts, too: whoever asks has an answer by then.
+    const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
+    const ended = AbortSignal.any([signal, late.signal]);
+    let release = (): void => undefined;
     try {
-      return await this.#follow(first, request, AbortSignal.any([signal, late.signal]));
+      release = await this.#place(ended, late.signal);
+      const answer = await this.#follow(first, request, ended);
+      if (answer.status === 429) throw this.statusError(answer);
+      return answer;
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof SourceError ? error : unreachable(first.url, error);
     } finally {
       timer.cancel();
       release();
+    }
+  }
+
+  async #place(ended: AbortSignal, late: AbortSignal): Promise<() => void> {
+    try {
+      return await this.#places.take(ended);
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw new SourceError("busy", `all ${REQUESTS_MAX} requests of this plugin at once were under way for too long`);
     }
   }
 
@@ -104,7 +120,11 @@ export class PluginHttpClient implements HttpClient {
     throw new SourceError("changed", `${describe(first.url.href)} leads through more than ${REDIRECTS_MAX} redirects`);
   }
 
-  async #ask(hop: Hop, { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async #ask(
+    hop: Hop,
+    { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
     const { dispatcher, settings } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
@@ -115,9 +135,10 @@ export class PluginHttpClient implements HttpClient {
       ...(body !== undefined && { body }),
     });
     for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
+    const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
     const { bytes, text } = await readBody(answer, {
-      sizeBytesMax: Math.min(sizeBytesMax, SIZE_BYTES_LIMIT),
-      tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${sizeBytesMax} bytes`),
+      sizeBytesMax: bytesMax,
+      tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`),
     });
     return { status: answer.statusCode, headers: joined(answer.headers), url: url.href, text, bytes };
   }
@@ -163,11 +184,15 @@ function nextHop({ url, method, headers, body }: Hop, status: number, location: 
   if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
     throw new SourceError("changed", `${describe(url.href)} redirects to what is no address`);
   }
-  const { authorization: _authorization, cookie: _cookie, ...others } = headers;
-  const kept = to.host === url.host ? headers : others;
+  const isAsSafe = to.host === url.host && (to.protocol === url.protocol || to.protocol === "https:");
+  const kept = isAsSafe ? headers : withoutSecrets(headers);
   if (status === 307 || status === 308 || method === "HEAD") return { url: to, method, headers: kept, body };
   const { "content-type": _type, ...plain } = kept;
   return { url: to, method: "GET", headers: plain, body: undefined };
+}
+
+function withoutSecrets(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretName(name)));
 }
 
 /** What the operator has put in place of a host. */
@@ -179,7 +204,9 @@ function replaced(url: URL, hosts: Readonly<Record<string, string>>): URL {
 
 function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat().join(", ")]])),
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, [value].flat().join(", ")]],
+    ),
   );
 }
 

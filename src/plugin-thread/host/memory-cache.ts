@@ -40,7 +40,8 @@ export class MemoryCache<Value> implements Cache<Value> {
 
   set(key: string, value: Value, ttlMs = this.#options.ttlMs): void {
     this.#entries.delete(key);
-    if (ttlMs <= 0) return;
+    // A time that is none would keep it for ever.
+    if (!(ttlMs > 0)) return;
     const nowMs = this.#clock.now();
     this.#entries.set(key, { value, untilMs: nowMs + ttlMs, staleMs: nowMs + ttlMs * FRESH_SHARE });
     for (const oldest of this.#entries.keys()) {
@@ -61,10 +62,7 @@ export class MemoryCache<Value> implements Cache<Value> {
     const entry = this.#find(key);
     if (entry === undefined) return this.#join(key, make, signal);
     if (isKeptFresh && this.#clock.now() >= entry.staleMs && !this.#flights.has(key)) {
-      const flight = this.#begin(key, make);
-      // Nobody waits for it, and nobody ends it: the old value is still good.
-      flight.waiting = 1;
-      flight.work.catch(() => undefined);
+      this.#refresh(key, make, entry.untilMs);
     }
     return entry.value;
   }
@@ -85,17 +83,37 @@ export class MemoryCache<Value> implements Cache<Value> {
     try {
       return await unlessAborted(flight.work, signal);
     } finally {
-      flight.waiting -= 1;
-      if (flight.waiting === 0) {
-        if (this.#flights.get(key) === flight) this.#flights.delete(key);
-        flight.abort.abort(new Error("nobody waits for it any more"));
-      }
+      this.#leave(key, flight);
     }
+  }
+
+  /** In the background, until the old value ends: then it is for those who wait, or for nobody. */
+  #refresh(key: string, make: Make<Value>, untilMs: number): void {
+    const flight = this.#begin(key, make);
+    flight.waiting += 1;
+    const timer = this.#clock.after(untilMs - this.#clock.now(), () => this.#leave(key, flight));
+    const onEnd = (): void => timer.cancel();
+    flight.work.then(onEnd, onEnd);
+  }
+
+  #leave(key: string, flight: Flight<Value>): void {
+    flight.waiting -= 1;
+    if (flight.waiting > 0) return;
+    if (this.#flights.get(key) === flight) this.#flights.delete(key);
+    flight.abort.abort(new DOMException("nobody waits for it any more", "AbortError"));
   }
 
   #begin(key: string, make: Make<Value>): Flight<Value> {
     const abort = new AbortController();
-    const flight: Flight<Value> = { abort, waiting: 0, work: this.#make(key, () => make(abort.signal), () => flight) };
+    const flight: Flight<Value> = {
+      abort,
+      waiting: 0,
+      work: this.#make(
+        key,
+        () => make(abort.signal),
+        () => flight,
+      ),
+    };
     this.#flights.set(key, flight);
     return flight;
   }

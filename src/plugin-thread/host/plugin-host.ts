@@ -25,6 +25,9 @@ import { Ways } from "./ways.ts";
 
 const EVENT_NAMES_MAX = 64;
 const CACHES_MAX = 64;
+const SOURCES_MAX = 100;
+const ALIASES_MAX = 50;
+const NAME_LENGTH_MAX = 100;
 const DISPOSE_TIMEOUT_MS = 1000;
 
 /** What the host stands on. */
@@ -34,6 +37,8 @@ export interface HostParts<Options> {
   readonly http: HttpClient;
   readonly log: PluginLogger;
   readonly clock: Clock;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
   /** There is something new to report. */
@@ -72,7 +77,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
         signal.throwIfAborted();
       },
     };
-    this.#ways = new Ways(clock, parts.onReport);
+    this.#ways = new Ways(clock, parts);
     this.#programs = new Programs(clock);
   }
 
@@ -96,13 +101,18 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly addSource = (source: Source): void => {
     this.#checkSettingUp("addSource");
     checkSource(source);
+    if (this.sources.size >= SOURCES_MAX) throw new Error(`more than ${SOURCES_MAX} sources`);
     if (this.sources.has(source.name)) throw new Error(`the source ${source.name} was added twice`);
     this.sources.set(source.name, source);
   };
 
   readonly addAlias = (name: string, version: string): void => {
     this.#checkSettingUp("addAlias");
-    this.aliases.push({ name: String(name), version: String(version) });
+    if (this.aliases.length >= ALIASES_MAX) throw new Error(`more than ${ALIASES_MAX} aliases`);
+    this.aliases.push({
+      name: String(name).slice(0, NAME_LENGTH_MAX),
+      version: String(version).slice(0, NAME_LENGTH_MAX),
+    });
   };
 
   readonly addPluginInfo = (modifier: PluginInfoModifier): void => {
@@ -130,8 +140,11 @@ export class LivingHost<Options> implements PluginHost<Options> {
   };
 
   readonly count = (event: string, by = 1): void => {
-    if (!this.#counts.has(event) && this.#counts.size >= EVENT_NAMES_MAX) return;
-    this.#counts.set(event, (this.#counts.get(event) ?? 0) + by);
+    const name = String(event).slice(0, NAME_LENGTH_MAX);
+    if (!this.#counts.has(name) && this.#counts.size >= EVENT_NAMES_MAX) return;
+    // A counter holds whole numbers, and rises.
+    if (!Number.isSafeInteger(by) || by < 1) return;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + by);
     this.#parts.onReport();
   };
 
@@ -141,7 +154,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
 
   /** Ends what the plugin does, and has it clean up for 1 s at most. */
   async dispose(): Promise<void> {
-    this.#abort.abort(new Error("the plugin is ended"));
+    this.#abort.abort(new DOMException("the plugin is ended", "AbortError"));
     this.#programs.close();
     const late = pause(this.#parts.clock, DISPOSE_TIMEOUT_MS);
     await Promise.race([late, Promise.allSettled(this.#disposals.map(async (dispose) => dispose()))]);

@@ -5,24 +5,33 @@ import type { WayReport } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { redactText } from "../../lib/redact-text.ts";
 import { SourceError, type SourceErrorKind, type Way } from "../../plugin-api/plugin.ts";
+import { kindOf } from "./error-kind.ts";
 
 const FAILURES_MAX = 5;
 const FIRST_PAUSE_MS = 30_000;
 const PAUSE_MS_MAX = 30 * 60_000;
+/** An attempt that is not over by then tells nothing: the next one may be made. */
+const PROBE_MS_MAX = 60_000;
 const WAYS_MAX = 64;
 const ERROR_LENGTH_MAX = 300;
 /** What a site answers about a thing, not about us. */
 const ANSWERS: readonly SourceErrorKind[] = ["not-found", "unavailable", "invalid"];
 
+export interface WaysOptions {
+  /** A way has something new to report. */
+  readonly onReport: () => void;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
+}
+
 export class Ways {
   readonly #clock: Clock;
-  readonly #onChange: () => void;
+  readonly #options: WaysOptions;
   readonly #ways = new Map<string, BreakerWay>();
 
-  /** `onChange`: a way has something new to report. */
-  constructor(clock: Clock, onChange: () => void) {
+  constructor(clock: Clock, options: WaysOptions) {
     this.#clock = clock;
-    this.#onChange = onChange;
+    this.#options = options;
   }
 
   /** Throws for the 65th name: they are to be known beforehand. */
@@ -30,7 +39,7 @@ export class Ways {
     const known = this.#ways.get(name);
     if (known !== undefined) return known;
     if (this.#ways.size >= WAYS_MAX) throw new Error(`a plugin has more than ${WAYS_MAX} ways`);
-    const way = new BreakerWay(name, this.#clock, this.#onChange);
+    const way = new BreakerWay(name, this.#clock, this.#options);
     this.#ways.set(name, way);
     return way;
   }
@@ -43,7 +52,7 @@ export class Ways {
 class BreakerWay implements Way {
   readonly name: string;
   readonly #clock: Clock;
-  readonly #onChange: () => void;
+  readonly #options: WaysOptions;
   #succeeded = 0;
   #failed = 0;
   #failuresInRow = 0;
@@ -51,17 +60,22 @@ class BreakerWay implements Way {
   #pauseMs = FIRST_PAUSE_MS;
   /** On the clock; undefined: it is open. */
   #closedUntilMs: number | undefined;
-  #isProbing = false;
+  /** On the clock; undefined: no attempt is under way. */
+  #probingSinceMs: number | undefined;
 
-  constructor(name: string, clock: Clock, onChange: () => void) {
+  constructor(name: string, clock: Clock, options: WaysOptions) {
     this.name = name;
     this.#clock = clock;
-    this.#onChange = onChange;
+    this.#options = options;
   }
 
   get isClosed(): boolean {
     if (this.#closedUntilMs === undefined) return false;
     return this.#isProbing || this.#clock.now() < this.#closedUntilMs;
+  }
+
+  get #isProbing(): boolean {
+    return this.#probingSinceMs !== undefined && this.#clock.now() - this.#probingSinceMs < PROBE_MS_MAX;
   }
 
   get report(): WayReport {
@@ -70,7 +84,8 @@ class BreakerWay implements Way {
     return {
       ...{ name, succeeded: this.#succeeded, failed: this.#failed, lastError: this.#lastError },
       state: untilMs === undefined ? "open" : this.#isProbing ? "probing" : "closed",
-      closedUntilMs: untilMs === undefined ? undefined : Math.round(this.#clock.epochMs() + untilMs - this.#clock.now()),
+      closedUntilMs:
+        untilMs === undefined ? undefined : Math.round(this.#clock.epochMs() + untilMs - this.#clock.now()),
     };
   }
 
@@ -80,7 +95,8 @@ class BreakerWay implements Way {
       throw new SourceError("busy", `${this.name} is left alone for a while because it keeps failing${last}`);
     }
     const isProbe = this.#closedUntilMs !== undefined;
-    this.#isProbing = isProbe;
+    const startedMs = this.#clock.now();
+    if (isProbe) this.#probingSinceMs = startedMs;
     try {
       const value = await work();
       this.#onSuccess();
@@ -90,8 +106,8 @@ class BreakerWay implements Way {
       else if (!isAbort(error)) this.#onFailure(error, isProbe);
       throw error;
     } finally {
-      if (isProbe) this.#isProbing = false;
-      this.#onChange();
+      if (isProbe && this.#probingSinceMs === startedMs) this.#probingSinceMs = undefined;
+      this.#options.onReport();
     }
   }
 
@@ -106,8 +122,8 @@ class BreakerWay implements Way {
     this.#failed += 1;
     this.#failuresInRow += 1;
     const text = error instanceof Error ? error.message : String(error);
-    this.#lastError = redactText(text).slice(0, ERROR_LENGTH_MAX);
-    const retryAfterMs = error instanceof SourceError ? Math.min(error.retryAfterMs ?? 0, PAUSE_MS_MAX) : 0;
+    this.#lastError = redactText(this.#options.hide(text)).slice(0, ERROR_LENGTH_MAX);
+    const retryAfterMs = Math.min(retryAfterOf(error), PAUSE_MS_MAX);
     if (isProbe) this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX);
     if (!isProbe && this.#failuresInRow < FAILURES_MAX && retryAfterMs === 0) return;
     const pauseMs = isProbe || this.#failuresInRow >= FAILURES_MAX ? this.#pauseMs : 0;
@@ -116,7 +132,14 @@ class BreakerWay implements Way {
 }
 
 function isAnswer(error: unknown): boolean {
-  return error instanceof SourceError && ANSWERS.includes(error.kind);
+  const kind = kindOf(error);
+  return kind !== undefined && ANSWERS.includes(kind);
+}
+
+function retryAfterOf(error: unknown): number {
+  const isTold = kindOf(error) !== undefined && error instanceof Error && "retryAfterMs" in error;
+  const waitMs = isTold ? Number(error.retryAfterMs ?? 0) : 0;
+  return Number.isNaN(waitMs) ? 0 : Math.max(0, waitMs);
 }
 
 /** Whoever waited has gone: that says nothing about the site. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { openOwnMark, startBeating } from "../../../src/bridge/thread-start.ts";
 import { BEAT_MS, WorkMark } from "../../../src/bridge/work-mark.ts";
 import { ownThreadNumber } from "../../../src/lib/thread-cpu.ts";
-import { openOwnMark, startBeating } from "../../../src/bridge/thread-start.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 test("the other side reads from the mark which thread it is, and that it lives", () => {

@@ -191,6 +191,32 @@ describe("real answers are as it says", () => {
     await of.close();
   });
 
+  test("about sources and plugins", async () => {
+    const state = { state: "resting", trouble: "its thread ended" } as const;
+    const counts = { succeeded: 1, refused: 0, failed: 1, lastError: { code: "site-busy", message: "429", atMs: 1 } };
+    const way = { name: "api", state: "closed", succeeded: 1, failed: 5, lastError: "429", closedUntilMs: 2 } as const;
+    const plugin = {
+      name: "songs",
+      version: null,
+      isBuiltIn: false,
+      ...state,
+      losses: 1,
+      sources: ["songs"],
+      counts: { a: 1 },
+    };
+    const of = await ApiServer.start({
+      sources: {
+        sourcesJson: () => [{ name: "songs", plugin: "songs", ...state, loads: counts, links: null, ways: [way] }],
+        pluginsJson: () => [plugin],
+        reload: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),
+      },
+    });
+    for (const path of ["/v4/tonearm/sources", "/v4/tonearm/plugins"]) await ask("GET", path, { of });
+    for (const name of ["songs", "off"]) await ask("POST", `/v4/tonearm/plugins/${name}/reload`, { of });
+    await ask("POST", "/v4/tonearm/plugins/none/reload");
+    await of.close();
+  });
+
   test("about tracks", async () => {
     for (const identifier of [...Object.keys(RESULTS), "nothing"]) {
       await ask("GET", `/v4/loadtracks?identifier=${identifier}`);

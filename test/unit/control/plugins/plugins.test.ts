@@ -1,0 +1,422 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
+import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
+import { type PluginPlan, Plugins } from "../../../../src/control/plugins/plugins.ts";
+import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
+import { type LoadOptions, TrackLoader } from "../../../../src/control/sources/track-loader.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { silentLogger } from "../../../../src/log.ts";
+import type { Track } from "../../../../src/track/track.ts";
+import { writeTracks } from "../../../../src/track/written-tracks.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { type FakePluginThread, FakePluginThreads, manifestOf } from "../../../support/fake-plugin-threads.ts";
+import { settle } from "../../../support/fake-workers.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+const SIGNAL = new AbortController().signal;
+const HTTP_TRACK = buildTrack();
+const LINK: PluginLink = {
+  ...{ kind: "link", url: "https://cdn.example/1", headers: {}, container: undefined, expiresAtEpochMs: undefined },
+  ...{ rendition: undefined, rangeStep: undefined },
+};
+
+let clock: FakeClock;
+let threads: FakePluginThreads;
+let plugins: Plugins;
+let loader: TrackLoader;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  threads = new FakePluginThreads(clock);
+});
+afterEach(() => plugins.close());
+
+/** Built-in plugins, of whom all is known, unless told otherwise. */
+function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): void {
+  const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
+  plugins = new Plugins({
+    ...{ entry: new URL("file:///plugin"), threads, clock, logger: silentLogger },
+    plans: plans.map((plan) => ({
+      ...{
+        rank: "middle",
+        isBuiltIn: true,
+        isRequired: false,
+        problem: undefined,
+        optionsOf: () => ({ of: plan.name }),
+      },
+      ...{ manifest: manifestOf(plan.name), settings: { module: plan.name, allow: [], hosts: {}, http } },
+      ...plan,
+    })),
+  });
+  const files = {
+    name: "http",
+    load: async ({ identifier }: { readonly identifier: string }) => {
+      if (identifier === "http:broken") throw new NodeError("input-unreachable", "nobody there");
+      return identifier.startsWith("http:") ? ({ kind: "track", track: HTTP_TRACK } as const) : undefined;
+    },
+    playableInput: () => ({ kind: "http", url: "https://media.example/", container: undefined }) as const,
+  };
+  loader = new TrackLoader({ listSources: () => [...plugins.sources("middle"), files], clock });
+  plugins.loader = loader;
+}
+
+/** The thread of that plugin, the last one. */
+function threadOf(name: string): FakePluginThread {
+  const thread = threads.started.findLast(({ start }) => start.settings.module === name);
+  return thread ?? expect.fail(`${name} has no thread`);
+}
+
+function trackOf(sourceName: string, identifier = "1"): Track {
+  return buildTrack({ sourceName, identifier });
+}
+
+function requestFor(track: Track, more: Partial<LinkRequest> = {}): LinkRequest {
+  const { encoded, userData } = track;
+  return { track: { sourceName: track.info.sourceName, encoded, userData }, reason: "start", ...more };
+}
+
+function load(identifier: string, options: Partial<LoadOptions> = {}): Promise<LoadResult> {
+  return loader.load(identifier, { client: "a", signal: SIGNAL, ...options });
+}
+
+/** The thread has a source that answers what is asked of it with that, whenever it is asked. */
+async function answer(name: string, value: Extract<PluginEvent, { type: "reply" }>["value"]): Promise<void> {
+  await settle();
+  await threadOf(name).reply(value);
+}
+
+describe("loading", () => {
+  test("starts a plugin's thread for what it claims, and for nothing else", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    expect(await load("http:x")).toMatchObject({ kind: "track" });
+    expect(threads.started).toHaveLength(0);
+    const found = load("tunes:1");
+    await answer("tunes", { kind: "track", track: trackOf("tunes") });
+    expect(await found).toMatchObject({ kind: "track", track: { info: { sourceName: "tunes" } } });
+    expect(threads.started).toHaveLength(1);
+    expect(threadOf("tunes").all("load")).toMatchObject([{ source: "tunes", identifier: "tunes:1", depth: 0 }]);
+  });
+
+  test("asks the next one where a plugin turns it down, and passes lists on as they are", async () => {
+    create(
+      { name: "songs" },
+      { name: "tunes", manifest: manifestOf("tunes", { sources: [{ name: "tunes", prefixes: ["s"], fields: [] }] }) },
+    );
+    const found = load("songs:1");
+    await answer("songs", { kind: "none" });
+    const tracks = writeTracks([trackOf("tunes")]);
+    await answer("tunes", { kind: "playlist", name: "P", selectedTrack: 0, pluginInfo: { a: 1 }, tracks });
+    expect(await found).toEqual({
+      kind: "playlist",
+      playlist: { name: "P", selectedTrack: 0, pluginInfo: { a: 1 }, tracks },
+    });
+  });
+
+  test("follows a reference to another source", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await answer("songs", { kind: "reference", identifier: "http:x" });
+    expect(await found).toMatchObject({ kind: "track", track: { info: { sourceName: "http" } } });
+  });
+
+  test("tells what went wrong, and counts it", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").replyError(new NodeError("site-busy", "songs: 429"));
+    expect(await found).toMatchObject({ kind: "error", error: { code: "site-busy", message: "songs: 429" } });
+    expect(plugins.sourcesJson()).toMatchObject([
+      { name: "songs", plugin: "songs", loads: { succeeded: 0, failed: 1, lastError: { code: "site-busy" } } },
+    ]);
+  });
+
+  test("takes 20 s at most, and the plugin is told to stop", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    clock.advance(20_000);
+    expect(await found).toMatchObject({ kind: "error", error: { code: "load-timeout" } });
+    expect(threadOf("songs").all("abort")).toHaveLength(1);
+  });
+});
+
+describe("a link", () => {
+  test("is what the plugin says, for the track with all that is known of it", async () => {
+    create({ name: "songs" });
+    const track = { ...trackOf("songs"), userData: { a: 1 } };
+    const found = plugins.link(requestFor(track, { reason: "refused", status: 403, rendition: "r" }), {
+      signal: SIGNAL,
+    });
+    await answer("songs", LINK);
+    expect(await found).toEqual(LINK);
+    expect(threadOf("songs").all("resolve")).toMatchObject([
+      {
+        source: "songs",
+        wish: { encoded: track.encoded, userData: { a: 1 }, reason: "refused", status: 403, rendition: "r" },
+      },
+    ]);
+    expect(plugins.sourcesJson()[0]?.links).toMatchObject({ succeeded: 1 });
+  });
+
+  test("by a reference is what that identifier plays: an input, or a link of another source", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const direct = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "http:x" });
+    expect(await direct).toMatchObject({ kind: "input", input: { kind: "http", url: "https://media.example/" } });
+    const other = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:1" });
+    await answer("tunes", { kind: "track", track: trackOf("tunes", "2") });
+    expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 1 }]);
+    await answer("tunes", LINK);
+    expect(await other).toEqual(LINK);
+  });
+
+  test("by references ends after three", async () => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    for (let hop = 0; hop < 3; hop++) {
+      await answer("songs", { kind: "reference", identifier: "songs:1" });
+      await answer("songs", { kind: "track", track: trackOf("songs") });
+    }
+    await expect(found).rejects.toMatchObject({
+      code: "source-unavailable",
+      message: expect.stringMatching(/^more than 3 /),
+    });
+    expect(threadOf("songs").all("resolve")).toHaveLength(3);
+  });
+
+  test.each([
+    ["nothing", "nothing:there", { code: "source-unavailable" }],
+    ["an error", "http:broken", { code: "input-unreachable", message: "nobody there" }],
+  ])("by a reference to %s is an error", async (_what, identifier, error) => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier });
+    await expect(found).rejects.toMatchObject(error);
+  });
+
+  test("of a source that is not there, or whose plugin is off, is an error", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    for (const name of ["songs", "others"]) {
+      const message = `the source of this track is not available on this node: ${name}`;
+      const found = plugins.link(requestFor(trackOf(name)), { signal: SIGNAL });
+      await expect(found).rejects.toMatchObject({ code: "source-unavailable", message });
+    }
+  });
+
+  test("that nobody waits for any more is not waited for", async () => {
+    create({ name: "songs" });
+    const abort = new AbortController();
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: abort.signal });
+    abort.abort(new Error("gone"));
+    await expect(found).rejects.toThrow("gone");
+    await settle();
+    expect(threadOf("songs").all("abort")).toHaveLength(1);
+  });
+});
+
+describe("what plugins ask of others", () => {
+  beforeEach(async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+  });
+
+  function want(identifier: string, { askId = 1, depth = 1 } = {}): void {
+    threadOf("songs").say({ type: "loadWanted", askId, identifier, depth });
+  }
+
+  test("is looked up as a client's, so deep", async () => {
+    want("tunes:1", { depth: 3 });
+    await answer("tunes", { kind: "track", track: trackOf("tunes") });
+    expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 3 }]);
+    await settle();
+    expect(threadOf("songs").all("loaded")).toMatchObject([{ askId: 1, answer: { kind: "track" } }]);
+  });
+
+  test("comes as it would for a client: lists, nothing, errors", async () => {
+    want("tunes:1");
+    await answer("tunes", { kind: "search", tracks: writeTracks([trackOf("tunes")]) });
+    want("nothing:there", { askId: 2 });
+    want("http:broken", { askId: 3 });
+    await settle();
+    expect(threadOf("songs").all("loaded")).toMatchObject([
+      { askId: 1, answer: { kind: "search", tracks: { count: 1 } } },
+      { askId: 2, answer: { kind: "empty" } },
+    ]);
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 3, error: { code: "input-unreachable" } }]);
+  });
+
+  test("ends when the plugin does not want it any more, and only that", async () => {
+    want("tunes:1", { askId: 1 });
+    want("tunes:2", { askId: 2 });
+    await settle();
+    threadOf("songs").say({ type: "loadUnwanted", askId: 1 });
+    await settle();
+    expect(threadOf("tunes").all("abort")).toMatchObject([{ requestId: 1 }]);
+  });
+
+  test("is told to the thread that asked, not to the next one, which has numbers of its own", async () => {
+    want("tunes:1");
+    await settle();
+    const [before] = threads.started;
+    before?.exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    await settle();
+    expect(threadOf("songs")).not.toBe(before);
+    await answer("tunes", { kind: "empty" });
+    await settle();
+    expect(threadOf("songs").all("loaded")).toEqual([]);
+  });
+
+  test("is refused beyond 256 at once", async () => {
+    for (let askId = 1; askId <= 257; askId++) want(`tunes:${askId}`, { askId });
+    await settle();
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 257, error: { code: "load-busy" } }]);
+  });
+
+  test("ends when the node closes", async () => {
+    want("tunes:1");
+    await settle();
+    await plugins.close();
+    await settle();
+    expect(threads.alive).toHaveLength(0);
+  });
+});
+
+describe("what there is", () => {
+  test("is in the order of ranks and plans, without those that are off", () => {
+    const off = { name: "off", problem: "an option is wrong" };
+    create({ name: "songs" }, { name: "early", rank: "first" }, off, { name: "tunes" }, { name: "late", rank: "last" });
+    const names = (rank: "first" | "middle" | "last") => plugins.sources(rank).map(({ name }) => name);
+    expect([names("first"), names("middle"), names("last")]).toEqual([["early"], ["songs", "tunes"], ["late"]]);
+    expect(plugins.infos.map(({ name }) => name)).toEqual(["songs", "early", "tunes", "late"]);
+    expect(plugins.pluginsJson()).toMatchObject([
+      {},
+      {},
+      { name: "off", state: "off", trouble: "an option is wrong" },
+      {},
+      {},
+    ]);
+  });
+
+  test("is told to clients with the names that they look for", () => {
+    create({ name: "songs", manifest: manifestOf("songs", { aliases: [{ name: "songs-plugin", version: "4.0.0" }] }) });
+    expect(plugins.infos).toEqual([
+      { name: "songs", version: "1.0.0" },
+      { name: "songs-plugin", version: "4.0.0" },
+    ]);
+  });
+
+  test("is learned at the start, of whom nothing is known", async () => {
+    create({ name: "songs" }, { name: "songs.mjs", isBuiltIn: false, manifest: undefined });
+    expect(plugins.infos).toHaveLength(1);
+    const started = plugins.start();
+    expect(threads.started).toHaveLength(1);
+    await threads.last.ready(manifestOf("tunes"));
+    await started;
+    expect(plugins.infos).toContainEqual({ name: "tunes", version: "1.0.0" });
+    expect(threads.last.all("options")).toMatchObject([{ given: { options: { of: "songs.mjs" } } }]);
+    expect(plugins.pluginsJson()[1]).toEqual({
+      ...{ name: "tunes", version: "1.0.0", isBuiltIn: false, state: "running", trouble: null, losses: 0 },
+      ...{ sources: ["tunes"], counts: {} },
+    });
+  });
+
+  test("counts on when a plugin is set up anew", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    await answer("songs", { kind: "empty" });
+    await found;
+    expect(plugins.sourcesJson()).toMatchObject([{ loads: { succeeded: 1 }, state: "running" }]);
+  });
+
+  test("tells how ways do, in JSON's own words", async () => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    const way = {
+      name: "api",
+      state: "open",
+      succeeded: 1,
+      failed: 0,
+      lastError: undefined,
+      closedUntilMs: undefined,
+    } as const;
+    threadOf("songs").say({ type: "report", ways: [way], counts: { pages: 2 } });
+    expect(plugins.sourcesJson()).toMatchObject([{ ways: [{ name: "api", lastError: null, closedUntilMs: null }] }]);
+    expect(plugins.pluginsJson()).toMatchObject([{ counts: { pages: 2 } }]);
+  });
+});
+
+describe("starting", () => {
+  const unknown = { isBuiltIn: false, manifest: undefined };
+
+  test("goes on without a plugin that cannot be, unless it is required", async () => {
+    for (const isRequired of [false, true]) {
+      create({ name: "a.mjs", ...unknown, isRequired });
+      const started = plugins.start();
+      started.catch(() => undefined);
+      threads.last.say({ type: "unusable", name: undefined, problem: "no default export" });
+      if (isRequired) await expect(started).rejects.toMatchObject({ code: "plugin-off" });
+      else await started;
+      expect(plugins.infos).toEqual([]);
+    }
+  });
+
+  test("fails for a required one that is known to be wrong beforehand", async () => {
+    create({ name: "a.mjs", ...unknown, isRequired: true, problem: "it is not installed" });
+    const message = "the plugin a.mjs is off: it is not installed";
+    await expect(plugins.start()).rejects.toMatchObject({ code: "plugin-off", message });
+  });
+
+  test("refuses a name that another one has, or has said just before", async () => {
+    create(
+      { name: "songs" },
+      { name: "a.mjs", ...unknown },
+      { name: "b.mjs", ...unknown },
+      { name: "c.mjs", ...unknown },
+    );
+    const started = plugins.start();
+    const given = () => threads.started.map((thread) => thread.all("options")[0]?.given);
+    for (const [index, name] of ["songs", "tunes", "tunes"].entries())
+      threads.started[index]?.say({ type: "named", name });
+    expect(given()).toEqual([
+      { problem: "there is a plugin named songs already" },
+      { options: { of: "b.mjs" } },
+      { problem: "there is a plugin named tunes already" },
+    ]);
+    for (const thread of threads.started) thread.say({ type: "unusable", name: undefined, problem: "as told" });
+    await started;
+  });
+});
+
+describe("loading a plugin anew", () => {
+  test("is by its name; of one that is not there it is nothing", async () => {
+    create({ name: "songs" });
+    expect(await plugins.reload("tunes")).toBeUndefined();
+    const reloaded = plugins.reload("songs");
+    const manifest: PluginManifest = manifestOf("songs", {
+      version: "2.0.0",
+      sources: [{ name: "other", prefixes: ["o:"], fields: [] }],
+    });
+    await threads.last.ready(manifest);
+    expect(await reloaded).toMatchObject({ name: "songs", version: "2.0.0", state: "running", sources: ["other"] });
+    expect(loader.sourceNames).toEqual(["other", "http"]);
+    // Its own name is not taken by itself.
+    expect(threads.last.all("options")).toMatchObject([{ given: { options: {} } }]);
+  });
+
+  test("fails with plugin-off, and what there was stays", async () => {
+    create({ name: "songs" });
+    const reloaded = plugins.reload("songs");
+    threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+    await expect(reloaded).rejects.toMatchObject({ code: "plugin-off" });
+    expect(loader.sourceNames).toEqual(["songs", "http"]);
+  });
+});
