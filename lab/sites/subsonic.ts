@@ -45,8 +45,7 @@ export class SubsonicSite {
   readonly apiKey: string;
   readonly #library: SubsonicLibrary;
   readonly #file: StoredFile = { bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  // Set by `start`, the only way to make one.
-  #site!: SiteServer;
+  #site!: SiteServer; // Set by `start`, the only way to make one.
 
   static async start(options: SubsonicSiteOptions = {}): Promise<SubsonicSite> {
     const stand = new SubsonicSite(options);

@@ -14,7 +14,15 @@ import { type Members, membersOf } from "./read-json.ts";
 const TIMEOUT_MS = 8000;
 
 /** What a server has answered, in words that clients may read as they are. */
-export class ServerTrouble extends SourceError {}
+export class ServerTrouble extends SourceError {
+  /** The HTTP status that says so, where it is one. */
+  readonly status: number | undefined;
+
+  constructor(kind: SourceError["kind"], message: string, more: Pick<ServerTrouble, "retryAfterMs" | "status">) {
+    super(kind, message, { retryAfterMs: more.retryAfterMs });
+    this.status = more.status;
+  }
+}
 
 export class ServerConnection {
   /** As the operator calls it. */
@@ -61,16 +69,21 @@ export class ServerConnection {
   /** What a status means that came without an explanation. */
   statusTrouble(answer: HttpAnswer): ServerTrouble {
     const { status } = answer;
-    if (status === 401 || status === 403)
-      return this.trouble("unavailable", `refused the node's login (HTTP ${status})`);
-    if (status === 404) return this.trouble("changed", "has no such interface (HTTP 404); is its address right?");
+    const trouble = (kind: SourceError["kind"], what: string, retryAfterMs?: number): ServerTrouble =>
+      this.trouble(kind, `${what} (HTTP ${status})`, { status, retryAfterMs });
+    if (status === 401 || status === 403) return trouble("unavailable", "refused the node's login");
+    if (status === 404) return trouble("changed", "has no such interface; is its address right?");
     const { kind, retryAfterMs } = this.#host.http.statusError(answer);
-    return this.trouble(kind, `answered HTTP ${status}`, retryAfterMs);
+    return trouble(kind, kind === "busy" ? "is busy or has failed" : "refused what it was asked", retryAfterMs);
   }
 
   /** What happened, behind `the server "home" `. */
-  trouble(kind: SourceError["kind"], what: string, retryAfterMs?: number): ServerTrouble {
-    return new ServerTrouble(kind, `the server "${this.name}" ${what}`, { retryAfterMs });
+  trouble(
+    kind: SourceError["kind"],
+    what: string,
+    more: Pick<ServerTrouble, "retryAfterMs" | "status"> = { retryAfterMs: undefined, status: undefined },
+  ): ServerTrouble {
+    return new ServerTrouble(kind, `the server "${this.name}" ${what}`, more);
   }
 
   /** The host's own words name the address, which is for the log alone. */
@@ -80,7 +93,8 @@ export class ServerConnection {
       server: this.name,
       problem: error.message,
     });
-    return this.trouble(error.kind, WORDS[error.kind] ?? "could not be asked", error.retryAfterMs);
+    const { kind, retryAfterMs } = error;
+    return this.trouble(kind, WORDS[kind] ?? "could not be asked", { retryAfterMs, status: undefined });
   }
 }
 

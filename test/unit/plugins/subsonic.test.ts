@@ -137,7 +137,10 @@ describe("a search", () => {
     home.fail("search3", { status: 503 });
     const bench = await startBench([entryOf(home), { ...entryOf(attic, "attic"), password: "wrong" }]);
     const trouble = await troubleWith(bench.load("subsonic", "subsearch:light"));
-    expect(trouble).toMatchObject({ code: "site-busy", message: 'subsonic: the server "home" answered HTTP 503' });
+    expect(trouble).toMatchObject({
+      code: "site-busy",
+      message: 'subsonic: the server "home" is busy or has failed (HTTP 503)',
+    });
   });
 
   it("that finds nothing is empty, and one for nothing is not asked", async () => {
