@@ -6,6 +6,7 @@ import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { parseUrl, serverOf } from "../../lib/parse-url.ts";
 import type { PlainTree } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log.ts";
 import type { JsonMembers } from "../../plugin-api/plugin.ts";
@@ -119,9 +120,9 @@ export class Plugins implements LinkSource {
     const { track, ...wish } = request;
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
-      const source = this.#sourceNamed(sourceName);
+      const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...wish, encoded, userData: userData as JsonMembers }, signal); // as parsed
-      if (found.kind === "link") return found;
+      if (found.kind === "link") return { ...found, isOwnServer: isAmong(ownServers, found.url) };
       const other = await this.#trackOf(found.identifier, signal);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
@@ -165,9 +166,11 @@ export class Plugins implements LinkSource {
     return this.#plugins.find((plugin) => plugin.name === name);
   }
 
-  #sourceNamed(name: string): PluginSource {
-    const source = this.#plugins.flatMap((plugin) => plugin.sources).find((candidate) => candidate.name === name);
-    if (source !== undefined) return source;
+  #sourceNamed(name: string): { readonly source: PluginSource; readonly ownServers: readonly string[] } {
+    for (const { sources, manifest } of this.#plugins) {
+      const source = sources.find((candidate) => candidate.name === name);
+      if (source !== undefined) return { source, ownServers: manifest?.ownServers ?? [] };
+    }
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
   }
 
@@ -195,6 +198,11 @@ export class Plugins implements LinkSource {
       this.#wanted.delete(key);
     }
   }
+}
+
+function isAmong(servers: readonly string[], address: string): boolean {
+  const url = parseUrl(address);
+  return url !== undefined && servers.includes(serverOf(url));
 }
 
 /** What a load came to, as plugins are told. */

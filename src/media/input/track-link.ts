@@ -27,6 +27,8 @@ export interface RequestPlace {
   readonly headers: Readonly<Record<string, string>>;
   readonly rendition?: string | undefined;
   readonly rangeStep?: RangeStep | undefined;
+  /** See HttpRequest. */
+  readonly ownServer?: string | undefined;
 }
 
 /** What the link leads to. */

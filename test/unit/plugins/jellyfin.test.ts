@@ -312,7 +312,7 @@ describe("the login", () => {
     expect(await bench.loadTracks("jellyfin", song(1))).toHaveLength(1);
     expect(site.loginCount).toBe(0);
     site.fail("/Items", { status: 401 });
-    await troubleWith(bench.load("jellyfin", song(2)));
+    expect((await troubleWith(bench.load("jellyfin", song(2)))).code).toBe("site-unavailable");
     expect(site.requests("/Items")).toHaveLength(2);
   });
 
