@@ -38,6 +38,8 @@ export class PluginBench {
       toMain.on("message", (event: PluginEvent) => {
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
+        if (event.type !== "named") return;
+        toPlugin.emit("message", { type: "options", given: { options: options.options } } satisfies PluginCommand);
       });
     });
     const port = {
@@ -49,7 +51,7 @@ export class PluginBench {
       port,
       clock: options.clock ?? systemClock,
       settings: {
-        ...{ module: "in this thread", options: options.options, hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
+        ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
       },
       importModule: () => Promise.resolve({ default: plugin }),
