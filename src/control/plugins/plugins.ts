@@ -6,7 +6,6 @@ import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { parseUrl, serverOf } from "../../lib/parse-url.ts";
 import type { PlainTree } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log.ts";
 import type { JsonMembers } from "../../plugin-api/plugin.ts";
@@ -19,6 +18,7 @@ import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { isOnOwnServer } from "./own-servers.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
 
@@ -122,7 +122,7 @@ export class Plugins implements LinkSource {
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...wish, encoded, userData: userData as JsonMembers }, signal); // as parsed
-      if (found.kind === "link") return { ...found, isOwnServer: isAmong(ownServers, found.url) };
+      if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
       const other = await this.#trackOf(found.identifier, signal);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
@@ -198,11 +198,6 @@ export class Plugins implements LinkSource {
       this.#wanted.delete(key);
     }
   }
-}
-
-function isAmong(servers: readonly string[], address: string): boolean {
-  const url = parseUrl(address);
-  return url !== undefined && servers.includes(serverOf(url));
 }
 
 /** What a load came to, as plugins are told. */
