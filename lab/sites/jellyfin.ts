@@ -1,6 +1,6 @@
-// Stands in for a Jellyfin server, with a made-up library. Shapes of items, the header that says who asks, and the paths
-// of the sound: the fact sheet of the sources, section 4.17 (from the server's documentation, not from its code); logins
-// and pages after its OpenAPI document. In whichever process it is started.
+// Stands in for a Jellyfin server, with a made-up library. Shapes of items, the header that says who asks, and the
+// paths of the sound: the fact sheet of the sources, section 4.17 (from the server's documentation, not from its code);
+// logins and pages after its OpenAPI document. In whichever process it is started.
 
 import { countedSong } from "../media-files/counted-song.ts";
 import { partOfFile, type StoredFile } from "./part-of-file.ts";

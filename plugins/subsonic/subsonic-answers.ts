@@ -1,5 +1,5 @@
-// Reads what OpenSubsonic servers answer: the envelope around everything, its error codes, songs and lists of them. Pure.
-// Plugin thread. Shapes: the API's documentation of Child, AlbumID3, Playlist, ArtistID3.
+// Reads what OpenSubsonic servers answer: the envelope around everything, its error codes, songs and lists of them.
+// Pure. Plugin thread. Shapes: the API's documentation of Child, AlbumID3, Playlist, ArtistID3.
 
 import type { SourceErrorKind, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { amountOf, itemsOf, type Members, membersOf, textOf } from "../own-servers/read-json.ts";

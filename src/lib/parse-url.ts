@@ -15,8 +15,8 @@ export function parseUrl(text: string, base?: string): URL | undefined {
 }
 
 /**
- * The server of an `http` or `https` address as `host:port`: in lower case, without brackets and the dot that ends a full
- * name.
+ * The server of an `http` or `https` address as `host:port`: in lower case, without brackets and the dot that ends a
+ * full name.
  */
 export function serverOf({ hostname, port, protocol }: Pick<URL, "hostname" | "port" | "protocol">): string {
   const host = hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "");

@@ -93,6 +93,7 @@ export class OutboundGuard {
     return new OutboundGuard(this.#allow, { resolve: this.#resolve, ownNetwork: this.#ownNetwork });
   }
 
+  /** True when there is one that is let through. */
   get hasOwnServers(): boolean {
     return this.#ownServers.size > 0;
   }
