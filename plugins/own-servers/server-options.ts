@@ -21,8 +21,8 @@ export const SERVER_MEMBERS = {
     type: "server",
     isRequired: true,
     meaning:
-      "address of the server, with its port and path: http://192.168.1.5:4533. It may be in a private network; this host" +
-      " and port are let through",
+      "address of the server, with its port and path: http://192.168.1.5:4533. It may be in a private network; its" +
+      " host and port are let through",
   },
   username: { type: "text", meaning: "who the node is to the server; with `password`" },
   password: { type: "secret", meaning: "password of that user" },
