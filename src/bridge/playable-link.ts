@@ -43,6 +43,11 @@ export interface SiteLink {
   /** Names the bytes: those of two links with the same name are the same. */
   readonly rendition: string | undefined;
   readonly rangeStep: RangeStep | undefined;
+  /**
+   * Its host and port are those of a server that the operator has named for the plugin: this input may reach exactly
+   * that one in a private network. For the main thread to say, which knows what the operator has named.
+   */
+  readonly isOwnServer: boolean;
 }
 
 /** What a worker is given. */

@@ -74,7 +74,7 @@ export type PluginAnswer =
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Where the sound is: a link, or what another source's identifier plays. */
-export type PluginLink = SiteLink | { readonly kind: "reference"; readonly identifier: string };
+export type PluginLink = Omit<SiteLink, "isOwnServer"> | { readonly kind: "reference"; readonly identifier: string };
 
 /** How one way to a site is doing. */
 export interface WayReport {

@@ -15,6 +15,15 @@ export function parseUrl(text: string, base?: string): URL | undefined {
 }
 
 /**
+ * The server of an `http` or `https` address as `host:port`: in lower case, without brackets and the dot that ends a
+ * full name.
+ */
+export function serverOf({ hostname, port, protocol }: Pick<URL, "hostname" | "port" | "protocol">): string {
+  const host = hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "");
+  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/**
  * The address of a server, as operators write it: `http` or `https`, a host, perhaps a port and the beginning of all
  * paths; no user, query or fragment. Given back without a slash at its end; undefined when it is none.
  */

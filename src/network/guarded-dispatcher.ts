@@ -3,7 +3,7 @@
 
 import { constants } from "node:crypto";
 import { isIP } from "node:net";
-import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
+import { Agent, buildConnector, Dispatcher, Pool, ProxyAgent } from "undici";
 import type { OutboundGuard } from "./outbound-guard.ts";
 import { SocketPortions } from "./socket-portions.ts";
 import type { Sockets } from "./sockets.ts";
@@ -26,7 +26,8 @@ export interface GuardedDispatcherOptions {
   readonly socketTimeoutMs: number;
   /**
    * Proxy to go through. Its own address is the operator's choice and not judged. It resolves the names of targets
-   * itself, so every address that they have here must be allowed. Secret: may hold credentials.
+   * itself, so every address that they have here must be allowed. Servers of the operator's own are reached beside it.
+   * Secret: may hold credentials.
    */
   readonly proxyUrl?: string | undefined;
   /** Of all dispatchers of a thread together. Default: of this one alone. */
@@ -61,6 +62,12 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
   const { portions = new SocketPortions(), createConnector = buildConnector } = options;
   const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
+  if (proxyUrl !== undefined && guard.hasOwnServers) {
+    // What is in the operator's own network a proxy mostly does not reach.
+    const direct = createGuardedDispatcher({ ...options, proxyUrl: undefined });
+    const proxied = createGuardedDispatcher({ ...options, guard: guard.withoutOwnServers() });
+    return new OwnServersBeside(guard, { direct, proxied });
+  }
   if (proxyUrl !== undefined) {
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
     const factory = (origin: URL, poolOptions: object): Dispatcher => createPool(origin, poolOptions, portions);
@@ -78,13 +85,16 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       ? createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookup })
       : boundConnector({ guard, createConnector, connectTimeoutMs, localAddress }),
   );
-  const connectToOwn = portions.portioned(createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs }));
+  const connectToOwn = portions.portioned(
+    createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookupOwn }),
+  );
   return new Agent({
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),
     connect(target, callback) {
       const port = target.port || (target.protocol === "https:" ? 443 : 80);
-      if (guard.isOwnServer(target.hostname, port)) return connectToOwn(target, callback);
+      // From whichever address reaches it: those for the world may not.
+      if (guard.isOwnServer(target.hostname, port)) return connectToOwn({ ...target, localAddress: null }, callback);
       try {
         guard.checkHost(target.hostname);
       } catch (error) {
@@ -95,6 +105,38 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
       connect(target, callback);
     },
   });
+}
+
+/** Goes to servers of the operator's own directly, to all others through the proxy. */
+class OwnServersBeside extends Dispatcher {
+  readonly #guard: OutboundGuard;
+  readonly #direct: Dispatcher;
+  readonly #proxied: Dispatcher;
+
+  constructor(
+    guard: OutboundGuard,
+    { direct, proxied }: { readonly direct: Dispatcher; readonly proxied: Dispatcher },
+  ) {
+    super();
+    this.#guard = guard;
+    this.#direct = direct;
+    this.#proxied = proxied;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { hostname, port, protocol } = new URL(String(options.origin));
+    const isOwn = this.#guard.isOwnServer(hostname, port || (protocol === "https:" ? 443 : 80));
+    return (isOwn ? this.#direct : this.#proxied).dispatch(options, handler);
+  }
+
+  // The other forms of these two take callbacks, which nobody here uses.
+  override readonly close = (async () => {
+    await Promise.all([this.#direct.close(), this.#proxied.close()]);
+  }) as Dispatcher["close"];
+
+  override readonly destroy = (async () => {
+    await Promise.all([this.#direct.destroy(), this.#proxied.destroy()]);
+  }) as Dispatcher["destroy"];
 }
 
 /** As ProxyAgent makes them, which always brings the connector that leads through the proxy. */

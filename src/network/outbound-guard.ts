@@ -38,6 +38,7 @@ const AZURE_WIRE_SERVER = "168.63.129.16";
  * the operator's list allows them.
  */
 export class OutboundGuard {
+  readonly #allow: readonly string[];
   readonly #allowed: readonly AddressBlock[];
   readonly #resolve: ResolveHost;
   readonly #ownNetwork: OwnNetwork;
@@ -53,6 +54,7 @@ export class OutboundGuard {
     options: { resolve?: ResolveHost; ownNetwork?: OwnNetwork; ownServers?: readonly string[] } = {},
   ) {
     this.#ownServers = new Set(options.ownServers);
+    this.#allow = allow;
     this.#allowed = allow.map(parseBlock);
     this.#resolve = options.resolve ?? systemLookup;
     this.#ownNetwork = options.ownNetwork ?? new OwnNetwork();
@@ -68,18 +70,33 @@ export class OutboundGuard {
     optionsOrCallback: LookupOptions | number | LookupCallback,
     maybeCallback?: LookupCallback,
   ): void => {
-    const callback = typeof optionsOrCallback === "function" ? optionsOrCallback : maybeCallback;
-    if (callback === undefined) throw new TypeError("lookup needs a callback");
-    const options = lookupOptions(optionsOrCallback);
-    this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return callback(error, options.all === true ? [] : "", 0);
-      const allowed = addresses.slice(0, ADDRESSES_MAX).filter(({ address }) => this.#isAllowed(address));
-      const first = allowed[0];
-      if (first === undefined) return callback(this.#failureOf(hostname, addresses), options.all ? [] : "", 0);
-      if (options.all === true) callback(null, allowed);
-      else callback(null, first.address, first.family);
-    });
+    const isAllowed = (address: string): boolean => this.#isAllowed(address);
+    this.#lookUp(hostname, { isAllowed, optionsOrCallback, maybeCallback });
   };
+
+  /** The same for servers of the operator's own, whose addresses are not judged. */
+  readonly lookupOwn: OutboundGuard["lookup"] = (hostname, optionsOrCallback, maybeCallback) => {
+    this.#lookUp(hostname, { isAllowed: () => true, optionsOrCallback, maybeCallback });
+  };
+
+  /** A guard that lets this server, `host:port`, through and judges everything else as this one does. */
+  withOwnServer(server: string): OutboundGuard {
+    return new OutboundGuard(this.#allow, {
+      resolve: this.#resolve,
+      ownNetwork: this.#ownNetwork,
+      ownServers: [server],
+    });
+  }
+
+  /** The same guard without such servers. */
+  withoutOwnServers(): OutboundGuard {
+    return new OutboundGuard(this.#allow, { resolve: this.#resolve, ownNetwork: this.#ownNetwork });
+  }
+
+  /** True when there is one that is let through. */
+  get hasOwnServers(): boolean {
+    return this.#ownServers.size > 0;
+  }
 
   /** A server that the operator has named by host and port: its address is not judged. */
   isOwnServer(host: string, port: number | string): boolean {
@@ -116,6 +133,31 @@ export class OutboundGuard {
     if (addresses.length === 0) throw noAddress(host);
     if (addresses.length > ADDRESSES_MAX) throw refusal(host, `it has more than ${ADDRESSES_MAX} addresses`);
     for (const { address } of addresses) this.check(address, host);
+  }
+
+  #lookUp(
+    hostname: string,
+    {
+      isAllowed,
+      optionsOrCallback,
+      maybeCallback,
+    }: {
+      readonly isAllowed: (ip: string) => boolean;
+      readonly optionsOrCallback: LookupOptions | number | LookupCallback;
+      readonly maybeCallback: LookupCallback | undefined;
+    },
+  ): void {
+    const callback = typeof optionsOrCallback === "function" ? optionsOrCallback : maybeCallback;
+    if (callback === undefined) throw new TypeError("lookup needs a callback");
+    const options = lookupOptions(optionsOrCallback);
+    this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, options.all === true ? [] : "", 0);
+      const allowed = addresses.slice(0, ADDRESSES_MAX).filter(({ address }) => isAllowed(address));
+      const first = allowed[0];
+      if (first === undefined) return callback(this.#failureOf(hostname, addresses), options.all ? [] : "", 0);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
   }
 
   #isAllowed(ip: string): boolean {

@@ -1,12 +1,12 @@
 // What the node has to know of options it does not understand: which servers the operator has named, and which texts
 // are secret. Any thread.
 
-import { parseUrl } from "../lib/parse-url.ts";
+import { parseUrl, serverOf } from "../lib/parse-url.ts";
 import type { OptionSchema, OptionValues } from "../plugin-api/plugin.ts";
 
 /** A server that a plugin and its tracks may reach although it is in a private network. */
 export interface AllowedServer {
-  /** In lower case; an IPv6 address without brackets. */
+  /** In lower case; an IPv6 address without brackets, a full name without the dot at its end. */
   readonly host: string;
   readonly port: number;
 }
@@ -20,8 +20,9 @@ export function allowedServersOf<Schema extends OptionSchema>(
   for (const text of textsOf("server", schema, values)) {
     const url = parseUrl(text);
     if (url === undefined || !/^https?:$/.test(url.protocol)) continue;
-    const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-    servers.set(`${url.hostname} ${port}`, { host: url.hostname.replaceAll(/[[\]]/g, ""), port });
+    const server = serverOf(url);
+    const colon = server.lastIndexOf(":");
+    servers.set(server, { host: server.slice(0, colon), port: Number(server.slice(colon + 1)) });
   }
   return [...servers.values()];
 }

@@ -6,7 +6,7 @@ import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
 export const MEDIA_ENTRY = new URL("../../dist/src/media/main.js", import.meta.url);
 export const LOOKUP_ENTRY = new URL("../../dist/src/media/lookup-main.js", import.meta.url);
 const PLUGIN_ENTRY = new URL("../../dist/src/plugin-thread/main.js", import.meta.url);
-const BUILTIN_FOLDER = new URL("../../dist/plugins/", import.meta.url);
+export const BUILTIN_FOLDER = new URL("../../dist/plugins/", import.meta.url);
 const CODEC_ENTRY = new URL("../../dist/src/media/codec-main.js", import.meta.url);
 
 export function startStage(options: StageOptions = {}): Promise<Stage> {

@@ -18,6 +18,7 @@ import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { isOnOwnServer } from "./own-servers.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
@@ -127,9 +128,9 @@ export class Plugins implements LinkSource {
     const { track, ...wish } = request;
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
-      const source = this.#sourceNamed(sourceName);
+      const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...wish, encoded, userData: userData as JsonMembers }, signal); // as parsed
-      if (found.kind === "link") return found;
+      if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
       const other = await this.#trackOf(found.identifier, signal);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
@@ -175,9 +176,11 @@ export class Plugins implements LinkSource {
     return this.#plugins.find((plugin) => plugin.name === name);
   }
 
-  #sourceNamed(name: string): PluginSource {
-    const source = this.#plugins.flatMap((plugin) => plugin.sources).find((candidate) => candidate.name === name);
-    if (source !== undefined) return source;
+  #sourceNamed(name: string): { readonly source: PluginSource; readonly ownServers: readonly string[] } {
+    for (const { sources, manifest } of this.#plugins) {
+      const source = sources.find((candidate) => candidate.name === name);
+      if (source !== undefined) return { source, ownServers: manifest?.ownServers ?? [] };
+    }
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
   }
 

@@ -6,7 +6,7 @@ import { errors } from "undici";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { parseUrl } from "../../lib/parse-url.ts";
+import { parseUrl, serverOf } from "../../lib/parse-url.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
@@ -31,6 +31,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** Of the track that it is for. */
   readonly pace: RequestPace;
+  /** A server of the operator's own, `host:port`, that this request may reach wherever it is; redirects as well. */
+  readonly ownServer?: string | undefined;
 }
 
 export interface HttpClientOptions {
@@ -49,18 +51,24 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** All hops together may take so many times what one may. */
 const ALL_HOPS_FACTOR = 3;
 
+/** What a request goes out through. */
+interface Door {
+  readonly guard: OutboundGuard;
+  readonly dispatchers: DispatcherPool;
+}
+
 /** Made once per worker; its idle connections are shared by all inputs. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #dispatchers: DispatcherPool;
+  readonly #door: Door;
+  /** For the tracks of servers of the operator's own: what they are let through nobody else may use, open or idle. */
+  readonly #ownDoors = new Map<string, Door>();
   readonly #shares: ConnectionShares;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#shares = new ConnectionShares(options.clock);
-    const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = options.settings;
-    const { guard, createConnector } = options;
-    this.#dispatchers = new DispatcherPool({ guard, createConnector, connectTimeoutMs, socketTimeoutMs, proxyUrl });
+    this.#door = this.#openDoor(options.guard);
   }
 
   /**
@@ -91,12 +99,31 @@ export class HttpClient {
   }
 
   close(): void {
-    this.#dispatchers.close();
+    for (const { dispatchers } of [this.#door, ...this.#ownDoors.values()]) dispatchers.close();
+    this.#ownDoors.clear();
+  }
+
+  #openDoor(guard: OutboundGuard): Door {
+    const { createConnector, settings } = this.#options;
+    const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = settings;
+    return {
+      guard,
+      dispatchers: new DispatcherPool({ guard, createConnector, connectTimeoutMs, socketTimeoutMs, proxyUrl }),
+    };
+  }
+
+  #doorFor(url: URL, { ownServer }: HttpRequest): Door {
+    if (ownServer === undefined || ownServer !== serverOf(url)) return this.#door;
+    const door = this.#ownDoors.get(ownServer) ?? this.#openDoor(this.#options.guard.withOwnServer(ownServer));
+    // Few: the operator has written them down.
+    this.#ownDoors.set(ownServer, door);
+    return door;
   }
 
   #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
     const { routes } = this.#options;
-    if (routes === undefined) return this.#getOnce(url, request, undefined);
+    // Servers of the operator's own are no sites: they are asked from the machine's own address.
+    if (routes === undefined || request.ownServer === serverOf(url)) return this.#getOnce(url, request, undefined);
     return routes.request(url, (localAddress) => this.#getOnce(url, request, localAddress), request.signal);
   }
 
@@ -118,7 +145,8 @@ export class HttpClient {
   }
 
   async #answerTo(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
-    const { settings, clock, guard } = this.#options;
+    const { settings, clock } = this.#options;
+    const { guard, dispatchers } = this.#doorFor(url, request);
     const waitMs = this.#answerMsMax;
     const silence = new AbortController();
     const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
@@ -126,8 +154,8 @@ export class HttpClient {
     const headers = { ...this.#baseHeaders(url), ...request.headers };
     const { budget } = request.pace;
     const dispatch = (): Promise<HttpAnswer> => {
-      const dispatcher = this.#dispatchers.get(localAddress);
-      const { portions } = this.#dispatchers;
+      const dispatcher = dispatchers.get(localAddress);
+      const { portions } = dispatchers;
       return exchange(dispatcher, {
         url,
         headers,
@@ -145,7 +173,7 @@ export class HttpClient {
         throw error;
       });
     } catch (error) {
-      if (isShoutcastAnswer(error) && settings.proxyUrl === undefined) {
+      if (isShoutcastAnswer(error) && settings.proxyUrl === undefined && !guard.hasOwnServers) {
         const retry = requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress });
         return await retry.catch((shoutcastError) => {
           throw connectionError(url, shoutcastError);

@@ -87,8 +87,9 @@ export class HttpResource {
     if (asked.answer.status === 416) {
       // An empty file has no range, not even this one.
       asked.answer.body.cancel();
+      const { url: from, ownServer } = asked.place;
       const headers = { ...asked.place.headers, "icy-metadata": "1" };
-      asked = { ...asked, answer: await client.get({ url: asked.place.url, headers, signal, pace }) };
+      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer }) };
     }
     try {
       const resource = new HttpResource(access, asked);
@@ -235,7 +236,8 @@ export class HttpResource {
     const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
     const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
-    return { part, answer: await client.get({ url: part.url, headers, headersOf: this.#place.url, signal, pace }) };
+    const { url: headersOf, ownServer } = this.#place;
+    return { part, answer: await client.get({ url: part.url, headers, headersOf, signal, pace, ownServer }) };
   }
 
   #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {
@@ -324,7 +326,8 @@ async function askAt(access: ResourceAccess, place: RequestPlace, signal: AbortS
   const { client, pace } = access;
   const part = partFrom(place, place.url, 0);
   const headers = { ...place.headers, "icy-metadata": "1", ...part.headers };
-  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace }) };
+  const { ownServer } = place;
+  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer }) };
 }
 
 function refuseRefusal({ url, status, body }: HttpAnswer): void {

@@ -3,6 +3,7 @@
 
 import type { RangeStep, SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
+import { serverOf } from "../../lib/parse-url.ts";
 import { parseInputUrl } from "./http-client.ts";
 
 const HEADERS_MAX = 64;
@@ -48,14 +49,18 @@ export interface RequestPlace {
   readonly headers: Readonly<Record<string, string>>;
   readonly rendition?: string | undefined;
   readonly rangeStep?: RangeStep | undefined;
+  /** See HttpRequest. */
+  readonly ownServer?: string | undefined;
 }
 
 /** @throws NodeError "link-invalid" */
-export function placeOfLink({ url, headers, rendition, rangeStep }: SiteLink): RequestPlace {
+export function placeOfLink({ url: text, headers, rendition, rangeStep, isOwnServer }: SiteLink): RequestPlace {
   if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX)
     throw invalid("its rendition's name is too long");
   checkStep(rangeStep);
-  return { url: urlOf(url), headers: checkedHeaders(headers), rendition, rangeStep };
+  const url = urlOf(text);
+  const ownServer = isOwnServer ? serverOf(url) : undefined;
+  return { url, headers: checkedHeaders(headers), rendition, rangeStep, ownServer };
 }
 
 function urlOf(text: string): URL {

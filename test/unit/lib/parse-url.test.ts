@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseUrl } from "../../../src/lib/parse-url.ts";
+import { parseUrl, serverOf } from "../../../src/lib/parse-url.ts";
 
 it("reads what is a URL, against a base or alone", () => {
   expect(parseUrl("http://radio.example/a?b#c")?.href).toBe("http://radio.example/a?b#c");
@@ -13,4 +13,16 @@ it("still knows hosts outside of ASCII after it has been called often", () => {
   let unknown = 0;
   for (let call = 0; call < 50_000; call++) if (parseUrl("http://b\u00fccher.example/") === undefined) unknown++;
   expect(unknown).toBe(0);
+});
+
+it.each([
+  ["http://NAS.local:4533/rest?x", "nas.local:4533"],
+  ["http://nas.local./", "nas.local:80"],
+  ["https://user:word@music.example/base", "music.example:443"],
+  ["https://music.example:80", "music.example:80"],
+  ["http://[fd00::7]:8096/", "fd00::7:8096"],
+  ["http://192.168.1.5", "192.168.1.5:80"],
+  ["http://0xc0a80105:4533", "192.168.1.5:4533"],
+])("the server of %s is %s", (address, server) => {
+  expect(serverOf(new URL(address))).toBe(server);
 });

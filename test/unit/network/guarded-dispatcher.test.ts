@@ -30,10 +30,17 @@ async function get(
   allow: string[],
   {
     resolve,
+    ownServers = [],
     ...options
-  }: { localAddress?: string; proxyUrl?: string; resolve?: ResolveHost; connectTimeoutMs?: number } = {},
+  }: {
+    localAddress?: string;
+    proxyUrl?: string;
+    resolve?: ResolveHost;
+    connectTimeoutMs?: number;
+    ownServers?: string[];
+  } = {},
 ) {
-  const guard = new OutboundGuard(allow, resolve === undefined ? {} : { resolve });
+  const guard = new OutboundGuard(allow, { ownServers, ...(resolve !== undefined && { resolve }) });
   const dispatcher = createGuardedDispatcher({ guard, ...timeouts, ...options });
   try {
     const response = await request(url, { dispatcher });
@@ -187,5 +194,63 @@ describe("behind a proxy", () => {
     const options = { proxyUrl: proxyUrl(), resolve };
     await expect(get("http://intranet/", [], options)).rejects.toBe(failure);
     expect(await get("http://intranet/a", ["0.0.0.0/0", "::/0"], options)).toContain("http://intranet/a");
+  });
+});
+
+describe("a server of the operator's own", () => {
+  const toLoopback: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+
+  it("is reached in a private network, by address and by name", async () => {
+    expect(await get(`http://127.0.0.1:${port}/a`, [], { ownServers: [`127.0.0.1:${port}`] })).toContain("/a");
+    const options = { ownServers: [`nas.local:${port}`], resolve: toLoopback };
+    expect(await get(`http://nas.local:${port}/b`, [], options)).toContain("/b");
+    expect(await get(`http://nas.local.:${port}/c`, [], options)).toContain("/c");
+  });
+
+  it("is that host and that port alone", async () => {
+    const before = hits;
+    const ownServers = [`nas.local:${port}`, `127.0.0.1:${port + 1}`, "127.0.0.1:80"];
+    const refused = { code: "address-refused" };
+    const options = { ownServers, resolve: toLoopback };
+    await expect(get(`http://127.0.0.1:${port}/`, [], options)).rejects.toMatchObject(refused);
+    await expect(get(`http://other.local:${port}/`, [], options)).rejects.toMatchObject(refused);
+    await expect(get("http://nas.local/", [], options)).rejects.toMatchObject(refused);
+    await expect(get(`https://nas.local:${port + 2}/`, [], options)).rejects.toMatchObject(refused);
+    expect(hits).toBe(before);
+  });
+
+  it("has the port of the scheme where none is written", async () => {
+    // Nobody answers there; what counts is that it was dialled.
+    const dialled = (url: string, server: string) => get(url, [], { ownServers: [server], resolve: toLoopback });
+    for (const [url, server] of [
+      ["http://nas.local/", "nas.local:80"],
+      ["https://nas.local/", "nas.local:443"],
+    ] as const) {
+      await expect(dialled(url, server)).rejects.not.toMatchObject({ code: "address-refused" });
+    }
+    await expect(dialled("https://nas.local/", "nas.local:80")).rejects.toMatchObject({ code: "address-refused" });
+  });
+
+  it("is asked from whichever address reaches it", async () => {
+    const options = { ownServers: [`127.0.0.1:${port}`], localAddress: "127.0.0.2" };
+    expect(await get(`http://127.0.0.1:${port}/`, [], options)).toBe("127.0.0.1 /");
+  });
+
+  it("is asked beside the proxy, and nothing else is", async () => {
+    const proxied: unknown[] = [];
+    const proxy = createServer((incoming, response) => {
+      proxied.push(incoming.url);
+      response.end("from the proxy");
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const resolve: ResolveHost = (host, _options, callback) =>
+      callback(null, [{ address: host === "radio.example" ? "1.1.1.1" : "127.0.0.1", family: 4 }]);
+    const options = { proxyUrl, resolve, ownServers: [`nas.local:${port}`] };
+    expect(await get(`http://nas.local:${port}/song`, [], options)).toBe("127.0.0.1 /song");
+    expect(await get("http://radio.example/live", [], options)).toBe("from the proxy");
+    await expect(get(`http://evil.example:${port}/`, [], options)).rejects.toMatchObject({ code: "address-refused" });
+    expect(proxied).toEqual(["http://radio.example/live"]);
+    await new Promise((done) => proxy.close(done));
   });
 });

@@ -304,3 +304,64 @@ describe("lookup", () => {
     expect(error).toMatchObject({ code: "address-refused" });
   });
 });
+
+describe("servers of the operator's own", () => {
+  const ownServers = ["192.168.1.5:4533", "nas.local:8096", "fd00::7:443"];
+  const guard = new OutboundGuard([], { ownServers, resolve: fixedAnswer("10.0.0.1", "1.1.1.1") });
+
+  it.each([
+    ["192.168.1.5", 4533],
+    ["192.168.1.5", "4533"],
+    ["nas.local", 8096],
+    ["nas.local.", 8096],
+    ["[fd00::7]", 443],
+    ["fd00::7", 443],
+  ])("are known by host and port: %s %s", (host, port) => {
+    expect(guard.isOwnServer(host, port)).toBe(true);
+  });
+
+  it.each([
+    ["192.168.1.5", 4534],
+    ["192.168.1.6", 4533],
+    ["nas.local", 4533],
+    ["nas.local", 80],
+    ["other.nas.local", 8096],
+    ["fd00::7", 8096],
+    ["", 4533],
+  ])("are nothing else: %s %s", (host, port) => {
+    expect(guard.isOwnServer(host, port)).toBe(false);
+    expect(new OutboundGuard([]).isOwnServer(host, port)).toBe(false);
+  });
+
+  it("open no address: what does not ask for them is judged as ever", () => {
+    expect(codeOf(() => guard.check("192.168.1.5"))).toBe("address-refused");
+    expect(codeOf(() => guard.checkHost("192.168.1.5"))).toBe("address-refused");
+    guard.lookup("nas.local", {}, (_error, address) => expect(address).toBe("1.1.1.1"));
+    expect.assertions(3);
+  });
+
+  it("are looked up without a judgement, in every calling form", () => {
+    const seen: unknown[] = [];
+    guard.lookupOwn("nas.local", (...answer) => seen.push(answer));
+    guard.lookupOwn("nas.local", { all: true }, (...answer) => seen.push(answer));
+    const all = [
+      { address: "10.0.0.1", family: 4 },
+      { address: "1.1.1.1", family: 4 },
+    ];
+    expect(seen).toEqual([
+      [null, "10.0.0.1", 4],
+      [null, all],
+    ]);
+  });
+
+  it("are one in a guard for one, which judges as before", () => {
+    const resolve = fixedAnswer("10.0.0.1");
+    const one = new OutboundGuard(["10.1.0.0/16"], { ownServers, resolve }).withOwnServer("attic.local:80");
+    expect([one.isOwnServer("attic.local", 80), one.isOwnServer("nas.local", 8096)]).toEqual([true, false]);
+    expect(codeOf(() => one.check("10.1.2.3"))).toBe("passed");
+    expect(codeOf(() => one.check("10.2.0.1"))).toBe("address-refused");
+    one.lookup("any.example", {}, (error) => expect(error).toMatchObject({ code: "address-refused" }));
+    expect([guard.hasOwnServers, guard.withoutOwnServers().hasOwnServers]).toEqual([true, false]);
+    expect.assertions(5);
+  });
+});

@@ -55,3 +55,8 @@ test("a default that is no address of a server allows none", () => {
   const schema = { url: { type: "server", meaning, default: "file:///etc" } } as const satisfies OptionSchema;
   expect(allowedServersOf(schema, { url: "file:///etc" })).toEqual([]);
 });
+
+test("a full name is told without the dot at its end: whoever dials compares it so", () => {
+  const values = valuesOf({ url: "http://nas.local.:4533", cipher: library("http://NAS.local:4533/x", "p") });
+  expect(allowedServersOf(SCHEMA, values)).toEqual([{ host: "nas.local", port: 4533 }]);
+});

@@ -1,0 +1,150 @@
+// One Jellyfin server: what it is asked for. Who the node is goes in a header, also with the sound. Plugin thread.
+
+import type { Playable, PluginHost, ResolveRequest, SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { type Members, textOf } from "../own-servers/read-json.ts";
+import { ServerConnection } from "../own-servers/server-connection.ts";
+import { type ListKind, serverIdentifier } from "../own-servers/server-identifier.ts";
+import type { CheckedServer, TranscodeTo } from "../own-servers/server-options.ts";
+import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
+import { isJellyfinId, JELLYFIN, type JellyfinPage, readAudio, readPage } from "./jellyfin-answers.ts";
+import { type JellyfinAccess, JellyfinLogin } from "./jellyfin-login.ts";
+
+const PAGE_ITEMS = 500;
+/** As many tracks as the node takes of a list. */
+const PAGES_MAX = 20;
+const ARTIST_SONGS = 100;
+/** Of what is transcoded, in the highest quality that the formats have. */
+const BITRATE_BPS_MAX = 320_000;
+
+/** What a list is in Jellyfin, and in which order its songs come. */
+const LISTS: Readonly<Record<ListKind, { readonly type: string; readonly query: Readonly<Record<string, string>> }>> = {
+  album: { type: "MusicAlbum", query: { sortBy: "ParentIndexNumber,IndexNumber,SortName" } },
+  playlist: { type: "Playlist", query: {} },
+  artist: { type: "MusicArtist", query: { sortBy: "PlayCount,SortName", sortOrder: "Descending,Ascending" } },
+};
+
+export interface JellyfinServerOptions {
+  readonly searchLimit: number;
+  readonly transcodeTo: TranscodeTo;
+  readonly deviceId: string;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export class JellyfinServer implements MediaServer {
+  readonly name: string;
+  readonly #connection: ServerConnection;
+  readonly #login: JellyfinLogin;
+  readonly #options: JellyfinServerOptions;
+
+  constructor(host: PluginHost, server: CheckedServer, options: JellyfinServerOptions) {
+    const { name, login } = server;
+    this.name = name;
+    this.#connection = new ServerConnection(host, server);
+    this.#login = new JellyfinLogin({ host, connection: this.#connection, login, deviceId: options.deviceId });
+    this.#options = options;
+  }
+
+  async search(words: string, signal: AbortSignal): Promise<readonly SourceTrack[]> {
+    const { searchLimit: limit } = this.#options;
+    const query = { searchTerm: words, includeItemTypes: "Audio", recursive: true, limit };
+    return this.#songsOf(await this.#page(query, signal)).slice(0, limit);
+  }
+
+  track(id: string, signal: AbortSignal): Promise<SourceTrack> {
+    return this.#login.use(async (access) => (await this.#song(id, access, signal)).track, signal);
+  }
+
+  async list(kind: ListKind, id: string, signal: AbortSignal): Promise<ServerList> {
+    const { type, query } = LISTS[kind];
+    const list = await this.#login.use((access) => this.#item(id, access, signal), signal);
+    // Of what is no list the server would give all that it has.
+    if (list.Type !== type) throw this.#connection.trouble("unavailable", `has something else than that ${kind}`);
+    const parent = kind === "artist" ? { artistIds: id, limit: ARTIST_SONGS } : { parentId: id };
+    const wish = { ...query, ...parent, includeItemTypes: "Audio", recursive: true };
+    const tracks = kind === "artist" ? this.#songsOf(await this.#page(wish, signal)) : await this.#pages(wish, signal);
+    const author = kind === "artist" ? textOf(list.Name) : textOf(list.AlbumArtist);
+    const identifier = serverIdentifier(JELLYFIN, { server: this.name, kind, id });
+    const pluginInfo = { type: kind, identifier, author: author ?? null, totalTracks: tracks.length };
+    return { kind: "playlist", name: textOf(list.Name) ?? id, tracks, pluginInfo };
+  }
+
+  /** The song is looked for first: a session that has ended is noticed here, and what is gone has words. */
+  playable(id: string, { signal }: ResolveRequest): Promise<Playable> {
+    return this.#login.use(async (access) => {
+      const { etag } = await this.#song(id, access, signal);
+      return this.#linkTo(id, access, etag);
+    }, signal);
+  }
+
+  #linkTo(id: string, { headers, session }: JellyfinAccess, etag: string): Playable {
+    const { transcodeTo, deviceId } = this.#options;
+    if (transcodeTo === "none") {
+      const url = this.#connection.at(`/Audio/${id}/stream`, { static: "true" });
+      return { kind: "link", url, headers, rendition: `${this.name} ${id} ${etag}` };
+    }
+    const url = this.#connection.at(`/Audio/${id}/universal`, {
+      ...{ container: transcodeTo, audioCodec: transcodeTo, transcodingProtocol: "http" },
+      // Opus comes in Ogg.
+      transcodingContainer: transcodeTo === "opus" ? "ogg" : transcodeTo,
+      ...{ maxStreamingBitrate: String(BITRATE_BPS_MAX), deviceId, userId: session?.userId },
+    });
+    // What is transcoded twice need not be the same bytes.
+    return { kind: "link", url, headers };
+  }
+
+  async #song(
+    id: string,
+    access: JellyfinAccess,
+    signal: AbortSignal,
+  ): Promise<{ readonly track: SourceTrack; readonly etag: string }> {
+    const item = await this.#item(id, access, signal);
+    const track = readAudio(item, this.name);
+    if (track === undefined) throw this.#connection.trouble("unavailable", "has something else than a song of that id");
+    return { track, etag: textOf(item.Etag) ?? "" };
+  }
+
+  async #item(id: string, access: JellyfinAccess, signal: AbortSignal): Promise<Members> {
+    // Others would go into paths and lists of ids as they are.
+    if (!isJellyfinId(id)) throw this.#connection.trouble("not-found", "has nothing of that id");
+    const { items } = await this.#ask({ ids: id, fields: "Etag", limit: 1 }, access, signal);
+    const [item] = items;
+    if (item === undefined) throw this.#connection.trouble("not-found", "has nothing of that id");
+    return item;
+  }
+
+  /** Until a page brings nothing, or the same as the one before: a server may not know of pages. */
+  async #pages(query: Query, signal: AbortSignal): Promise<readonly SourceTrack[]> {
+    const tracks: SourceTrack[] = [];
+    let last = "";
+    let seen = 0;
+    for (let count = 0; count < PAGES_MAX; count++) {
+      const page = await this.#page({ ...query, startIndex: seen, limit: PAGE_ITEMS }, signal);
+      const ids = page.items.map(({ Id, PlaylistItemId }) => `${textOf(PlaylistItemId) ?? textOf(Id)}`).join();
+      if (page.items.length === 0 || ids === last) break;
+      last = ids;
+      seen += page.items.length;
+      tracks.push(...this.#songsOf(page));
+      if (page.total === undefined ? page.items.length < PAGE_ITEMS : seen >= page.total) break;
+    }
+    return tracks;
+  }
+
+  #page(query: Query, signal: AbortSignal): Promise<JellyfinPage> {
+    return this.#login.use((access) => this.#ask(query, access, signal), signal);
+  }
+
+  #ask(query: Query, { headers, session }: JellyfinAccess, signal: AbortSignal): Promise<JellyfinPage> {
+    const request = { signal, headers, query: { ...query, userId: session?.userId } };
+    return this.#connection.ask("/Items", request, (answer) => {
+      const page = readPage(this.#connection.readMembers(answer));
+      if (page === undefined) throw this.#connection.trouble("changed", "answered no list where one was expected");
+      return page;
+    });
+  }
+
+  /** Those that are songs. */
+  #songsOf({ items }: JellyfinPage): SourceTrack[] {
+    return items.map((item) => readAudio(item, this.name)).filter((track) => track !== undefined);
+  }
+}

@@ -1,0 +1,30 @@
+// Plays from Jellyfin servers of the operator's own. Plugin thread.
+
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
+import { checkedServers } from "../own-servers/server-options.ts";
+import { ServersSource } from "../own-servers/servers-source.ts";
+import { JellyfinServer } from "./jellyfin-server.ts";
+import { JELLYFIN_MANIFEST } from "./manifest.ts";
+
+const { name, version, config, sources } = JELLYFIN_MANIFEST;
+
+export default definePlugin({
+  name,
+  version,
+  apiVersion: API_VERSION,
+  config,
+  setup(host) {
+    const { servers, searchLimit, transcodeTo, deviceId = deviceIdOfMachine() } = host.options;
+    const connected = checkedServers(servers, name).map((server) => {
+      return new JellyfinServer(host, server, { searchLimit, transcodeTo, deviceId });
+    });
+    host.addSource(new ServersSource({ host, manifest: sources[0], servers: connected }));
+  },
+});
+
+/** The same each time, so that a restart adds no device; a hash, for the name is nobody's business. */
+function deviceIdOfMachine(): string {
+  return `tonearm-${createHash("sha256").update(hostname()).digest("hex").slice(0, 16)}`;
+}

@@ -1,0 +1,179 @@
+// One OpenSubsonic server: what it is asked for, and who the node is to it. The API knows logins in the query only: a
+// salted hash of the password, anew for each request, or a key. Plugin thread.
+
+import { createHash, randomBytes } from "node:crypto";
+import {
+  type HttpAnswer,
+  type Playable,
+  type PluginHost,
+  type ResolveRequest,
+  SourceError,
+  type SourceTrack,
+} from "../../src/plugin-api/plugin.ts";
+import { itemsOf, type Members, membersOf, textOf } from "../own-servers/read-json.ts";
+import { membersIn, ServerConnection } from "../own-servers/server-connection.ts";
+import { type ListKind, serverIdentifier } from "../own-servers/server-identifier.ts";
+import type { CheckedServer, Login, TranscodeTo } from "../own-servers/server-options.ts";
+import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
+import { meaningOfCode, readEnvelope, readSong, readSongs, SUBSONIC } from "./subsonic-answers.ts";
+
+/** The last version of the API before OpenSubsonic; all servers speak it. */
+const API = { v: "1.16.1", c: "tonearm", f: "json" };
+/** A playlist comes whole: some thousand songs of one to two KB each. */
+const LIST_BYTES_MAX = 32 * 1024 * 1024;
+const SALT_BYTES = 12;
+const TOP_SONGS = 50;
+/** Of an artist without top songs, so many albums are played. */
+const ARTIST_ALBUMS_MAX = 20;
+
+interface Wish {
+  readonly method: string;
+  readonly query: Readonly<Record<string, string | number>>;
+  readonly signal: AbortSignal;
+}
+
+export class SubsonicServer implements MediaServer {
+  readonly name: string;
+  readonly #connection: ServerConnection;
+  readonly #login: Login;
+  readonly #searchLimit: number;
+  readonly #transcodeTo: TranscodeTo;
+
+  constructor(
+    host: PluginHost,
+    server: CheckedServer,
+    { searchLimit, transcodeTo }: { readonly searchLimit: number; readonly transcodeTo: TranscodeTo },
+  ) {
+    this.name = server.name;
+    this.#connection = new ServerConnection(host, server);
+    this.#login = server.login;
+    this.#searchLimit = searchLimit;
+    this.#transcodeTo = transcodeTo;
+  }
+
+  async search(words: string, signal: AbortSignal): Promise<readonly SourceTrack[]> {
+    const query = { query: words, songCount: this.#searchLimit, songOffset: 0, albumCount: 0, artistCount: 0 };
+    const found = membersOf((await this.#ask({ method: "search3", query, signal })).searchResult3);
+    // Nothing found is an empty object, or nothing at all.
+    return readSongs(found?.song, this.name).slice(0, this.#searchLimit);
+  }
+
+  async track(id: string, signal: AbortSignal): Promise<SourceTrack> {
+    const song = this.#member(await this.#ask({ method: "getSong", query: { id }, signal }), "song");
+    const track = readSong(song, this.name);
+    if (track === undefined) throw this.#connection.trouble("unavailable", "has something else than a song of that id");
+    return track;
+  }
+
+  list(kind: ListKind, id: string, signal: AbortSignal): Promise<ServerList> {
+    if (kind === "album") return this.#album(id, signal);
+    return kind === "playlist" ? this.#playlist(id, signal) : this.#artist(id, signal);
+  }
+
+  /** The song is looked for first: `stream` answers errors in place of sound, with status 200. */
+  async playable(id: string, { signal }: ResolveRequest): Promise<Playable> {
+    const song = this.#member(await this.#ask({ method: "getSong", query: { id }, signal }), "song");
+    const format = this.#transcodeTo === "none" ? "raw" : this.#transcodeTo;
+    // What is transcoded twice need not be the same bytes.
+    const rendition = format === "raw" ? `${this.name} ${id} ${song.size ?? ""}` : undefined;
+    return { kind: "link", url: this.#connection.at(pathOf("stream"), { id, format, ...this.#query() }), rendition };
+  }
+
+  async #album(id: string, signal: AbortSignal): Promise<ServerList> {
+    const album = this.#member(await this.#askList("getAlbum", { id }, signal), "album");
+    const author = textOf(album.displayArtist) ?? textOf(album.artist);
+    return this.#listOf(album, { kind: "album", id, author, tracks: readSongs(album.song, this.name) });
+  }
+
+  async #playlist(id: string, signal: AbortSignal): Promise<ServerList> {
+    const playlist = this.#member(await this.#askList("getPlaylist", { id }, signal), "playlist");
+    const author = textOf(playlist.owner);
+    return this.#listOf(playlist, { kind: "playlist", id, author, tracks: readSongs(playlist.entry, this.name) });
+  }
+
+  /** The songs that are played most where the server knows; else those of the artist's albums. */
+  async #artist(id: string, signal: AbortSignal): Promise<ServerList> {
+    const artist = this.#member(await this.#askList("getArtist", { id }, signal), "artist");
+    const author = textOf(artist.name);
+    const top = await this.#topSongs(author, signal);
+    const tracks = top.length > 0 ? top : await this.#songsOfAlbums(itemsOf(artist.album), signal);
+    return this.#listOf(artist, { kind: "artist", id, author, tracks });
+  }
+
+  /** None where the server does not know, or has no such method. */
+  async #topSongs(artist: string | undefined, signal: AbortSignal): Promise<readonly SourceTrack[]> {
+    if (artist === undefined) return [];
+    try {
+      const answer = await this.#ask({ method: "getTopSongs", query: { artist, count: TOP_SONGS }, signal });
+      return readSongs(membersOf(answer.topSongs)?.song, this.name).slice(0, TOP_SONGS);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      return [];
+    }
+  }
+
+  async #songsOfAlbums(albums: readonly Members[], signal: AbortSignal): Promise<readonly SourceTrack[]> {
+    const ids = albums.map(({ id }) => textOf(id)).filter((id) => id !== undefined);
+    const outcomes = await Promise.allSettled(ids.slice(0, ARTIST_ALBUMS_MAX).map((id) => this.#album(id, signal)));
+    const failed = outcomes.find((outcome) => outcome.status === "rejected");
+    if (failed !== undefined && outcomes.every(({ status }) => status === "rejected")) throw failed.reason;
+    return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value.tracks : []));
+  }
+
+  #listOf(
+    list: Members,
+    {
+      kind,
+      id,
+      author,
+      tracks,
+    }: { kind: ListKind; id: string; author: string | undefined; tracks: readonly SourceTrack[] },
+  ): ServerList {
+    const identifier = serverIdentifier(SUBSONIC, { server: this.name, kind, id });
+    const pluginInfo = { type: kind, identifier, author: author ?? null, totalTracks: tracks.length };
+    return { kind: "playlist", name: textOf(list.name) ?? textOf(list.title) ?? id, tracks, pluginInfo };
+  }
+
+  #askList(method: string, query: Wish["query"], signal: AbortSignal): Promise<Members> {
+    return this.#ask({ method, query, signal }, LIST_BYTES_MAX);
+  }
+
+  /** What is within the envelope of a good answer. */
+  #ask({ method, query, signal }: Wish, sizeBytesMax?: number): Promise<Members> {
+    const request = { signal, query: { ...query, ...this.#query() }, sizeBytesMax };
+    return this.#connection.ask(pathOf(method), request, (answer) => this.#read(answer));
+  }
+
+  #read(answer: HttpAnswer): Members {
+    // Some servers send the envelope with a status of its own.
+    const envelope = readEnvelope(membersIn(answer.text));
+    if (envelope === undefined) {
+      this.#connection.readMembers(answer);
+      throw this.#connection.trouble("changed", "answered JSON that is not of the Subsonic API; is its address right?");
+    }
+    if ("body" in envelope) return envelope.body;
+    const { kind, what } = meaningOfCode(envelope.code);
+    throw this.#connection.trouble(kind, what);
+  }
+
+  #member(body: Members, name: string): Members {
+    const member = membersOf(body[name]);
+    if (member === undefined) throw this.#connection.trouble("changed", `answered no ${name} where one was expected`);
+    return member;
+  }
+
+  #query(): Record<string, string> {
+    if (this.#login.kind === "apiKey") return { ...API, apiKey: this.#login.apiKey };
+    const { username, password } = this.#login;
+    const salt = randomBytes(SALT_BYTES).toString("hex");
+    // The API's own scheme; nothing here rests on MD5 being strong.
+    const token = createHash("md5").update(`${password}${salt}`, "utf8").digest("hex");
+    return { ...API, u: username, t: token, s: salt };
+  }
+}
+
+/** With the ending that servers of before OpenSubsonic insist on. */
+function pathOf(method: string): string {
+  return `/rest/${method}.view`;
+}

@@ -1,0 +1,10 @@
+// Whether a plugin's link leads to a server that the operator has named for that plugin: its sound may then come from a
+// private network. The main thread says so, for it knows what is configured.
+
+import { parseUrl, serverOf } from "../../lib/parse-url.ts";
+
+/** `servers`: `host:port`, as a plugin's manifest has them. */
+export function isOnOwnServer(address: string, servers: readonly string[]): boolean {
+  const url = parseUrl(address);
+  return url !== undefined && /^https?:$/.test(url.protocol) && servers.includes(serverOf(url));
+}
