@@ -22,7 +22,7 @@ export interface FakeAnswer {
   readonly killsItself?: boolean;
   /** Never ends by itself. */
   readonly hangs?: boolean;
-  /** Leaves a process behind that holds the output open; its id is written to the file `left-behind`. */
+  /** Leaves a process behind that holds the output open for a minute. */
   readonly leavesChild?: boolean;
 }
 
@@ -86,11 +86,6 @@ export class FakeYtDlp {
     return this.#runs.filter(({ args }) => args[0] === "--version");
   }
 
-  /** The process that `leavesChild` has left behind. */
-  get leftBehind(): number {
-    return Number(readFileSync(join(this.#folder, "left-behind"), "utf8"));
-  }
-
   /** As when the operator removes it. */
   remove(): void {
     rmSync(this.path);
@@ -123,7 +118,7 @@ export class FakeYtDlp {
 
 /** Plain JavaScript: it is a program of its own. The folder that it is in is all that it knows. */
 const PROGRAM = String.raw`
-const { appendFileSync, readFileSync, writeFileSync, writeSync } = require("node:fs");
+const { appendFileSync, readFileSync, writeSync } = require("node:fs");
 const { spawn } = require("node:child_process");
 const { dirname, join } = require("node:path");
 
@@ -163,9 +158,8 @@ async function withLinks(text) {
 
 async function answer(wish) {
   if (wish.leavesChild) {
-    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: ["ignore", "inherit", "inherit"] });
-    writeFileSync(here("left-behind"), String(child.pid));
-    child.unref();
+    const stdio = ["ignore", "inherit", "inherit"];
+    spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio }).unref();
   }
   if (wish.stderr) process.stderr.write(wish.stderr);
   if (wish.hangs) return void setInterval(() => {}, 1000);

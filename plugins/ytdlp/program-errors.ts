@@ -47,7 +47,10 @@ export function errorOf({ exitCode, stderr }: RunResult, customArgs: readonly st
 
 /** The last error, or the last line at all. */
 function lineOf(stderr: string): string {
-  const lines = stderr.split(/\r?\n/).map((line) => line.trim());
+  const lines = stderr
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => !line.startsWith("WARNING:"));
   const line =
     lines.findLast((text) => /^(?:yt-dlp: )?\w*(?:error|exception):/i.test(text)) ??
     lines.findLast((text) => text !== "") ??

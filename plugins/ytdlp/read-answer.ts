@@ -75,8 +75,9 @@ export function pageOf(entry: JsonRecord): string | undefined {
 
 function singleTrack(video: JsonRecord, input: string): SourceTrack {
   if (video.live_status === "is_upcoming") throw new SourceError("unavailable", "this stream has not begun yet");
+  const isNamed = textOf(video.id) !== undefined || textOf(video.title) !== undefined;
   const track = trackOf({ ...video, webpage_url: webAddressOf(video.webpage_url) ?? input });
-  if (track !== undefined) return track;
+  if (track !== undefined && isNamed) return track;
   throw new SourceError("changed", "yt-dlp answered neither a video nor a list; update it");
 }
 

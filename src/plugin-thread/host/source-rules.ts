@@ -10,7 +10,9 @@ const HOST = /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 const FIELDS_MAX = 32;
 
 /** Throws an Error that says what is wrong with it. */
-export function checkSource({ name, prefixes = [], hosts = [], words = [], fields = [], ...source }: Source): void {
+export function checkSource(source: Source): void {
+  // Its methods are not copied with it where it is an object of a class.
+  const { name, prefixes = [], hosts = [], words = [], fields = [] } = source;
   if (!NAME.test(name)) throw new Error("a source has a name of 1 to 64 letters, digits, dots, dashes and underscores");
   const wrong = (what: string) => new Error(`the source ${name}: ${what}`);
   if (typeof source.load !== "function" || typeof source.resolve !== "function") {
