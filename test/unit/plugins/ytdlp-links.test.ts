@@ -16,7 +16,6 @@ const PAGE = "https://vimeo.com/1001";
 const LIST = "https://vimeo.com/page-of-three";
 /** When the version of the stand-in is a few days old. */
 const NOW_MS = Date.UTC(2026, 10, 1);
-const SOON_SECONDS = NOW_MS / 1000 + 3600;
 const VIDEO = { _type: "video", id: "1001", title: "Song", duration: 60, webpage_url: PAGE };
 const FORMAT = { format_id: "http-opus", url: "https://media.example.org/song.ogg", protocol: "https", acodec: "opus" };
 
@@ -41,15 +40,6 @@ async function trackOf(bench: PluginBench, identifier = PAGE) {
   const [track] = await bench.loadTracks(SOURCE, identifier);
   if (track === undefined) throw new Error(`${identifier} has no track`);
   return track;
-}
-
-/** What the worker gets for a track whose sound yt-dlp tells so, and how it is asked for. */
-async function linkFor(format: object) {
-  const bench = await start();
-  fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
-  const { encoded } = await trackOf(bench);
-  fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT, ...format } });
-  return bench.resolve(SOURCE, encoded, { reason: "refused" });
 }
 
 test("a song of the stand-in leads to its bytes, and after its link was refused to a new one", async () => {
@@ -101,82 +91,6 @@ test("a kept link that ends soon is not given out", async () => {
   const { encoded } = await trackOf(bench);
   await bench.resolve(SOURCE, encoded);
   expect(fake.calls).toHaveLength(2);
-});
-
-test.each([
-  ["?expire=S&x=1", SOON_SECONDS * 1000],
-  ["?a=1&Expires=S", SOON_SECONDS * 1000],
-  ["/expire/S/id/5", SOON_SECONDS * 1000],
-  ["/exp=S~acl=*~hmac=aa", SOON_SECONDS * 1000],
-  ["?token=x%3Bexp%3D1&expires=S000", SOON_SECONDS * 1000],
-  [`?expires=S&expire=${SOON_SECONDS + 9}`, SOON_SECONDS * 1000],
-  ["?expires=3600", NOW_MS + 600_000],
-  ["?expires=1600000000", NOW_MS + 600_000],
-  ["", NOW_MS + 600_000],
-])("a link that ends with %j is good until then, at the least known ten minutes", async (end, expiresAtEpochMs) => {
-  const url = `https://media.example.org/song.ogg${end.replace("S", String(SOON_SECONDS))}`;
-  expect(await linkFor({ url })).toMatchObject({ url, expiresAtEpochMs });
-});
-
-test("headers and cookies go with the link, but for what belongs to the connection", async () => {
-  const http_headers = {
-    "User-Agent": "Mozilla",
-    Referer: PAGE,
-    Range: "bytes=0-",
-    Host: "x",
-    "Accept-Encoding": "br",
-    "X-A": "a\nb",
-    Y: 5,
-  };
-  const cookies = 'nicosid=1.2; Domain=.nicovideo.jp; Path=/; Secure; Expires=1800000000; b="x y"; Domain=x; Path=/';
-  expect(await linkFor({ http_headers, cookies })).toMatchObject({
-    headers: { "user-agent": "Mozilla", referer: PAGE, cookie: 'nicosid=1.2; b="x y"' },
-  });
-  const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`X-${index}`, "x".repeat(4000)]));
-  const link = await linkFor({ http_headers: many });
-  expect(link.kind === "link" && JSON.stringify(link.headers).length).toBeLessThan(13_000);
-});
-
-test("HLS is taken as it is, and long files in the steps that the site wants", async () => {
-  const url = "https://media.example.org/song.m3u8";
-  expect(await linkFor({ url, protocol: "m3u8_native" })).toMatchObject({ url, rangeStep: undefined });
-  const step = { downloader_options: { http_chunk_size: 5_242_880 } };
-  expect(await linkFor(step)).toMatchObject({ rangeStep: { bytes: 5_242_880, by: "header" } });
-  expect(await linkFor({ downloader_options: { http_chunk_size: 5 } })).toMatchObject({ rangeStep: undefined });
-});
-
-test.each(["http_dash_segments", "rtmp", "f4m", "websocket_frag", "mhtml"])(
-  "%s is refused, and named",
-  async (protocol) => {
-    const trouble = await troubleWith(linkFor({ protocol, formats: [] }));
-    expect(trouble.code).toBe("site-unavailable");
-    expect(trouble.message).toContain(`only as ${protocol}, which this node does not play`);
-  },
-);
-
-test.each([{ url: "rtmp://x.example.org/" }, { url: undefined }, { url: 5 }, { acodec: "none" }, { has_drm: true }])(
-  "%j is no sound",
-  async (format) => {
-    expect(await troubleWith(linkFor(format))).toMatchObject({ code: "site-unavailable" });
-  },
-);
-
-test("where yt-dlp was told to choose picture and sound, the best sound is taken", async () => {
-  const formats = [
-    {
-      format_id: "dash",
-      url: "https://m.example.org/0",
-      protocol: "http_dash_segments",
-      acodec: "opus",
-      vcodec: "none",
-    },
-    { format_id: "muxed", url: "https://m.example.org/1", protocol: "https", acodec: "mp4a.40.2", vcodec: "avc1" },
-    { format_id: "aac", url: "https://m.example.org/2", protocol: "https", acodec: "mp4a.40.2", vcodec: "none" },
-    { format_id: "opus", url: "https://m.example.org/3", protocol: "https", acodec: "opus", vcodec: "none" },
-  ];
-  expect(await linkFor({ url: undefined, format_id: "v+a", protocol: "https+https", formats })).toMatchObject({
-    rendition: "opus",
-  });
 });
 
 test("of several videos of one page it is the one that was found there", async () => {
