@@ -61,6 +61,31 @@ test.each(["http_dash_segments", "rtmp", "f4m", "websocket_frag", "mhtml"])("%s 
   expect(() => linkFor({ protocol, formats: [] })).toThrow(`only as ${protocol}, which this node does not play`);
 });
 
+test.each([{ url: "rtmp://x.example.org/" }, { url: undefined }, { url: 5 }, { acodec: "none" }, { has_drm: true }])(
+  "%j is no sound",
+  (format) => {
+    expect(() => linkFor(format)).toThrow(SourceError);
+  },
+);
+
+test("where yt-dlp was told to choose picture and sound, the best sound is taken", () => {
+  const formats = [
+    {
+      format_id: "dash",
+      url: "https://m.example.org/0",
+      protocol: "http_dash_segments",
+      acodec: "opus",
+      vcodec: "none",
+    },
+    { format_id: "muxed", url: "https://m.example.org/1", protocol: "https", acodec: "mp4a.40.2", vcodec: "avc1" },
+    { format_id: "aac", url: "https://m.example.org/2", protocol: "https", acodec: "mp4a.40.2", vcodec: "none" },
+    { format_id: "opus", url: "https://m.example.org/3", protocol: "https", acodec: "opus", vcodec: "none" },
+  ];
+  const video = { url: undefined, format_id: "v+a", protocol: "https+https", formats };
+  expect(linkFor(video)).toMatchObject({ rendition: "opus" });
+  expect(linkFor({ ...video, formats: formats.slice(0, 3) })).toMatchObject({ rendition: "aac" });
+});
+
 test.each([
   [
     "ERROR: [youtube] abc: Video unavailable. This video is private",
