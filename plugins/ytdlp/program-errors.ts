@@ -58,7 +58,7 @@ function lineOf(stderr: string): string {
   return line.replace(/^(?:yt-dlp: )?error: ?/i, "");
 }
 
-/** Addresses shrink to their host, paths and what the operator has set are taken out, and so is advice for terminals. */
+/** Addresses shrink to their host; paths, what the operator has set and advice for terminals are taken out. */
 function shown(line: string, customArgs: readonly string[]): string {
   const clean = hidden(line, customArgs)
     .replace(/;? ?please report this issue.*$/i, "")

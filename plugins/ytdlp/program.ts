@@ -49,7 +49,8 @@ export class Program {
       log.debug("yt-dlp is there", { version: await this.#version(signal) });
     } catch (error) {
       if (signal.aborted) return;
-      log.warn("yt-dlp cannot be used; correct the option path, or install it", { reason: (error as Error).message }); // of run
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn("yt-dlp cannot be used; correct the option path, or install it", { reason });
     }
   }
 

@@ -1,5 +1,5 @@
-// What yt-dlp has found, as tracks: one video, a playlist (its entries mostly short), a search. Whatever it prints comes
-// from sites, and each entry is looked at for itself. Plugin thread.
+// What yt-dlp has found, as tracks: one video, a playlist (its entries mostly short), a search. Whatever it prints
+// comes from sites, and each entry is looked at for itself. Plugin thread.
 
 import { type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { type JsonRecord, numberOf, recordsOf, textOf, webAddressOf } from "./read-json.ts";

@@ -58,7 +58,7 @@ test("a song of the stand-in leads to its bytes, and after its link was refused 
   expect(next.rendition).toBe(first.rendition);
 });
 
-test("who plays what was just looked up waits for no second run, but a link that is refused or ends is made anew", async () => {
+test("what was just looked up plays without a second run, but a link that is refused or ends is made anew", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
@@ -131,7 +131,7 @@ test("a page that only leads on is followed once", async () => {
   expect(fake.calls).toHaveLength(count + 3);
 });
 
-test("a program that is missing is told with its name alone, its way is closed, and a minute later it is looked for again", async () => {
+test("a missing program is told by its name alone, its way is closed, and a minute later it is looked for again", async () => {
   const bench = await start({ path: join(fake.path, "none", "yt-dlp") });
   await expect
     .poll(() => bench.lines.map(({ message }) => message))
@@ -186,7 +186,7 @@ test("what is set as yt-dlp and tells no version is not asked for anything else"
   expect(fake.calls).toEqual([]);
 });
 
-test("a site that keeps failing is left alone, the others are not, and nobody closes the way of all others", async () => {
+test("a site that keeps failing is left alone, the others are not, nor all that are not listed", async () => {
   const bench = await start({}, systemClock);
   const failing = { stdout: "null\n", stderr: "ERROR: [x] 1: Unable to extract it\n", exitCode: 1 };
   const other = (index: number) => `https://videos.example.org/${index}`;

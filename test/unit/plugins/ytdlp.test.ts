@@ -80,7 +80,7 @@ test("behind the prefix any public link is taken, but only pages of listed sites
   expect(fake.calls.map(({ args }) => args.includes("--use-extractors=default,-generic"))).toEqual([true, false]);
 });
 
-test("behind the prefix nothing but public links and searches is taken, and for the rest yt-dlp is not run", async () => {
+test("behind the prefix public links and searches are taken, and for anything else yt-dlp is not run", async () => {
   await start({ sites: ["vimeo.com", "*"] });
   const wishes = [
     ...[

@@ -45,7 +45,8 @@ class Lobby {
   /** Starts another program that is as `script` says, with this one's output. */
   scriptOfChild(name: string, more = ""): string {
     const options = `{ stdio: ["ignore", "inherit", "inherit"] ${more} }`;
-    return `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(this.script(name))}], ${options})`;
+    const script = JSON.stringify(this.script(name));
+    return `require("node:child_process").spawn(process.execPath, ["-e", ${script}], ${options})`;
   }
 
   async arrived(name: string): Promise<void> {
