@@ -1,7 +1,8 @@
 // A stand-in for the yt-dlp program: a small executable file in a folder of its own that is as strict about its
 // arguments as we must be, and answers from a table beside it, in the shape that yt-dlp 2026.10.26 prints with `-J` and
-// `--flat-playlist` (seen in runs of it against loopback; members as in sources.md section 4.7). The media that its answers lead to are served
-// on loopback, behind links that are made anew with each run. In whichever process it is started.
+// `--flat-playlist` (seen in runs of it against loopback; members as in the sheet of sources, section 4.7). The media
+// that its answers lead to are served on loopback, behind links that are made anew with each run. In whichever process
+// it is started.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -17,10 +17,7 @@ interface Answer {
 }
 
 /** Reads it whole. Rejects with `tooLarge`, or with what went wrong on the way. */
-export async function readBody(
-  { headers, body }: Answer,
-  options: BodyOptions,
-): Promise<{ bytes: Buffer; text: string }> {
+export async function readBody({ headers, body }: Answer, options: BodyOptions): Promise<{ bytes: Buffer; text: string }> {
   const unpacked = unpack(body, String(headers["content-encoding"] ?? ""));
   const parts: Buffer[] = [];
   let sizeBytes = 0;

@@ -104,11 +104,7 @@ export class PluginHttpClient implements HttpClient {
     throw new SourceError("changed", `${describe(first.url.href)} leads through more than ${REDIRECTS_MAX} redirects`);
   }
 
-  async #ask(
-    hop: Hop,
-    { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  async #ask(hop: Hop, { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { dispatcher, settings } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
@@ -183,9 +179,7 @@ function replaced(url: URL, hosts: Readonly<Record<string, string>>): URL {
 
 function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, [value].flat().join(", ")]],
-    ),
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat().join(", ")]])),
   );
 }
 

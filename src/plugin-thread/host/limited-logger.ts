@@ -18,20 +18,15 @@ export interface LimitedLoggerOptions {
 export function createPluginLogger({ logger, clock, hide }: LimitedLoggerOptions): PluginLogger {
   const allowance = new Allowance({ clock, burst: LINES_PER_MINUTE, perSecond: LINES_PER_MINUTE / 60 });
   let leftOutCount = 0;
-  const line =
-    (level: LogLevel) =>
-    (message: string, fields: LogFields = {}) => {
-      if (!allowance.take(1)) {
-        leftOutCount += 1;
-        return;
-      }
-      const hidden = Object.entries(fields).map(([name, value]) => [
-        name,
-        typeof value === "string" ? hide(value) : value,
-      ]);
-      const leftOut = leftOutCount === 0 ? {} : { linesLeftOut: leftOutCount };
-      leftOutCount = 0;
-      logger[level](hide(String(message)), { ...Object.fromEntries(hidden), ...leftOut });
-    };
+  const line = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
+    if (!allowance.take(1)) {
+      leftOutCount += 1;
+      return;
+    }
+    const hidden = Object.entries(fields).map(([name, value]) => [name, typeof value === "string" ? hide(value) : value]);
+    const leftOut = leftOutCount === 0 ? {} : { linesLeftOut: leftOutCount };
+    leftOutCount = 0;
+    logger[level](hide(String(message)), { ...Object.fromEntries(hidden), ...leftOut });
+  };
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }

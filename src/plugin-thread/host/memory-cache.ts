@@ -95,15 +95,7 @@ export class MemoryCache<Value> implements Cache<Value> {
 
   #begin(key: string, make: Make<Value>): Flight<Value> {
     const abort = new AbortController();
-    const flight: Flight<Value> = {
-      abort,
-      waiting: 0,
-      work: this.#make(
-        key,
-        () => make(abort.signal),
-        () => flight,
-      ),
-    };
+    const flight: Flight<Value> = { abort, waiting: 0, work: this.#make(key, () => make(abort.signal), () => flight) };
     this.#flights.set(key, flight);
     return flight;
   }

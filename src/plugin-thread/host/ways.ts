@@ -70,8 +70,7 @@ class BreakerWay implements Way {
     return {
       ...{ name, succeeded: this.#succeeded, failed: this.#failed, lastError: this.#lastError },
       state: untilMs === undefined ? "open" : this.#isProbing ? "probing" : "closed",
-      closedUntilMs:
-        untilMs === undefined ? undefined : Math.round(this.#clock.epochMs() + untilMs - this.#clock.now()),
+      closedUntilMs: untilMs === undefined ? undefined : Math.round(this.#clock.epochMs() + untilMs - this.#clock.now()),
     };
   }
 

@@ -58,7 +58,7 @@ test("a song of the stand-in leads to its bytes, and after its link was refused 
   expect(next.rendition).toBe(first.rendition);
 });
 
-test("what was just looked up plays without a second run, but a link that is refused or ends is made anew", async () => {
+test("what was just looked up plays without a second run, a link that is refused or ends is made anew", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
@@ -131,7 +131,7 @@ test("a page that only leads on is followed once", async () => {
   expect(fake.calls).toHaveLength(count + 3);
 });
 
-test("a missing program is told by its name alone, its way is closed, and a minute later it is looked for again", async () => {
+test("a missing program is told by its name alone, and its way is closed for a minute", async () => {
   const bench = await start({ path: join(fake.path, "none", "yt-dlp") });
   await expect
     .poll(() => bench.lines.map(({ message }) => message))
