@@ -16,7 +16,7 @@ const HEADERS_MAX = 30;
 const HEADERS_LENGTH_MAX = 12 * 1024;
 /** These belong to the connection, or to what the node asks for. */
 const OWN_HEADERS =
-  /^(?:host|connection|te|trailer|upgrade|keep-alive|range|cookie|expect|(?:accept-enc|content|transfer|proxy|if)-?.*)$/;
+  /^(?:host|connection|te|trailer|upgrade|keep-.*|range|cookie|expect|(?:accept-enc|content|transfer|proxy|if)-?.*)$/;
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{1,4096}$/;
 /** What stands between the cookies of a format. */
