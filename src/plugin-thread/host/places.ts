@@ -9,9 +9,15 @@ export interface PlacesOptions {
   readonly what: string;
 }
 
+interface Waiting {
+  readonly runningMax: number;
+  /** A place has been counted for it. */
+  readonly go: () => void;
+}
+
 export class Places {
   readonly #options: PlacesOptions;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Waiting>();
   #running = 0;
 
   constructor(options: PlacesOptions) {
@@ -19,39 +25,55 @@ export class Places {
   }
 
   /**
-   * Resolves with what gives the place back, once. `runningMax`: fewer or more than usual. Rejects with a SourceError
-   * `busy` where too many wait, or the reason of `signal`.
+   * Resolves with what gives the place back, once. `runningMax`: fewer or more than usual, at least 1. Rejects with a
+   * SourceError `busy` where too many wait, or the reason of `signal`.
    */
   async take(signal: AbortSignal, runningMax = this.#options.runningMax): Promise<() => void> {
     signal.throwIfAborted();
-    while (this.#running >= Math.max(1, runningMax)) await this.#wait(signal);
-    this.#running += 1;
+    // What is no number must not be no limit.
+    const ownMax = Math.max(1, Number.isNaN(runningMax) ? 1 : runningMax);
+    if (this.#running < ownMax) this.#running += 1;
+    else await this.#wait(signal, ownMax);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
       this.#running -= 1;
-      const [next] = this.#waiting;
-      next?.();
+      this.#passOn();
     };
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  /**
+   * Hands free places to those who wait. They are counted here and not when the waiting one wakes up: whoever comes in
+   * between would take the place, and the one who has waited would be last in line again.
+   */
+  #passOn(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#running >= waiting.runningMax) continue;
+      this.#running += 1;
+      waiting.go();
+    }
+  }
+
+  #wait(signal: AbortSignal, runningMax: number): Promise<void> {
     const { waitingMax, what } = this.#options;
     if (this.#waiting.size >= waitingMax) {
       return Promise.reject(new SourceError("busy", `more than ${waitingMax} ${what} of this plugin wait already`));
     }
     return new Promise((resolve, reject) => {
-      const go = (): void => {
-        this.#waiting.delete(go);
-        signal.removeEventListener("abort", onAbort);
-        resolve();
+      const waiting: Waiting = {
+        runningMax,
+        go: () => {
+          this.#waiting.delete(waiting);
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        },
       };
       const onAbort = (): void => {
-        this.#waiting.delete(go);
+        this.#waiting.delete(waiting);
         reject(signal.reason);
       };
-      this.#waiting.add(go);
+      this.#waiting.add(waiting);
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }

@@ -1,8 +1,11 @@
 // Runs programs for a plugin: never through a shell, few at once, each with a limit of time and output, and killed with
-// all that it has started. Plugin thread.
+// all that it has started. They get the node's environment without what looks secret. Plugin thread.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { basename } from "node:path";
+import type { Readable } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
+import { isSecretName } from "../../lib/secret-names.ts";
 import { type RunOptions, type RunResult, SourceError } from "../../plugin-api/plugin.ts";
 import { Places } from "./places.ts";
 
@@ -12,91 +15,180 @@ const CONCURRENCY_MAX = 2;
 const STDERR_LENGTH = 4096;
 /** Wishes that may wait for their turn. */
 const WAITING_MAX = 64;
+/** So long after its end what it has started may hold its output open. */
+const LINGER_MS = 1000;
 /** On Windows there are no process groups; there the program alone is killed. */
 const HAS_GROUPS = process.platform !== "win32";
 
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
 export class Programs {
   readonly #clock: Clock;
+  readonly #env: NodeJS.ProcessEnv;
   readonly #places = new Places({ runningMax: CONCURRENCY_MAX, waitingMax: WAITING_MAX, what: "programs" });
-  readonly #running = new Set<ChildProcess>();
+  readonly #running = new Set<RunningProgram>();
 
-  constructor(clock: Clock) {
+  /** `env`: what programs inherit, but for passwords and tokens. */
+  constructor(clock: Clock, env: NodeJS.ProcessEnv = process.env) {
     this.#clock = clock;
+    this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)));
   }
 
   async run(program: string, options: RunOptions): Promise<RunResult> {
     const release = await this.#places.take(options.signal, options.concurrencyMax);
     try {
+      options.signal.throwIfAborted();
       return await this.#run(program, options);
     } finally {
       release();
     }
   }
 
-  /** Kills what still runs. */
+  /** Kills what still runs; whoever waits for it is told so. */
   close(): void {
-    for (const child of this.#running) killGroup(child);
+    const reason = new SourceError("unreachable", "the plugin is ended, and the programs that it has started with it");
+    for (const running of this.#running) running.stop(reason);
   }
 
-  #run(program: string, options: RunOptions): Promise<RunResult> {
-    const { args, signal, timeoutMs = TIMEOUT_MS, outputBytesMax = OUTPUT_BYTES_MAX } = options;
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const child = spawn(program, args, {
+  async #run(program: string, options: RunOptions): Promise<RunResult> {
+    const running = new RunningProgram(basename(program), this.#spawn(program, options.args), {
+      clock: this.#clock,
+      outputBytesMax: options.outputBytesMax ?? OUTPUT_BYTES_MAX,
+    });
+    this.#running.add(running);
+    const { signal, timeoutMs = TIMEOUT_MS } = options;
+    const onAbort = (): void => running.stop(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = this.#clock.after(timeoutMs, () => {
+      const message = `${basename(program)} did not finish within ${timeoutMs} ms and was ended`;
+      running.stop(new SourceError("unreachable", message));
+    });
+    try {
+      return await running.result;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+      this.#running.delete(running);
+    }
+  }
+
+  #spawn(program: string, args: readonly string[]): Child {
+    try {
+      return spawn(program, args, {
         stdio: ["ignore", "pipe", "pipe"],
         detached: HAS_GROUPS,
         windowsHide: true,
         shell: false,
+        env: this.#env,
       });
-      this.#running.add(child);
-      const stop = (reason: unknown): void => {
-        killGroup(child);
-        reject(reason);
-      };
-      const onAbort = (): void => stop(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      const timer = this.#clock.after(timeoutMs, () => {
-        stop(new SourceError("unreachable", `${program} did not finish within ${timeoutMs} ms and was ended`));
-      });
-      const stdout: Buffer[] = [];
-      let sizeBytes = 0;
-      let stderr = "";
-      child.stdout.on("data", (part: Buffer) => {
-        sizeBytes += part.length;
-        if (sizeBytes <= outputBytesMax) stdout.push(part);
-        else stop(new SourceError("changed", `${program} wrote more than ${outputBytesMax} bytes and was ended`));
-      });
-      child.stderr.on("data", (part: Buffer) => {
-        stderr = `${stderr}${part.toString()}`.slice(-STDERR_LENGTH);
-      });
-      const finish = (): void => {
-        timer.cancel();
-        signal.removeEventListener("abort", onAbort);
-        this.#running.delete(child);
-      };
-      child.on("error", (error) => {
-        finish();
-        reject(new SourceError("unreachable", `${program} cannot be run: ${reasonOf(error)}`, { cause: error }));
-      });
-      child.on("close", (exitCode) => {
-        finish();
-        resolve({ exitCode, stdout: Buffer.concat(stdout).toString(), stderr });
-      });
+    } catch (error) {
+      // What cannot be an argument at all: a zero byte, or more than the system takes. Some reasons are thrown, others
+      // come as an event.
+      throw notRun(basename(program), error);
+    }
+  }
+}
+
+interface RunningOptions {
+  readonly clock: Clock;
+  readonly outputBytesMax: number;
+}
+
+/** One program from its start until nothing is wanted of it any more. */
+class RunningProgram {
+  readonly result: Promise<RunResult>;
+  readonly #name: string;
+  readonly #child: Child;
+  readonly #stdout: Buffer[] = [];
+  #stderr = "";
+  #sizeBytes = 0;
+  #isOver = false;
+  #reject: (reason: unknown) => void = () => undefined;
+
+  constructor(name: string, child: Child, options: RunningOptions) {
+    this.#name = name;
+    this.#child = child;
+    this.result = new Promise((resolve, reject) => {
+      this.#reject = reject;
+      child.on("error", (error) => this.stop(notRun(name, error)));
+      child.on("exit", (exitCode) => this.#onExit(options.clock, () => resolve(this.#resultOf(exitCode))));
+    });
+    this.#read(options.outputBytesMax);
+  }
+
+  /** Kills it, unless it is over; `result` rejects with `reason`. */
+  stop(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#reject(reason);
+  }
+
+  #read(outputBytesMax: number): void {
+    const { stdout, stderr } = this.#child;
+    // They are missing where the process has no file descriptors left; then comes an error event.
+    stdout?.on("data", (part: Buffer) => {
+      this.#sizeBytes += part.length;
+      if (this.#sizeBytes <= outputBytesMax) this.#stdout.push(part);
+      else this.stop(new SourceError("changed", `${this.#name} wrote more than ${outputBytesMax} bytes and was ended`));
+    });
+    stderr?.setEncoding("utf8");
+    stderr?.on("data", (part: string) => {
+      this.#stderr = `${this.#stderr}${part}`.slice(-STDERR_LENGTH);
     });
   }
-}
 
-function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error.code === "ENOENT") return "there is no such program; install it or name its path";
-  return error.code === "EACCES" ? "it may not be executed" : (error.code ?? "unknown reason");
-}
+  /**
+   * What it has started ends with it, so that its output ends, too. Only what has left its group can hold that open any
+   * longer, and is not waited for.
+   */
+  #onExit(clock: Clock, resolve: () => void): void {
+    this.#killGroup();
+    const finish = (): void => {
+      timer.cancel();
+      if (this.#isOver) return;
+      this.#end();
+      resolve();
+    };
+    const timer = clock.after(LINGER_MS, finish);
+    this.#child.once("close", finish);
+  }
 
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  try {
-    if (HAS_GROUPS) process.kill(-child.pid, "SIGKILL");
-    else child.kill("SIGKILL");
-  } catch {
-    // It has ended meanwhile.
+  #resultOf(exitCode: number | null): RunResult {
+    return { exitCode, stdout: Buffer.concat(this.#stdout).toString(), stderr: this.#stderr };
+  }
+
+  /** Afterwards nothing of it is listened to. */
+  #end(): void {
+    this.#isOver = true;
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#killGroup();
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  #killGroup(): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      if (HAS_GROUPS) process.kill(-this.#child.pid, "SIGKILL");
+      else this.#child.kill("SIGKILL");
+    } catch {
+      // Nothing of it is left.
+    }
   }
 }
+
+/** Its path is the operator's, and the message goes to clients. */
+function notRun(name: string, error: unknown): SourceError {
+  const { code } = error as NodeJS.ErrnoException; // of spawn
+  const kind = code === "ERR_INVALID_ARG_VALUE" || code === "E2BIG" ? "invalid" : "unreachable";
+  return new SourceError(kind, `${name} cannot be run: ${REASONS[code ?? ""] ?? code ?? "unknown reason"}`, {
+    cause: error,
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such program, or what it is to be run with is missing; install it or name its path",
+  EACCES: "it may not be executed",
+  ERR_INVALID_ARG_VALUE: "an argument holds a zero byte",
+  E2BIG: "its arguments are too long",
+  EMFILE: "this process has too many open files",
+};

@@ -11,7 +11,9 @@ const FIELDS_MAX = 32;
 const FIELD_TYPES: readonly TrackField["type"][] = ["text", "optionalText", "flag"];
 
 /** Throws an Error that says what is wrong with it. */
-export function checkSource({ name, prefixes = [], hosts = [], words = [], fields = [], ...source }: Source): void {
+export function checkSource(source: Source): void {
+  // Its methods are not copied with it where it is an object of a class.
+  const { name, prefixes = [], hosts = [], words = [], fields = [] } = source;
   if (typeof name !== "string" || !NAME.test(name))
     throw new Error("a source has a name of 1 to 64 letters, digits, dots, dashes and underscores");
   const wrong = (what: string) => new Error(`the source ${name}: ${what}`);

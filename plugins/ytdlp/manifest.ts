@@ -1,0 +1,63 @@
+// What the node knows of the plugin ytdlp before its thread is started. Main and plugin threads.
+
+import type { Claims } from "../../src/plugin-api/plugin.ts";
+import type { BuiltinManifest } from "../builtin-manifest.ts";
+import { claimsOfSites, readSites } from "./sites.ts";
+
+/** Sites that no source of our own reads well: their players change often, and yt-dlp follows them. */
+const SITES = [
+  ...["vimeo.com", "nicovideo.jp", "nico.ms", "mixcloud.com", "tiktok.com", "reddit.com", "redd.it", "instagram.com"],
+  ...["odysee.com", "jiosaavn.com"],
+] as const;
+
+/** Given the options as they are written, whole or not: what the source is asked for. */
+export function claimsOf({ sites = SITES }: { readonly sites?: readonly string[] | undefined }): Claims {
+  return claimsOfSites(readSites(sites));
+}
+
+export const YTDLP_MANIFEST = {
+  name: "ytdlp",
+  version: "1.0.0",
+  config: {
+    path: {
+      type: "text",
+      isRequired: true,
+      meaning: "the yt-dlp program: its path, or its name where it is found; without it this plugin is off",
+    },
+    sites: {
+      type: "texts",
+      default: SITES,
+      meaning: "hosts, with all names below them, whose links yt-dlp reads; `*` is every http link",
+    },
+    searchLimit: { type: "integer", default: 10, min: 1, max: 100, meaning: "tracks of a search that names no number" },
+    playlistLoadLimit: {
+      type: "integer",
+      default: 1000,
+      min: 1,
+      max: 10_000,
+      meaning: "tracks of a playlist, at most",
+    },
+    mixPlaylistLoadLimit: {
+      type: "integer",
+      default: 25,
+      min: 1,
+      max: 1000,
+      meaning: "tracks of one of YouTube's endless mixes, at most",
+    },
+    customLoadArgs: {
+      type: "texts",
+      meaning: "arguments for looking links up, in place of `--flat-playlist --socket-timeout 10 --format …`",
+    },
+    customPlaybackArgs: { type: "texts", meaning: "arguments for finding the sound of a track, in place of the same" },
+    timeoutMs: {
+      type: "integer",
+      default: 18_000,
+      min: 1000,
+      max: 60_000,
+      meaning:
+        "how long one run may take, milliseconds; a look-up ends after 20 s, a link for playing after 15 s anyway",
+    },
+    concurrency: { type: "integer", default: 2, min: 1, max: 16, meaning: "runs at the same time; the others wait" },
+  },
+  sources: [{ name: "ytdlp", ...claimsOf({}) }],
+} as const satisfies BuiltinManifest;

@@ -1,0 +1,151 @@
+// The source ytdlp: sites that the node does not read itself, through the operator's yt-dlp program. yt-dlp finds out
+// what a page is and where its sound is; the sound itself is fetched by the node. Plugin thread.
+
+import {
+  type Cache,
+  definePlugin,
+  type LoadRequest,
+  type ResolveRequest,
+  type Source,
+  type SourceAnswer,
+  SourceError,
+  type SourceTrack,
+} from "../../src/plugin-api/plugin.ts";
+import { pageTarget, readIdentifier, type Target, type Wanted } from "./identifiers.ts";
+import { YTDLP_MANIFEST } from "./manifest.ts";
+import { Program, type YtDlpHost } from "./program.ts";
+import { UnsupportedLink } from "./program-errors.ts";
+import { entriesOf, identifierOf, isPlaylist, pageOf, readAnswer } from "./read-answer.ts";
+import type { JsonRecord } from "./read-json.ts";
+import { type Link, readLink } from "./read-link.ts";
+import { claimsOfSites, readSites, type Sites } from "./sites.ts";
+
+/** Looking a link up already says where its sound is: who plays it soon need not wait for another run. */
+const LINKS = { ttlMs: 10 * 60_000, entriesMax: 500 };
+/** A kept link is good for so long at least. */
+const LINK_REST_MS = 2 * 60_000;
+const SOURCE_NAME = YTDLP_MANIFEST.sources[0].name;
+
+export default definePlugin({
+  name: YTDLP_MANIFEST.name,
+  version: YTDLP_MANIFEST.version,
+  apiVersion: 1,
+  config: YTDLP_MANIFEST.config,
+  setup(host) {
+    const sites = readSites(host.options.sites);
+    if (sites.wrong.length > 0) {
+      host.log.warn("some of the option sites are no hosts, or too many, and left out", {
+        sites: sites.wrong.join(", "),
+      });
+    }
+    const program = new Program(host);
+    host.addSource(new YtDlpSource(host, { program, sites }));
+    void program.introduce();
+  },
+});
+
+class YtDlpSource implements Source {
+  readonly name = SOURCE_NAME;
+  readonly prefixes: readonly string[];
+  readonly hosts: readonly string[];
+  readonly #host: YtDlpHost;
+  readonly #program: Program;
+  readonly #sites: Sites;
+  readonly #links: Cache<Link>;
+
+  constructor(host: YtDlpHost, { program, sites }: { readonly program: Program; readonly sites: Sites }) {
+    const { prefixes = [], hosts = [] } = claimsOfSites(sites);
+    this.prefixes = prefixes;
+    this.hosts = hosts;
+    this.#host = host;
+    this.#program = program;
+    this.#sites = sites;
+    this.#links = host.cache("links", LINKS);
+  }
+
+  async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
+    const { searchLimit } = this.#host.options;
+    const wanted = readIdentifier(identifier, { sites: this.#sites, searchLimit });
+    if (wanted === undefined) return undefined;
+    try {
+      return await this.#find(wanted, signal);
+    } catch (error) {
+      // Another source may know what to do with a link; with what stands behind our prefix none does.
+      if (error instanceof UnsupportedLink && wanted.kind === "page" && !wanted.isPrefixed) return undefined;
+      throw error;
+    }
+  }
+
+  async resolve({ track, reason, rendition, signal }: ResolveRequest): Promise<Link> {
+    const target = this.#targetOf(track.uri ?? track.identifier);
+    const key = keyOf(target, track.identifier);
+    const known = reason === "start" ? this.#links.get(key) : undefined;
+    if (known !== undefined) return known;
+    this.#links.delete(key);
+    const first = await this.#askForSound({ target, rendition }, signal);
+    const entry = entryOf(first, track);
+    if (!isShort(entry)) return readLink(entry, this.#host.clock.now());
+    const next = this.#targetOf(pageOf(entry) ?? "");
+    return readLink(await this.#askForSound({ target: next, rendition }, signal), this.#host.clock.now());
+  }
+
+  async #find(wanted: Wanted, signal: AbortSignal): Promise<SourceAnswer> {
+    const { target } = wanted;
+    const isSearch = wanted.kind === "search";
+    const countMax = isSearch ? wanted.countMax : this.#entriesMax(target);
+    const found = await this.#program.ask({ purpose: "load", target, countMax }, signal);
+    const answer = readAnswer(found, { input: target.input, isSearch, countMax });
+    if (answer.kind === "track") this.#keepLink(answer.track, found);
+    return answer;
+  }
+
+  #askForSound(wish: { readonly target: Target; readonly rendition: string | undefined }, signal: AbortSignal) {
+    return this.#program.ask({ purpose: "playback", countMax: this.#entriesMax(wish.target), ...wish }, signal);
+  }
+
+  /** YouTube's mixes go on for ever. */
+  #entriesMax({ input }: Target): number {
+    const { playlistLoadLimit, mixPlaylistLoadLimit } = this.#host.options;
+    return new URL(input).searchParams.get("list")?.startsWith("RD") === true
+      ? mixPlaylistLoadLimit
+      : playlistLoadLimit;
+  }
+
+  /** A track comes back from clients: its link is looked at as one that they send. */
+  #targetOf(link: string): Target {
+    const target = pageTarget(link, this.#sites);
+    if (target !== undefined) return target;
+    throw new SourceError("unavailable", "this track has no link that yt-dlp may be sent to; look it up anew");
+  }
+
+  #keepLink(track: SourceTrack, found: JsonRecord): void {
+    const target = pageTarget(track.uri ?? "", this.#sites);
+    const nowMs = this.#host.clock.now();
+    try {
+      const link = readLink(found, nowMs);
+      const lifeMs = Math.min(LINKS.ttlMs, (link.expiresAtMs ?? nowMs) - nowMs - LINK_REST_MS);
+      if (target !== undefined) this.#links.set(keyOf(target, track.identifier), link, lifeMs);
+    } catch {
+      // Nothing to keep: whoever plays it is told then.
+    }
+  }
+}
+
+function keyOf({ input }: Target, identifier: string): string {
+  return `${input}\n${identifier}`;
+}
+
+/** Several videos of one page have one link: of a list it is the one that was found there. */
+function entryOf(found: JsonRecord, { identifier }: SourceTrack): JsonRecord {
+  if (!isPlaylist(found)) return found;
+  const entries = entriesOf(found, Number.POSITIVE_INFINITY);
+  const entry =
+    entries.find((one) => identifierOf(one) === identifier) ?? (entries.length === 1 ? entries[0] : undefined);
+  if (entry !== undefined) return entry;
+  throw new SourceError("not-found", "this track is no longer on its page");
+}
+
+/** Only a link to where the sound is said. */
+function isShort({ _type: type, formats }: JsonRecord): boolean {
+  return (type === "url" || type === "url_transparent") && formats === undefined;
+}

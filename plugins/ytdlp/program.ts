@@ -1,0 +1,131 @@
+// The operator's yt-dlp: whether it is there and how old it is, and what it answers. Plugin thread.
+
+import {
+  type Cache,
+  type OptionValues,
+  type PluginHost,
+  type RunResult,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
+import { argumentsFor } from "./arguments.ts";
+import type { Target } from "./identifiers.ts";
+import type { YTDLP_MANIFEST } from "./manifest.ts";
+import { errorOf } from "./program-errors.ts";
+import { type JsonRecord, recordOf } from "./read-json.ts";
+
+export type YtDlpHost = PluginHost<OptionValues<typeof YTDLP_MANIFEST.config>>;
+
+/** Sites change, and an older one does not know. */
+const AGE_MS_MAX = 60 * 24 * 60 * 60_000;
+/** One that cannot be run is tried again after so long. */
+const MISSING_MS = 60_000;
+const VERSION_TTL_MS = 24 * 60 * 60_000;
+const VERSION_TIMEOUT_MS = 15_000;
+const VERSION_BYTES_MAX = 64 * 1024;
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+const VERSION = "version";
+
+export interface Question {
+  readonly purpose: "load" | "playback";
+  readonly target: Target;
+  readonly countMax: number;
+  readonly rendition?: string | undefined;
+}
+
+export class Program {
+  readonly #host: YtDlpHost;
+  readonly #versions: Cache<string>;
+  #isAgeTold = false;
+
+  constructor(host: YtDlpHost) {
+    this.#host = host;
+    this.#versions = host.cache(VERSION, { ttlMs: VERSION_TTL_MS, entriesMax: 1 });
+  }
+
+  /** Tells the operator once when it is missing or old. Never rejects. */
+  async introduce(): Promise<void> {
+    const { log, signal } = this.#host;
+    try {
+      log.debug("yt-dlp is there", { version: await this.#version(signal) });
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn("yt-dlp cannot be used; correct the option path, or install it", { reason });
+    }
+  }
+
+  /** The object that it prints. Rejects with a SourceError, an UnsupportedLink among them. */
+  async ask(question: Question, signal: AbortSignal): Promise<JsonRecord> {
+    // A program that is missing is no fault of a site.
+    await this.#version(signal);
+    const work = () => this.#run(question, signal);
+    const { way } = question.target;
+    return way === undefined ? work() : this.#host.way(way).take(work);
+  }
+
+  async #run({ purpose, ...wish }: Question, signal: AbortSignal): Promise<JsonRecord> {
+    const { path, customLoadArgs, customPlaybackArgs, timeoutMs, concurrency } = this.#host.options;
+    const customArgs = purpose === "load" ? customLoadArgs : customPlaybackArgs;
+    const args = argumentsFor({ ...wish, customArgs });
+    const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX, concurrencyMax: concurrency };
+    const result = await this.#host.run(path, { args, signal, ...limits }).catch((error: unknown) => {
+      // It may have gone: before the next question it is looked for anew.
+      if (error instanceof SourceError && error.cause !== undefined) this.#versions.delete(VERSION);
+      throw error;
+    });
+    const answer = objectIn(result.stdout);
+    // Of a list it may have skipped some, with complaints about them.
+    if (answer !== undefined) return answer;
+    if (result.exitCode !== 0) throw errorOf(result, customArgs);
+    throw new SourceError("changed", "yt-dlp answered no JSON object; update it, or correct its arguments");
+  }
+
+  #version(signal: AbortSignal): Promise<string> {
+    return this.#versions.getOrMake(VERSION, {
+      signal,
+      make: (shared) => this.#host.way("yt-dlp").take(() => this.#readVersion(shared)),
+    });
+  }
+
+  async #readVersion(signal: AbortSignal): Promise<string> {
+    const { path, concurrency } = this.#host.options;
+    const limits = { timeoutMs: VERSION_TIMEOUT_MS, outputBytesMax: VERSION_BYTES_MAX, concurrencyMax: concurrency };
+    const result = await this.#host.run(path, { args: ["--version"], signal, ...limits }).catch((error: unknown) => {
+      if (!(error instanceof SourceError) || error.kind === "busy") throw error;
+      throw new SourceError("unreachable", error.message, { cause: error, retryAfterMs: MISSING_MS });
+    });
+    const version = versionIn(result);
+    this.#tellAge(version);
+    return version;
+  }
+
+  #tellAge(version: string): void {
+    const [, year, month, day] = /(\d{4})\.(\d{2})\.(\d{2})/.exec(version) ?? [];
+    const ageMs = this.#host.clock.now() - Date.UTC(Number(year), Number(month) - 1, Number(day));
+    // Not a number where the version is no date.
+    if (this.#isAgeTold || !(ageMs > AGE_MS_MAX)) return;
+    this.#isAgeTold = true;
+    this.#host.log.warn("yt-dlp is older than 60 days, and sites may have changed since; update it", { version });
+  }
+}
+
+function versionIn({ exitCode, stdout }: RunResult): string {
+  const version = stdout.trim().split(/\s/)[0] ?? "";
+  if (exitCode === 0 && /^[\w.@+-]{1,60}$/.test(version)) return version;
+  const message = "the program that was set up as yt-dlp tells no version; correct the option path";
+  throw new SourceError("unreachable", message, { retryAfterMs: MISSING_MS });
+}
+
+/** What the operator's arguments add may print more lines: then it is the last one with an object. */
+function objectIn(stdout: string): JsonRecord | undefined {
+  return parsed(stdout) ?? parsed(stdout.split("\n").findLast((line) => line.startsWith("{")) ?? "");
+}
+
+function parsed(text: string): JsonRecord | undefined {
+  try {
+    return recordOf(JSON.parse(text));
+  } catch {
+    // Not JSON: the caller says so.
+    return undefined;
+  }
+}

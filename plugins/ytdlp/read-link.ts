@@ -1,0 +1,103 @@
+// Where the sound is, out of what yt-dlp says of a video: the format it has chosen, with the headers and cookies that
+// the site wants to see. Plugin thread.
+
+import { type Playable, SourceError } from "../../src/plugin-api/plugin.ts";
+import { type JsonRecord, numberOf, recordOf, recordsOf, textOf, webAddressOf } from "./read-json.ts";
+
+export type Link = Extract<Playable, { readonly kind: "link" }>;
+
+const FORMATS_MAX = 500;
+const PROTOCOLS = ["http", "https", "m3u8", "m3u8_native"];
+/** For links that do not say how long they are good. */
+const LIFE_MS = 10 * 60_000;
+/** `expire=1700000000`, `/expires/1700000000`, `exp=1700000000~acl=…`: seconds, or milliseconds. */
+const EXPIRY = /[?&/~;=](?:expires?|exp|x-expires|oe)(?:=|%3d|\/)(\d{10}|\d{13})(?!\d)/gi;
+const HEADERS_MAX = 30;
+const HEADERS_LENGTH_MAX = 12 * 1024;
+/** These belong to the connection, or to what the node asks for. */
+const OWN_HEADERS =
+  /^(?:host|connection|te|trailer|upgrade|keep-.*|range|cookie|expect|(?:accept-enc|content|transfer|proxy|if)-?.*)$/;
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+const HEADER_VALUE = /^[\x20-\x7e]{1,4096}$/;
+/** What stands between the cookies of a format. */
+const COOKIE_ATTRIBUTES = ["domain", "path", "secure", "expires", "version"];
+const STEP_BYTES = { min: 64 * 1024, max: 1024 ** 3 };
+
+/** Throws SourceError `unavailable` where there is nothing that the node plays. */
+export function readLink(video: JsonRecord, nowMs: number): Link {
+  const format = chosenFormat(video);
+  const url = webAddressOf(format?.url);
+  if (format === undefined || url === undefined) throw noSound(video);
+  const isFile = /^https?$/.test(textOf(format.protocol) ?? "http");
+  const stepBytes = numberOf(recordOf(format.downloader_options)?.http_chunk_size) ?? 0;
+  const isStepped = isFile && stepBytes >= STEP_BYTES.min && stepBytes <= STEP_BYTES.max;
+  return {
+    kind: "link",
+    url,
+    headers: headersOf(format),
+    expiresAtMs: expiryOf(url, nowMs),
+    rendition: textOf(format.format_id, 200),
+    rangeStep: isStepped ? { bytes: Math.floor(stepBytes), by: "header" } : undefined,
+  };
+}
+
+/** What yt-dlp has chosen; where it was told to choose picture and sound, the best sound of all. */
+function chosenFormat(video: JsonRecord): JsonRecord | undefined {
+  const chosen = [video, ...recordsOf(video.requested_downloads, 10)].find(isPlayable);
+  if (chosen !== undefined) return chosen;
+  const others = [...recordsOf(video.requested_formats, 10), ...recordsOf(video.formats, FORMATS_MAX)].filter(
+    isPlayable,
+  );
+  return others.toSorted((one, other) => rankOf(one) - rankOf(other))[0];
+}
+
+function isPlayable({ url, protocol, acodec, has_drm: hasDrm }: JsonRecord): boolean {
+  if (webAddressOf(url) === undefined || acodec === "none" || hasDrm === true) return false;
+  return protocol === undefined || PROTOCOLS.includes(String(protocol));
+}
+
+/** Low is good: Opus and MP3 need no further codec, and a picture is bytes for nothing. */
+function rankOf({ acodec, vcodec, ext }: JsonRecord): number {
+  if (vcodec !== "none") return 3;
+  if (acodec === "opus") return 0;
+  return acodec === "mp3" || ext === "mp3" ? 1 : 2;
+}
+
+function noSound(video: JsonRecord): SourceError {
+  const protocol = textOf(video.protocol, 40) ?? textOf(recordsOf(video.formats, 1)[0]?.protocol, 40);
+  const what = /^[\w+]+$/.test(protocol ?? "")
+    ? `only as ${protocol}, which this node does not play`
+    : "no sound to play";
+  return new SourceError("unavailable", `yt-dlp found ${what}`);
+}
+
+/** The earliest time that the link names and that is still to come. */
+function expiryOf(url: string, nowMs: number): number {
+  const times = [...url.matchAll(EXPIRY)].map(([, digits = ""]) => Number(digits.padEnd(13, "0")));
+  const future = times.filter((timeMs) => timeMs > nowMs);
+  return future.length === 0 ? nowMs + LIFE_MS : Math.min(...future);
+}
+
+function headersOf(format: JsonRecord): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  let leftLength = HEADERS_LENGTH_MAX;
+  const add = (name: string, value: unknown): void => {
+    if (typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) return;
+    leftLength -= name.length + value.length;
+    if (leftLength >= 0) headers[name.toLowerCase()] = value;
+  };
+  for (const [name, value] of Object.entries(recordOf(format.http_headers) ?? {}).slice(0, HEADERS_MAX)) {
+    if (!OWN_HEADERS.test(name.toLowerCase())) add(name, value);
+  }
+  add("cookie", cookieOf(textOf(format.cookies, 8192)));
+  return headers;
+}
+
+/** yt-dlp writes `a=1; Domain=.x.org; Path=/; b="2"; …`, and only those that the link's host may see. */
+function cookieOf(written: string | undefined): string | undefined {
+  const pairs = (written ?? "").split("; ").filter((pair) => {
+    const [name = ""] = pair.split("=");
+    return pair.includes("=") && !COOKIE_ATTRIBUTES.includes(name.trim().toLowerCase());
+  });
+  return pairs.length === 0 ? undefined : pairs.join("; ");
+}
