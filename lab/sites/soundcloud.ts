@@ -1,10 +1,11 @@
 // A stand-in for SoundCloud: its home page with scripts, its API and the songs behind it, small and made up. Shapes are
-// those of sources.md section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's script tags, `resolve`,
-// `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`, transcodings whose addresses
-// answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in the first (lavaplayer, the same).
+// those of sources.md section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's script tags,
+// `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`, transcodings
+// whose addresses answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in the first
+// (lavaplayer, the same); other than there, AAC comes as ADTS and not in MP4.
 
-import { repeat } from "../media-files/bytes.ts";
-import { mp3Frame } from "../media-files/containers.ts";
+import { concat, repeat } from "../media-files/bytes.ts";
+import { AAC_SILENCE, adtsFrame, mp3Frame } from "../media-files/containers.ts";
 import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
 
@@ -89,7 +90,7 @@ export class SoundCloudSite {
       ...{ full_duration: SONG_SECONDS * 1000, duration: SONG_SECONDS * 1000, monetization_model: "NOT_APPLICABLE" },
       artwork_url: `https://i1.sndcdn.com/artworks-${id}-large.jpg`,
       publisher_metadata: { isrc: `XX${String(id).padStart(10, "0")}` },
-      media: { transcodings: transcodingsOf(id, Object.values(SOUNDCLOUD_TRANSCODINGS)) },
+      media: { transcodings: listTranscodings(id, Object.values(SOUNDCLOUD_TRANSCODINGS)) },
       ...more,
     };
     this.tracks.set(id, track);
@@ -177,12 +178,13 @@ export class SoundCloudSite {
   }
 
   #addSongs(): void {
-    const { server } = this;
-    const mp3 = repeat(mp3Frame(), Math.floor((SONG_SECONDS * 44_100) / 1152));
+    const mp3Parts = partsOf(mp3Frame(), 44_100 / 1152);
+    const aacParts = partsOf(adtsFrame(AAC_SILENCE), 44_100 / 1024);
     for (const folder of ["", "preview/"]) {
-      server.addMedia(`${folder}song.mp3`, { bytes: mp3, mimeType: "audio/mpeg" });
+      this.server.addMedia(`${folder}song.mp3`, { bytes: concat(...mp3Parts), mimeType: "audio/mpeg" });
       this.#addHls(`${folder}opus`, { parts: oggParts(), mimeType: "audio/ogg" });
-      this.#addHls(`${folder}mp3`, { parts: [mp3.subarray(0, mp3.length)], mimeType: "audio/mpeg" });
+      this.#addHls(`${folder}mp3`, { parts: mp3Parts, mimeType: "audio/mpeg" });
+      this.#addHls(`${folder}aac`, { parts: aacParts, mimeType: "audio/aac" });
     }
   }
 
@@ -206,16 +208,16 @@ export class SoundCloudSite {
   #addContent(): void {
     const { aacHls, mp3Progressive, mp3Hls } = SOUNDCLOUD_TRANSCODINGS;
     this.addTrack(11, "song");
-    this.addTrack(12, "only-mp3", { media: { transcodings: transcodingsOf(12, [mp3Hls, mp3Progressive]) } });
-    this.addTrack(13, "only-aac", { media: { transcodings: transcodingsOf(13, [aacHls]) } });
+    this.addTrack(12, "only-mp3", { media: { transcodings: listTranscodings(12, [mp3Hls, mp3Progressive]) } });
+    this.addTrack(13, "only-aac", { media: { transcodings: listTranscodings(13, [aacHls]) } });
     this.addTrack(14, "blocked", { policy: "BLOCK" });
     const snipped = { ...mp3Progressive, snipped: true };
     this.addTrack(15, "preview", {
       ...{ policy: "SNIP", monetization_model: "SUB_HIGH_TIER", full_duration: 210_000 },
-      media: { transcodings: transcodingsOf(15, [snipped]) },
+      media: { transcodings: listTranscodings(15, [snipped]) },
     });
     const encrypted = { preset: "aac_160k", protocol: "ctr-encrypted-hls", mimeType: 'audio/mp4; codecs="mp4a.40.2"' };
-    this.addTrack(16, "encrypted", { media: { transcodings: transcodingsOf(16, [encrypted]) } });
+    this.addTrack(16, "encrypted", { media: { transcodings: listTranscodings(16, [encrypted]) } });
     this.addTrack(17, `hidden/${SOUNDCLOUD_SECRET}`, { secret_token: SOUNDCLOUD_SECRET });
     for (let id = 100; id < 220; id++) this.addTrack(id, `track-${id}`);
     const many = Array.from({ length: 120 }, (_, index) => 219 - index);
@@ -234,7 +236,7 @@ export class SoundCloudSite {
 }
 
 /** Transcodings of a track as the API lists them. */
-export function transcodingsOf(id: number, all: readonly TranscodingFields[]): SoundCloudJson[] {
+export function listTranscodings(id: number, all: readonly TranscodingFields[]): SoundCloudJson[] {
   return all.map(({ preset, protocol, mimeType, snipped = false }) => ({
     url: `https://${API}/media/soundcloud:tracks:${id}/${preset}/${snipped ? "preview" : "stream"}/${protocol}`,
     ...{ preset, quality: "sq", snipped, duration: snipped ? 30_000 : SONG_SECONDS * 1000 },
@@ -258,6 +260,12 @@ function page(list: readonly SoundCloudJson[], address: string, query: URLSearch
 
 function jsonOrNothing(json: SoundCloudJson | undefined): SiteAnswer | undefined {
   return json === undefined ? undefined : { json };
+}
+
+/** Frames, all the same, in pieces of ten seconds. */
+function partsOf(frame: Uint8Array, framesPerSecond: number): Uint8Array[] {
+  const part = repeat(frame, Math.floor(SEGMENT_SECONDS * framesPerSecond));
+  return Array.from({ length: SONG_SECONDS / SEGMENT_SECONDS }, () => part);
 }
 
 /** One Ogg file in pieces of ten seconds. */

@@ -6,6 +6,8 @@ import type { SoundCloudClientIds } from "./client-ids.ts";
 
 export const API_ORIGIN = "https://api-v2.soundcloud.com";
 const RETRY_PAUSE_MS = 300;
+/** What fails later than that has been waited for long enough. */
+const HICCUP_MS_MAX = 3000;
 
 export interface ApiRequest {
   readonly signal: AbortSignal;
@@ -78,10 +80,24 @@ export class SoundCloudApi {
         authorization: oauthToken === undefined ? undefined : `OAuth ${oauthToken}`,
       },
     };
-    const answer = await this.#host.http.request(url.href, options);
-    if (answer.status < 500 || answer.headers["retry-after"] !== undefined) return answer;
+    const answer = await this.#unlessHiccup(() => this.#host.http.request(url.href, options));
+    if (answer !== undefined) return answer;
     await this.#host.clock.sleep(RETRY_PAUSE_MS, signal);
     return this.#host.http.request(url.href, options);
+  }
+
+  /** Undefined: it is worth another try, as the site says nothing else, or has closed a connection that was idle. */
+  async #unlessHiccup(request: () => Promise<HttpAnswer>): Promise<HttpAnswer | undefined> {
+    const { clock } = this.#host;
+    const startedAtMs = clock.now();
+    try {
+      const answer = await request();
+      return answer.status < 500 || answer.headers["retry-after"] !== undefined ? answer : undefined;
+    } catch (error) {
+      const isQuick = clock.now() - startedAtMs < HICCUP_MS_MAX;
+      if (isQuick && error instanceof SourceError && error.kind === "unreachable") return undefined;
+      throw error;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// The id with which SoundCloud's API is asked: the operator's, or the one that the site's own page uses. A page of theirs
-// names scripts, and one of these holds it. Read once a day, and once more when it is refused. Plugin thread.
+// The id with which SoundCloud's API is asked: the operator's, or the one that the site's own page uses. A page of
+// theirs names scripts, and one of these holds it. Read once a day, and once more when it is refused. Plugin thread.
 
 import { type Cache, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 

@@ -34,11 +34,11 @@ const API_HOSTS = new Set(["api.soundcloud.com", "api-v2.soundcloud.com"]);
 const SHORT_HOSTS = new Set(["on.soundcloud.com", "soundcloud.app.goo.gl"]);
 const PLAYER_HOST = "w.soundcloud.com";
 /** First segments that are no users. */
-const NO_USERS = new Set(
-  "charts discover feed imprint jobs library logout messages mobile notifications pages people player popular search settings signin stations stream tags terms-of-use tour upload you".split(
-    " ",
-  ),
-);
+const NO_USERS = new Set([
+  ...["charts", "discover", "feed", "imprint", "jobs", "library", "logout", "messages", "mobile", "notifications"],
+  ...["pages", "people", "player", "popular", "search", "settings", "signin", "stations", "stream", "tags"],
+  ...["terms-of-use", "tour", "upload", "you"],
+]);
 const USER_LISTS: ReadonlySet<string> = new Set<UserList>(["tracks", "likes", "reposts"]);
 /** Second segments that are neither a track nor a list of tracks. */
 const NO_TRACKS = new Set([

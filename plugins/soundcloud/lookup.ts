@@ -148,7 +148,12 @@ export class SoundCloudLookup {
         found.push(...this.#readAll(json, IDS_PER_REQUEST));
       }
     };
-    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    try {
+      await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    } finally {
+      // Where one has failed, the others need not go on.
+      requests.length = 0;
+    }
     return found;
   }
 

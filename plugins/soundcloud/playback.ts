@@ -4,7 +4,7 @@ import { type Playable, type PluginHost, type ResolveRequest, SourceError } from
 import type { SoundCloudApi } from "./api.ts";
 import { parseLink, trackIdOf } from "./identifier.ts";
 import type { SoundCloudLookup } from "./lookup.ts";
-import { objectOf, webAddressOf } from "./read-json.ts";
+import { objectOf, textOf } from "./read-json.ts";
 import type { TrackPlaying } from "./read-track.ts";
 import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
 
@@ -12,6 +12,8 @@ import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
 export const NOT_AVAILABLE = "This track is not available";
 export const BLOCKED = `${NOT_AVAILABLE}: SoundCloud does not play it in the region of the node`;
 export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it can be heard without a subscription`;
+
+const LINK_LENGTH_MAX = 8192;
 
 export interface PlaybackOptions {
   readonly api: SoundCloudApi;
@@ -41,7 +43,7 @@ export class SoundCloudPlayback {
     const fresh = await this.#find(id, request);
     const found = await this.#linkOf(fresh, request);
     if (found !== undefined) return found;
-    throw new SourceError("unavailable", whyUnplayable(fresh));
+    throw new SourceError("unavailable", this.#whyUnplayable(fresh));
   }
 
   /** By its number; where that is of no use, or not enough without a secret, by its page. */
@@ -79,19 +81,33 @@ export class SoundCloudPlayback {
   async #lookUp(rendition: Rendition, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
     const query = { secret_token: secret };
     const json = objectOf(await orMissing(this.#options.api.get(rendition.lookupUrl, { signal, query })));
-    const url = webAddressOf(json?.url);
     if (json === undefined) return undefined;
-    if (url === undefined || !URL.canParse(url)) {
-      throw new SourceError("changed", "SoundCloud answered a rendition without a link");
-    }
-    const expiresAtMs = expiryOf(new URL(url), rendition, this.#host.clock.now());
-    return { kind: "link", url, expiresAtMs, rendition: rendition.name };
+    const url = linkOf(json.url);
+    if (url === undefined) throw new SourceError("changed", "SoundCloud answered a rendition without a link");
+    const expiresAtMs = expiryOf(url, rendition, this.#host.clock.now());
+    return { kind: "link", url: url.href, expiresAtMs, rendition: rendition.name };
+  }
+
+  #whyUnplayable({ isBlocked, isPreview, renditions, hasEncrypted }: TrackPlaying): string {
+    if (isBlocked) return BLOCKED;
+    if (isPreview && this.#options.filterOutPreviewTracks) return ONLY_A_PREVIEW;
+    if (renditions.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
+    if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
+    return "Did not detect any supported formats";
   }
 
   #counted(link: Link, isPreview: boolean): Link {
     if (isPreview) this.#host.count("previews");
     return link;
   }
+}
+
+/** Signed ones are long. */
+function linkOf(value: unknown): URL | undefined {
+  const text = textOf(value);
+  if (text === undefined || text.length > LINK_LENGTH_MAX || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.protocol === "https:" || url.protocol === "http:" ? url : undefined;
 }
 
 /** What went on before goes on with the same bytes, if they are still there. */
@@ -108,12 +124,4 @@ async function orMissing<Value>(work: Promise<Value>): Promise<Value | undefined
     if (error instanceof SourceError && (error.kind === "not-found" || error.kind === "unavailable")) return undefined;
     throw error;
   }
-}
-
-function whyUnplayable({ isBlocked, isPreview, renditions, hasEncrypted }: TrackPlaying): string {
-  if (isBlocked) return BLOCKED;
-  if (isPreview && renditions.length > 0) return ONLY_A_PREVIEW;
-  if (renditions.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
-  if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
-  return "Did not detect any supported formats";
 }

@@ -1,5 +1,5 @@
-// The soundcloud plugin: searches, links, sets and users of SoundCloud, played from its own servers. Plugin thread; what
-// it stands on is put together here.
+// The soundcloud plugin: searches, links, sets and users of SoundCloud, played from its own servers. Plugin thread;
+// what it stands on is put together here.
 
 import { definePlugin } from "../../src/plugin-api/plugin.ts";
 import { SoundCloudApi } from "./api.ts";

@@ -63,6 +63,15 @@ describe("a set", () => {
     expect(all.at(-1)).toBe("Song 14999");
   });
 
+  test("of which a part cannot be had is not given in part, and nothing more is asked for", async () => {
+    const ids = Array.from({ length: 2000 }, (_, index) => 10_000 + index);
+    stage.site.addSet(`${PAGE}/sets/many`, 905, ids);
+    stage.site.server.fail({ at: /\/tracks/, outcome: { status: 429 } });
+    const bench = await stage.bench({ setTracksMax: "2000" });
+    expect((await troubleWith(bench.load("soundcloud", `${PAGE}/sets/many`))).code).toBe("site-busy");
+    expect(stage.asked("/tracks")).toBeLessThanOrEqual(8);
+  });
+
   test("that is not there is an empty result", async () => {
     expect(await (await stage.bench()).load("soundcloud", `${PAGE}/sets/gone`)).toEqual({ kind: "empty" });
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SOUNDCLOUD_TRANSCODINGS as ALL, SOUNDCLOUD_SECRET, transcodingsOf } from "../../../lab/sites/soundcloud.ts";
+import { SOUNDCLOUD_TRANSCODINGS as ALL, listTranscodings, SOUNDCLOUD_SECRET } from "../../../lab/sites/soundcloud.ts";
 import { createTrack } from "../../../src/track/track.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { type PluginBench, troubleWith } from "../../support/plugin-bench.ts";
@@ -37,6 +37,11 @@ describe("the rendition", () => {
     expect(list).toContain("#EXTINF:10.000,");
   });
 
+  test("may have a link as long as signed ones are", async () => {
+    stage.site.linkQuery = { Policy: "p".repeat(4000) };
+    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ kind: "link" });
+  });
+
   test.each([
     ["a whole MP3 file", [ALL.aacHls, ALL.mp3Hls, ALL.mp3Progressive], "mp3_1_0 progressive"],
     ["MP3 in segments", [ALL.aacHls, ALL.mp3Hls], "mp3_1_0 hls"],
@@ -45,12 +50,12 @@ describe("the rendition", () => {
     ["a preview, where there is nothing else", [{ ...ALL.opusHls, snipped: true }], "opus_0_0 hls preview"],
     ["none with changing bit rates", [{ ...ALL.aacHls, preset: "abr_sq" }, ALL.mp3Hls], "mp3_1_0 hls"],
   ])("next best is %s", async (_, transcodings, rendition) => {
-    stage.site.addTrack(40, "some", { media: { transcodings: transcodingsOf(40, transcodings) } });
+    stage.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
     expect(await play(await stage.bench(), `${PAGE}/some`)).toMatchObject({ rendition });
   });
 
-  test("that the site has lost gives way to the next one", async () => {
-    stage.site.server.fail({ at: /media.*opus/, outcome: { status: 404 } });
+  test.each([404, 403])("that is answered with %i gives way to the next one", async (status) => {
+    stage.site.server.fail({ at: /media.*opus/, outcome: { status } });
     expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "mp3_1_0 progressive" });
   });
 
@@ -83,10 +88,17 @@ describe("the rendition", () => {
   });
 
   test("is only asked for at the API, whatever the track says", async () => {
-    const [transcoding] = transcodingsOf(42, [ALL.opusHls]);
+    const [transcoding] = listTranscodings(42, [ALL.opusHls]);
     const elsewhere = { ...transcoding, url: "https://example.org/media/soundcloud:tracks:42/stream/hls" };
     stage.site.addTrack(42, "elsewhere", { media: { transcodings: [elsewhere] } });
     expect((await troubleWith(play(await stage.bench(), `${PAGE}/elsewhere`))).message).toContain("formats");
+  });
+
+  test("that is refused whatever it is makes the track unavailable", async () => {
+    stage.site.server.fail({ at: /media/, outcome: { status: 404 } });
+    expect((await troubleWith(play(await stage.bench(), `${PAGE}/preview`))).message).toContain(
+      "all of its renditions",
+    );
   });
 
   test("of a blocked track is none", async () => {
@@ -138,7 +150,7 @@ describe("a link", () => {
     const { encoded: track } = await stage.track(bench, `${PAGE}/song`);
     stage.site.tracks.set(11, {
       ...stage.site.tracks.get(11),
-      media: { transcodings: transcodingsOf(11, [ALL.aacHls]) },
+      media: { transcodings: listTranscodings(11, [ALL.aacHls]) },
     });
     stage.site.server.fail({ at: /media.*(opus|mp3)/, outcome: { status: 404 } });
     stage.site.server.fail({ at: /media.*aac/, outcome: { status: 404 }, times: 1 });

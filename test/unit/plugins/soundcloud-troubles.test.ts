@@ -138,8 +138,8 @@ describe("an API that", () => {
     expect(await stage.titles(bench, SONG)).toEqual(["Song 11"]);
   });
 
-  test("has a hiccup is asked once more", async () => {
-    stage.site.server.fail({ at: /resolve/, outcome: { status: 502 }, times: 1 });
+  test.each([{ status: 502 }, "cut"] as const)("has a hiccup (%j) is asked once more", async (outcome) => {
+    stage.site.server.fail({ at: /resolve/, outcome, times: 1 });
     expect(await stage.titles(await stage.bench(), SONG)).toEqual(["Song 11"]);
   });
 

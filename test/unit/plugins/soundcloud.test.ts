@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  listTranscodings,
   SOUNDCLOUD_CLIENT_ID,
   SOUNDCLOUD_SECRET,
   SOUNDCLOUD_TRANSCODINGS,
   type SoundCloudSite,
-  transcodingsOf,
 } from "../../../lab/sites/soundcloud.ts";
+import { SOUNDCLOUD_MANIFEST } from "../../../plugins/soundcloud/manifest.ts";
+import { isClaimed } from "../../../src/control/plugins/claims.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import { type PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 import { SOUNDCLOUD_API as API, SOUNDCLOUD_PAGE as PAGE, SoundCloudStage } from "../../support/soundcloud-stage.ts";
@@ -130,6 +132,21 @@ describe("other ways to name a track", () => {
   });
 });
 
+test.each([
+  `${PAGE}/song`,
+  "soundcloud.com/stand-ins/sets/mix",
+  "https://on.soundcloud.com/AbC",
+  "soundcloud.app.goo.gl/old",
+  "https://w.soundcloud.com/player/?url=x",
+  "https://api.soundcloud.com/tracks/11",
+  "soundcloud:tracks:11",
+  "soundcloud:playlists:901",
+  "scsearch:song",
+  "scsearch[0,5]:song",
+])("the manifest claims %s, so that the main thread asks for it", (identifier) => {
+  expect(isClaimed(identifier, SOUNDCLOUD_MANIFEST.sources[0])).toBe(true);
+});
+
 describe("a search", () => {
   test("finds ten tracks", async () => {
     expect(await (await start()).load("soundcloud", "scsearch: song ")).toMatchObject({ kind: "search" });
@@ -189,7 +206,7 @@ describe("previews", () => {
   });
 
   test("of a subscriber's account count as whole tracks where there is a whole rendition", async () => {
-    const transcodings = transcodingsOf(31, [SOUNDCLOUD_TRANSCODINGS.opusHls]);
+    const transcodings = listTranscodings(31, [SOUNDCLOUD_TRANSCODINGS.opusHls]);
     site.addTrack(31, "paid", { monetization_model: "SUB_HIGH_TIER", media: { transcodings } });
     const options = { filterOutPreviewTracks: "true" };
     expect(await titles(await start({ ...options, oauthToken: "2-1-token" }), `${PAGE}/paid`)).toEqual(["Song 31"]);
