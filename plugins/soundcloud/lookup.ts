@@ -148,12 +148,8 @@ export class SoundCloudLookup {
         found.push(...this.#readAll(json, IDS_PER_REQUEST));
       }
     };
-    try {
-      await Promise.all(Array.from({ length: CONCURRENCY }, work));
-    } finally {
-      // Where one has failed, the others need not go on.
-      requests.length = 0;
-    }
+    // Where one has failed, nobody waits any more, and the signal ends the others.
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
     return found;
   }
 

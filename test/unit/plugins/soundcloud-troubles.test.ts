@@ -109,10 +109,12 @@ describe("the client id", () => {
     ["the page leads in circles", { status: 302, headers: { location: "https://soundcloud.com/" } }],
     ["the page names scripts of others", { text: '<script src="https://example.org/assets/1-a.js"></script>' }],
   ])("cannot be had where %s, and that is told with what to do", async (_, outcome) => {
+    Object.assign(stage.site.hosts, stage.site.server.hosts("example.org"));
     stage.site.server.fail({ at: /^soundcloud\.com\/$/, outcome });
     const trouble = await troubleWith((await stage.bench()).load("soundcloud", SONG));
     expect(trouble.code).toBe("site-changed");
     expect(stage.site.server.requestsTo(API)).toEqual([]);
+    expect(stage.site.server.requestsTo("example.org")).toEqual([]);
   });
 
   test("that cannot be read anew does not hide that a single track is forbidden", async () => {
