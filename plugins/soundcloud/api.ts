@@ -3,6 +3,7 @@
 
 import { type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import type { SoundCloudClientIds } from "./client-ids.ts";
+import { urlOf } from "./read-json.ts";
 
 export const API_ORIGIN = "https://api-v2.soundcloud.com";
 const RETRY_PAUSE_MS = 300;
@@ -109,7 +110,7 @@ function isRefusal(answered: Answered): answered is { readonly refusedWith: numb
 
 /** Throws for addresses of other hosts: they must not get the client id. */
 function apiUrlOf(target: string): URL {
-  const url = URL.canParse(target, API_ORIGIN) ? new URL(target, API_ORIGIN) : undefined;
+  const url = urlOf(target, API_ORIGIN);
   if (url?.origin === API_ORIGIN && url.username === "") return url;
   throw new SourceError("changed", `SoundCloud names an address that is not below ${API_ORIGIN} for its API`);
 }

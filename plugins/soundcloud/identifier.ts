@@ -1,6 +1,8 @@
 // What an identifier of SoundCloud asks for: searches, pages of soundcloud.com, addresses of its API and of its player,
 // short links; and the track within the identifiers of encoded tracks, Lavalink's and NodeLink's. Plugin thread.
 
+import { urlOf } from "./read-json.ts";
+
 export type SoundCloudWish =
   | { readonly kind: "search"; readonly query: string; readonly offset: number; readonly limit: number }
   /** A page that stands for one thing; its secret, if any, is its last segment. */
@@ -74,14 +76,14 @@ export function trackIdOf(identifier: string): string | undefined {
 
 /** What a link of SoundCloud's leads to; the scheme may be missing. */
 export function parseLink(link: string): SoundCloudWish | undefined {
-  const url = urlOf(link);
+  const url = linkUrlOf(link);
   if (url === undefined) return undefined;
   const host = url.hostname;
   const secret = secretOf(url.searchParams.get("secret_token"));
   // A player shows what its own address names: that one is not a player's.
   const target = host === PLAYER_HOST && /^\/player\/?$/.test(url.pathname) ? url.searchParams.get("url") : null;
   if (target !== null)
-    return withSecret(urlOf(target)?.hostname === PLAYER_HOST ? undefined : parseLink(target), secret);
+    return withSecret(linkUrlOf(target)?.hostname === PLAYER_HOST ? undefined : parseLink(target), secret);
   const segments = segmentsOf(url);
   if (SHORT_HOSTS.has(host)) return parseShortLink(host, segments);
   if (API_HOSTS.has(host)) return withSecret(parseApiPath(segments), secret);
@@ -143,14 +145,10 @@ function secretOf(text: string | null | undefined): string | undefined {
   return text != null && SECRET.test(text) ? text : undefined;
 }
 
-function urlOf(text: string): URL | undefined {
-  try {
-    const url = new URL(/^https?:\/\//i.test(text) ? text : `https://${text}`);
-    return url.port === "" && url.username === "" && url.password === "" ? url : undefined;
-  } catch {
-    // Not an address.
-    return undefined;
-  }
+/** Of a link whose scheme may be missing; none with a port or a user. */
+function linkUrlOf(text: string): URL | undefined {
+  const url = urlOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
+  return url?.port === "" && url.username === "" && url.password === "" ? url : undefined;
 }
 
 function segmentsOf({ pathname }: URL): string[] {

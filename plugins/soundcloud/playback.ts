@@ -4,7 +4,7 @@ import { type Playable, type PluginHost, type ResolveRequest, SourceError } from
 import type { SoundCloudApi } from "./api.ts";
 import { parseLink, trackIdOf } from "./identifier.ts";
 import type { SoundCloudLookup } from "./lookup.ts";
-import { objectOf, textOf } from "./read-json.ts";
+import { objectOf, textOf, urlOf } from "./read-json.ts";
 import type { TrackPlaying } from "./read-track.ts";
 import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
 
@@ -105,9 +105,8 @@ export class SoundCloudPlayback {
 /** Signed ones are long. */
 function linkOf(value: unknown): URL | undefined {
   const text = textOf(value);
-  if (text === undefined || text.length > LINK_LENGTH_MAX || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  return url.protocol === "https:" || url.protocol === "http:" ? url : undefined;
+  const url = text === undefined || text.length > LINK_LENGTH_MAX ? undefined : urlOf(text);
+  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
 /** What went on before goes on with the same bytes, if they are still there. */

@@ -39,3 +39,13 @@ export function webAddressOf(value: unknown): string | undefined {
   const text = textOf(value);
   return text !== undefined && text.length <= 2048 && /^https?:\/\/[^\s"<>]+$/i.test(text) ? text : undefined;
 }
+
+/** The address that a text is. Node's own `URL.canParse` is at times wrong about hosts outside of ASCII. */
+export function urlOf(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    // Wrong text from clients and servers is nothing special.
+    return undefined;
+  }
+}

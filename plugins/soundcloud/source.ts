@@ -11,7 +11,7 @@ import {
 import { parseIdentifier, parseLink, type SoundCloudWish, type UserList } from "./identifier.ts";
 import { type FoundSet, type FoundUser, readUser, type SoundCloudLookup } from "./lookup.ts";
 import { BLOCKED, NOT_AVAILABLE, ONLY_A_PREVIEW, type SoundCloudPlayback } from "./playback.ts";
-import { type JsonObject, objectOf, textOf, webAddressOf } from "./read-json.ts";
+import { type JsonObject, objectOf, textOf, urlOf, webAddressOf } from "./read-json.ts";
 import { artworkOf, type FoundTrack } from "./read-track.ts";
 
 const SHORT_LINKS_MAX = 3;
@@ -171,7 +171,7 @@ export class SoundCloudSource {
           ? await http.request(url, { signal, redirect: "manual" })
           : head;
       const { location } = answer.headers;
-      if (location !== undefined) return URL.canParse(location, url) ? new URL(location, url).href : undefined;
+      if (location !== undefined) return urlOf(location, url)?.href;
       if (answer.status >= 400) throw http.statusError(answer);
       return undefined;
     });
