@@ -82,8 +82,10 @@ export function parseLink(link: string): SoundCloudWish | undefined {
   const secret = secretOf(url.searchParams.get("secret_token"));
   // A player shows what its own address names: that one is not a player's.
   const target = host === PLAYER_HOST && /^\/player\/?$/.test(url.pathname) ? url.searchParams.get("url") : null;
-  if (target !== null)
-    return withSecret(linkUrlOf(target)?.hostname === PLAYER_HOST ? undefined : parseLink(target), secret);
+  if (target !== null) {
+    const isPlayer = linkUrlOf(target)?.hostname === PLAYER_HOST;
+    return isPlayer ? undefined : withSecret(parseLink(target), secret);
+  }
   const segments = segmentsOf(url);
   if (SHORT_HOSTS.has(host)) return parseShortLink(host, segments);
   if (API_HOSTS.has(host)) return withSecret(parseApiPath(segments), secret);

@@ -69,12 +69,12 @@ export class SoundCloudLookup {
   async track(id: string, secret: string | undefined, signal: AbortSignal): Promise<FoundTrack | undefined> {
     if (secret === undefined) return (await this.#tracks([id], {}, signal)).find((track) => track.id === id);
     const json = await this.#api.get(`/tracks/${id}`, { signal, query: { secret_token: secret } });
-    return this.#readAll([json], 1)[0];
+    return this.#readAll([withSecret(json, secret)], 1)[0];
   }
 
-  /** Of what `resolve` answered. */
-  readTrack(json: JsonObject): FoundTrack {
-    const [found] = this.#readAll([json], 1);
+  /** Of what `resolve` answered; with the secret that it was asked with. */
+  readTrack(json: JsonObject, secret: string | undefined): FoundTrack {
+    const [found] = this.#readAll([withSecret(json, secret)], 1);
     if (found !== undefined) return found;
     throw new SourceError("changed", "SoundCloud answered a track without an id or a title");
   }
@@ -165,6 +165,12 @@ export function readUser(json: JsonObject): FoundUser | undefined {
   const id = idOf(json.id);
   if (id === undefined || (json.kind !== undefined && json.kind !== "user")) return undefined;
   return { id, name: textOf(json.username) ?? "Unknown user", json };
+}
+
+/** The site may or may not repeat it. */
+function withSecret(json: unknown, secret: string | undefined): unknown {
+  const object = objectOf(json);
+  return object === undefined || secret === undefined ? json : { secret_token: secret, ...object };
 }
 
 function collectionOf(json: unknown): readonly unknown[] {

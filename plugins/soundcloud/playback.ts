@@ -55,7 +55,7 @@ export class SoundCloudPlayback {
     if (byId !== undefined) return byId.playing;
     if (page?.kind === "page" && !page.isSet) {
       const json = await orMissing(lookup.resolve(page.url, signal));
-      if (json?.kind === "track") return lookup.readTrack(json).playing;
+      if (json?.kind === "track") return lookup.readTrack(json, page.secret).playing;
     }
     throw new SourceError("unavailable", NOT_AVAILABLE);
   }

@@ -80,7 +80,7 @@ export class SoundCloudSource {
     const { lookup } = this.#options;
     const json = await this.#resolvePage(url, { isSet, signal });
     const kind = textOf(json.kind);
-    if (kind === "track") return this.#track(lookup.readTrack(json));
+    if (kind === "track") return this.#track(lookup.readTrack(json, secret));
     if (kind === "playlist" || kind === "system-playlist") {
       return this.#set(await lookup.completeSet(json, secret, signal));
     }

@@ -174,6 +174,15 @@ describe("a link", () => {
   });
 });
 
+test("a secret that the site does not repeat is the one that was asked with", async () => {
+  const page = `${PAGE}/quiet/${SOUNDCLOUD_SECRET}`;
+  stage.site.addTrack(43, `quiet/${SOUNDCLOUD_SECRET}`, { permalink_url: `${PAGE}/quiet` });
+  const bench = await stage.bench();
+  expect((await stage.track(bench, page)).info.uri).toBe(page);
+  await play(bench, page);
+  expect(stage.site.server.requestsTo(API).at(-1)?.query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
+});
+
 describe("an encoded track", () => {
   test.each([
     ["Lavalink's Opus", `O:${LOOKUP}/0b0b/stream/hls`, null],
