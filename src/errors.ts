@@ -27,6 +27,8 @@ export const ERROR_FAULTS = {
   "input-unreachable": "remote",
   "input-url-invalid": "caller",
   internal: "ourselves",
+  "link-invalid": "ourselves",
+  "link-refused": "remote",
   "listen-failed": "environment",
   "load-busy": "environment",
   "load-failed": "caller",

@@ -11,11 +11,12 @@ import { NodeStats } from "./control/about/node-stats.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
+import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
-import { createBuiltinSources } from "./control/sources/builtin.ts";
+import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
@@ -27,6 +28,7 @@ import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
+import { type PlanOptions, planPlugins } from "./plugin-plans.ts";
 import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
@@ -35,6 +37,8 @@ const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
 const LOOKUP_ENTRY = new URL("./media/lookup-main.js", import.meta.url);
 /** The one that loads codecs for the audio workers. */
 const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
+/** The one that runs in each plugin's thread. */
+const PLUGIN_ENTRY = new URL("./plugin-thread/main.js", import.meta.url);
 /** JavaScript heap of the look-up thread: what it keeps of one input is small, and many are looked up at once. */
 const LOOKUP_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -63,6 +67,10 @@ export interface NodeOptions {
   readonly lookupEntry?: URL;
   /** Of the thread that loads codecs. */
   readonly codecEntry?: URL;
+  /** Of the threads of plugins. */
+  readonly pluginEntry?: URL;
+  /** Where plugins are found: for tests, and where the node was not started in this process's folder. */
+  readonly plugins?: Partial<PlanOptions>;
   /** Default: the system's. */
   readonly ground?: NodeGround;
 }
@@ -86,10 +94,11 @@ interface Parts {
   readonly lookups: Lookups;
   readonly workers: WorkerPool;
   readonly codecs: CodecLoader;
+  readonly plugins: Plugins;
   readonly metrics: NodeMetrics | undefined;
 }
 
-/** Starts a node; resolves when it serves requests. Throws `listen-failed`. */
+/** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
 export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
   const logs = new LogCounter(options.logger);
   const { logger } = logs;
@@ -97,6 +106,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const parts = await buildParts(config, { ...options, ground, logs });
   const close = (): Promise<void> => closeParts(parts, { clock: ground.clock, logger });
   const { address: host } = config.server;
+  await startPlugins(parts.plugins, config, close);
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: ground.listen });
     let closing: Promise<void> | undefined;
@@ -124,16 +134,23 @@ async function buildParts(
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
+  const plugins = new Plugins({
+    ...{ entry: options.pluginEntry ?? PLUGIN_ENTRY, threads, clock, logger },
+    plans: planPlugins(config, { cwd: process.cwd(), ...options.plugins }),
+  });
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const workers = new WorkerPool({
     ...{ entry: mediaEntry, ...config.workers, settings, codecs, threads, clock, logger },
     routes: routePlanner,
+    links: plugins,
   });
   const lookups = new Lookups({
     ...{ entry: lookupEntry, heapMegabytesMax: LOOKUP_HEAP_MEGABYTES_MAX, settings, threads, clock, logger },
     routes: routePlanner,
+    links: plugins,
   });
-  const tracks = buildTrackLoader(config, { lookups, clock });
+  const tracks = buildTrackLoader(config, { lookups, plugins, clock });
+  plugins.loader = tracks;
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
@@ -147,7 +164,10 @@ async function buildParts(
       new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
   });
   const build = await readBuildInfo();
-  const info = createInfo({ ...build, version: VERSION, sourceNames: tracks.sourceNames, disabledFilters });
+  const readInfo = () => {
+    const { sourceNames } = tracks;
+    return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
+  };
   const metrics = config.metrics.isEnabled
     ? new NodeMetrics({
         readStats: () => sessions.stats(),
@@ -160,12 +180,26 @@ async function buildParts(
   const { endpoint: path, isPasswordNeeded } = config.metrics;
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    readInfo: () => info,
+    ...{ sources: plugins, readInfo },
     readLoad: () => loadToJson(workers.load),
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
-  return { sessions, api, updateTimer, lookups, workers, codecs, metrics };
+  return { sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics };
+}
+
+/**
+ * Only those that the node must not be without are waited for: what the others offer is known a moment later.
+ */
+async function startPlugins(plugins: Plugins, config: NodeConfig, close: () => Promise<void>): Promise<void> {
+  const started = plugins.start();
+  if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
+  try {
+    await started;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 function withOverload(
@@ -189,23 +223,31 @@ async function buildRoutePlanner(
 
 function buildTrackLoader(
   config: NodeConfig,
-  { lookups, clock }: { readonly lookups: Lookups; readonly clock: Clock },
+  { lookups, plugins, clock }: { readonly lookups: Lookups; readonly plugins: Plugins; readonly clock: Clock },
 ): TrackLoader {
-  const sources = createBuiltinSources({
+  const { local, http } = createOwnSources({
     isEnabled: config.sources,
     localRoots: config.local.roots,
     probe: (input, options) => lookups.probe(input, options),
   });
-  return new TrackLoader({ sources, clock });
+  // protocol-v4.md section 6.3.
+  const listSources = () => [
+    ...plugins.sources("first"),
+    ...local,
+    ...plugins.sources("middle"),
+    ...plugins.sources("last"),
+    ...http,
+  ];
+  return new TrackLoader({ listSources, clock });
 }
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, codecs, metrics }: Parts,
+  { sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, codecs, metrics]) {
+    for (const part of [sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics]) {
       try {
         await part?.close();
       } catch (error) {

@@ -24,6 +24,8 @@ export interface SiteAnswer {
   readonly json?: unknown;
   readonly text?: string;
   readonly bytes?: Uint8Array;
+  /** Then the connection is cut. */
+  readonly cutAfterBytes?: number | undefined;
 }
 
 /** In place of an answer: nothing ever comes (`hang`), or the connection is cut (`cut`). */
@@ -41,9 +43,15 @@ export interface SiteFault {
   readonly times?: number;
 }
 
-interface MediaFile {
+/** What is behind links. */
+export interface MediaFile {
   readonly bytes: Uint8Array;
   readonly mimeType: string;
+  /**
+   * Each connection is cut after so many bytes of it, as of a site that lets nobody receive far ahead: what follows is
+   * asked for anew. (Sockets' buffers take megabytes, so that nothing would have to be asked for later.)
+   */
+  readonly cutAfterBytes?: number;
 }
 
 const MEDIA_HOST = "media.stand-in";
@@ -126,8 +134,10 @@ export class SiteServer {
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming, this.url);
     this.requests.push(request);
-    const outcome = this.#faultFor(request) ??
-      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ?? { status: 404, json: {} };
+    const outcome =
+      this.#faultFor(request) ??
+      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ??
+      { status: 404, json: {} };
     if (outcome === "hang") return;
     if (outcome === "cut") response.destroy();
     else send(outcome, response);
@@ -156,32 +166,30 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
   const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
   return {
     ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
-    headers: Object.fromEntries(
-      Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
-    ),
+    headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")])),
   };
 }
 
 /** The part that is asked for, by a header or, as googlevideo has it, in the query. */
-function ranged({ bytes, mimeType }: MediaFile, header: string | undefined, query: string | null): SiteAnswer {
+function ranged({ bytes, mimeType, cutAfterBytes }: MediaFile, header: string | undefined, query: string | null): SiteAnswer {
   const [, from, to] = /^(?:bytes=)?(\d+)-(\d*)$/.exec(query ?? header ?? "") ?? [];
   const base = { "content-type": mimeType, "accept-ranges": "bytes", etag: `"${bytes.length}"` };
-  if (from === undefined) return { headers: base, bytes };
+  if (from === undefined) return { headers: base, bytes, cutAfterBytes };
   const end = to ? Math.min(Number(to) + 1, bytes.length) : bytes.length;
   if (Number(from) >= bytes.length) return { status: 416, headers: { "content-range": `bytes */${bytes.length}` } };
   const part = bytes.subarray(Number(from), end);
-  if (query !== null) return { headers: base, bytes: part };
-  return {
-    status: 206,
-    headers: { ...base, "content-range": `bytes ${from}-${end - 1}/${bytes.length}` },
-    bytes: part,
-  };
+  if (query !== null) return { headers: base, bytes: part, cutAfterBytes };
+  const headers = { ...base, "content-range": `bytes ${from}-${end - 1}/${bytes.length}` };
+  return { status: 206, headers, bytes: part, cutAfterBytes };
 }
 
-function send({ status = 200, headers = {}, json, text, bytes }: SiteAnswer, response: ServerResponse): void {
+function send(answer: SiteAnswer, response: ServerResponse): void {
+  const { status = 200, headers = {}, json, text, bytes, cutAfterBytes = Number.POSITIVE_INFINITY } = answer;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (json !== undefined) response.setHeader("content-type", "application/json; charset=utf-8");
-  const body = bytes ?? (json === undefined ? (text ?? "") : JSON.stringify(json));
+  const body = Buffer.from(bytes ?? (json === undefined ? (text ?? "") : JSON.stringify(json)));
+  response.setHeader("content-length", body.length);
   response.writeHead(status);
-  response.end(body);
+  if (body.length <= cutAfterBytes) response.end(body);
+  else response.write(body.subarray(0, cutAfterBytes), () => response.socket?.end());
 }

@@ -5,7 +5,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Logger, silentLogger } from "../../src/log.ts";
-import { createNode, type Node, type NodeGround } from "../../src/node.ts";
+import { createNode, type Node, type NodeGround, type NodeOptions } from "../../src/node.ts";
 import type { DiscordNetwork } from "../discord/discord-network.ts";
 import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../discord/fake-discord.ts";
 import { MediaServer, type MediaServerOptions } from "../media-server/media-server.ts";
@@ -32,6 +32,9 @@ export interface StageOptions {
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
   readonly codecEntry?: URL;
+  readonly pluginEntry?: URL;
+  /** Where plugins are found. */
+  readonly plugins?: NodeOptions["plugins"];
   /** Default: this machine. */
   readonly ground?: StageGround;
 }
@@ -78,6 +81,8 @@ export class Stage {
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
+      ...(options.pluginEntry === undefined ? {} : { pluginEntry: options.pluginEntry }),
+      ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
       ...(ground === undefined ? {} : { ground }),
     });
     return new Stage({ node, discord, media }, ground);

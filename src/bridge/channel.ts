@@ -6,9 +6,10 @@
 import type { MessagePort } from "node:worker_threads";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { RouteCommand, WorkerCommand } from "./commands.ts";
+import type { AnswerCommand, WorkerCommand } from "./commands.ts";
 import type { AddressFamily, WorkerEvent } from "./events.ts";
 import { PendingReplies } from "./pending-replies.ts";
+import type { LinkRequest, PlayableLink } from "./playable-link.ts";
 import type { WorkerReplies, WorkerReply } from "./replies.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
@@ -16,6 +17,10 @@ import { RemoteError, toWireError } from "./wire-error.ts";
 const ROUTE_TIMEOUT_MS = 5000;
 /** Wishes for an address that may wait at once; one more is refused with `worker-busy`. */
 const WANTED_ROUTES_MAX = 4096;
+/** A source may ask its site several times for one link. */
+const LINK_TIMEOUT_MS = 20_000;
+/** Wishes for a link that may wait at once; each is a track that is opened, or has just lost its link. */
+const WANTED_LINKS_MAX = 1024;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
 export interface Endpoint<Sent, Received> {
@@ -26,9 +31,9 @@ export interface Endpoint<Sent, Received> {
 }
 
 /** The main thread's end of the pipe to a thread that takes `Command`s: both are compiled with this contract. */
-export type MainEnd<Command = WorkerCommand> = Endpoint<Command | RouteCommand, WorkerEvent>;
+export type MainEnd<Command = WorkerCommand> = Endpoint<Command | AnswerCommand, WorkerEvent>;
 /** The other end. */
-export type ThreadEnd<Command> = Endpoint<WorkerEvent, Command | RouteCommand>;
+export type ThreadEnd<Command> = Endpoint<WorkerEvent, Command | AnswerCommand>;
 
 /** Commands that are answered. */
 export type WorkerRequest = Extract<WorkerCommand, { readonly requestId: number }>;
@@ -42,10 +47,10 @@ export type UnnumberedRequest = WorkerRequest extends infer R
   : never;
 
 /** Commands other than the answers to what the worker itself has asked. */
-export type PlainCommand = Exclude<WorkerCommand, RouteCommand>;
+export type PlainCommand = Exclude<WorkerCommand, AnswerCommand>;
 
-/** Events other than answers and what `wantRoute` sends. */
-export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" }>;
+/** Events other than answers and what `wantRoute` and `wantLink` send. */
+export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" | "linkWanted" }>;
 
 /** The main thread's end: posts commands, and gives each answer to whoever asked. */
 export class CommandChannel {
@@ -105,13 +110,15 @@ interface Answerable {
 export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
   readonly #endpoint: ThreadEnd<Command>;
   readonly #wantedRoutes: PendingReplies<string | undefined>;
+  readonly #wantedLinks: PendingReplies<PlayableLink>;
 
-  /** `onCommand` hears of all commands but the answers to `wantRoute`. */
+  /** `onCommand` hears of all commands but the answers to `wantRoute` and `wantLink`. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#wantedRoutes = new PendingReplies(options.clock);
+    this.#wantedLinks = new PendingReplies(options.clock);
     endpoint.on("message", (command) => {
-      if (isRouteCommand(command)) this.#onRoute(command);
+      if (isAnswer(command)) this.#onAnswer(command);
       else options.onCommand(command);
     });
   }
@@ -138,6 +145,21 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     });
   }
 
+  /**
+   * Asks for a link to a site's track. Rejects with why there is none (RemoteError), `worker-timeout` after 20 s, or
+   * `worker-busy` with 1024 wishes already waiting. Who wants it no more just stops waiting.
+   */
+  wantLink(request: LinkRequest): Promise<PlayableLink> {
+    if (this.#wantedLinks.count >= WANTED_LINKS_MAX) {
+      const message = `${WANTED_LINKS_MAX} tracks wait for a link to be played from`;
+      return Promise.reject(new NodeError("worker-busy", message));
+    }
+    const lateText = `the source "${request.track.sourceName}" named no link to play from within ${LINK_TIMEOUT_MS} ms`;
+    return this.#wantedLinks.ask({ timeoutMs: LINK_TIMEOUT_MS, lateText }, (linkId) => {
+      this.#endpoint.postMessage({ type: "linkWanted", linkId, ...request });
+    });
+  }
+
   /** Answers `request` with what `work` comes to, an error included. Never rejects. */
   async answer<R extends Answerable>(request: R, work: Promise<WorkerReplies[R["type"]]>): Promise<void> {
     try {
@@ -147,9 +169,17 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     }
   }
 
-  #onRoute(command: RouteCommand): void {
-    if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
-    else this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
+  #onAnswer(command: AnswerCommand): void {
+    switch (command.type) {
+      case "route":
+        return this.#wantedRoutes.resolve(command.routeId, command.address);
+      case "routeError":
+        return this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
+      case "link":
+        return this.#wantedLinks.resolve(command.linkId, command.link);
+      case "linkError":
+        return this.#wantedLinks.reject(command.linkId, new RemoteError(command.error));
+    }
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */
@@ -163,6 +193,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   }
 }
 
-function isRouteCommand(command: { readonly type: string }): command is RouteCommand {
-  return command.type === "route" || command.type === "routeError";
+const ANSWERS: readonly string[] = ["route", "routeError", "link", "linkError"] satisfies AnswerCommand["type"][];
+
+function isAnswer(command: { readonly type: string }): command is AnswerCommand {
+  return ANSWERS.includes(command.type);
 }

@@ -5,6 +5,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FilterSettings } from "./filters/filter-settings.ts";
 import type { PlayableInput } from "./playable-input.ts";
+import type { PlayableLink } from "./playable-link.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";
 import type { WireError } from "./wire-error.ts";
 
@@ -18,6 +19,8 @@ export type SeekId = number;
 export type VoiceId = number;
 /** Names one wish for an address to send from; unique per thread and growing. */
 export type RouteId = number;
+/** Names one wish for a link; unique per thread and growing. */
+export type LinkId = number;
 
 /** Of a player that was never told another, percent: sound stays as it is. Both sides begin with it. */
 export const VOLUME_DEFAULT = 100;
@@ -57,6 +60,15 @@ export type RouteCommand =
   /** Every address is barred: `routes-exhausted`. */
   | { readonly type: "routeError"; readonly routeId: RouteId; readonly error: WireError };
 
+/** The answer to a `linkWanted`. */
+export type LinkCommand =
+  | { readonly type: "link"; readonly linkId: LinkId; readonly link: PlayableLink }
+  /** There is none, for now or for ever. */
+  | { readonly type: "linkError"; readonly linkId: LinkId; readonly error: WireError };
+
+/** What any thread is told because it has asked. */
+export type AnswerCommand = RouteCommand | LinkCommand;
+
 /** What the look-up thread is asked. Request numbers are those of its WorkMark, so they fit in 31 bits. */
 export type LookupCommand =
   /** Look at an input; answered by a `reply` with a ProbeResult. */
@@ -69,7 +81,7 @@ export type LookupCommand =
  * that is gone is passed over, but its requests are answered.
  */
 export type WorkerCommand =
-  | RouteCommand
+  | AnswerCommand
   | {
       readonly type: "createPlayer";
       readonly playerId: PlayerId;

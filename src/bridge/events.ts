@@ -1,7 +1,8 @@
 // Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log.ts";
-import type { PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
+import type { LinkId, PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
+import type { LinkRequest } from "./playable-link.ts";
 import type { PositionBatch } from "./position-batch.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
@@ -64,7 +65,7 @@ export type RouteFailure = "banned" | "unusable";
 
 /**
  * What an audio worker or the look-up thread tells, in the order in which it happened. None waits for an answer but
- * `routeWanted`.
+ * `routeWanted` and `linkWanted`.
  */
 export type WorkerEvent =
   /** The worker can take commands. */
@@ -148,6 +149,8 @@ export type WorkerEvent =
       /** Those of the target's addresses, at least one. */
       readonly families: readonly AddressFamily[];
     }
+  /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
+  | ({ readonly type: "linkWanted"; readonly linkId: LinkId } & LinkRequest)
   /** A request from this address failed because of the address. */
   | {
       readonly type: "routeFailed";

@@ -20,8 +20,6 @@ export interface PluginStart {
 export interface PluginSettings {
   /** The module with the plugin: a file URL. */
   readonly module: string;
-  /** Options as the operator has written them, unchecked. */
-  readonly options: PlainTree | undefined;
   /** CIDR blocks that may be dialled although private. */
   readonly allow: readonly string[];
   /** Base address by host name: asked in place of that host. */
@@ -90,8 +88,17 @@ export interface WayReport {
   readonly closedUntilMs: number | undefined;
 }
 
+/** What a plugin learns once it has said its name. */
+export type GivenOptions =
+  /** As the operator has written them, unchecked. */
+  | { readonly options: PlainTree | undefined; readonly problem?: undefined }
+  /** Why a plugin of that name cannot be. */
+  | { readonly problem: string };
+
 /** What the main thread asks. Request numbers are unique for the life of the thread. */
 export type PluginCommand =
+  /** The answer to `named`. */
+  | { readonly type: "options"; readonly given: GivenOptions }
   /** Answered by a `reply` with a PluginAnswer. `depth`: how many loads of plugins led here. */
   | {
       readonly type: "load";
@@ -111,6 +118,8 @@ export type PluginCommand =
   | { readonly type: "dispose" };
 
 export type PluginEvent =
+  /** Its module is loaded; its options are awaited. */
+  | { readonly type: "named"; readonly name: string }
   | { readonly type: "ready"; readonly manifest: PluginManifest }
   /** It cannot be set up; it is of no use until something changes. */
   | { readonly type: "unusable"; readonly name: string | undefined; readonly problem: string }

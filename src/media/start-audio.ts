@@ -70,14 +70,17 @@ export function startAudio(ground: AudioGround): StartedAudio {
   const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
   const codecs = new Codecs(settings.opus, modules, clock);
   const { createConnector } = sockets;
-  const opener = createOpener({ settings, guard, createConnector, clock, logger, channel });
+  const opener = createOpener({
+    ...{ settings, guard, createConnector, clock, logger, channel },
+    onContainer: (container) => codecs.warmUp(container),
+  });
   const worker = new AudioWorker({
     clock,
     bulkhead,
     logger,
     createBudget,
     open: (input, work) => {
-      codecs.warmUp(input.container);
+      if (input.kind !== "site") codecs.warmUp(input.container);
       return opener.open(input, work);
     },
     codecs,

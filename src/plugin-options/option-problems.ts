@@ -7,7 +7,7 @@ const TOLD_MAX = 50;
 const SHOWN_NAME_LENGTH_MAX = 60;
 
 /** Where in the options something stands. */
-export interface Place {
+export interface OptionPlace {
   /** `plugins.youtube.remoteCipher`, `plugins.x.servers[0]`. */
   readonly path: string;
   /** Of groups around it. */
@@ -19,19 +19,19 @@ export class OptionProblems {
   #untoldCount = 0;
   #isTooMuchTold = false;
 
-  add({ path }: Pick<Place, "path">, message: string): void {
+  add({ path }: Pick<OptionPlace, "path">, message: string): void {
     if (this.#told.length < TOLD_MAX) this.#told.push(`${path}: ${message}`);
     else this.#untoldCount++;
   }
 
-  unknown({ path }: Place, name: string, known: readonly string[]): void {
+  unknown({ path }: OptionPlace, name: string, known: readonly string[]): void {
     const closest = this.#told.length < TOLD_MAX ? closestName(name, known) : undefined;
     const hint = closest === undefined ? "" : `; did you mean ${closest}?`;
     this.add({ path: `${path}.${shownName(name)}` }, `there is no such option${hint}`);
   }
 
   /** Told once: whatever follows would say the same. */
-  tooMuch(place: Place): void {
+  tooMuch(place: OptionPlace): void {
     if (!this.#isTooMuchTold) this.add(place, "the options are too deep or too many");
     this.#isTooMuchTold = true;
   }

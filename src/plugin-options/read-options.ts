@@ -4,7 +4,7 @@
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { isTreeList, isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
 import type { OptionSchema, OptionType, OptionValues } from "../plugin-api/plugin.ts";
-import { OptionProblems, type Place, shownName } from "./option-problems.ts";
+import { type OptionPlace, OptionProblems, shownName } from "./option-problems.ts";
 import { isTextual, type LeafOption, parseLeaf } from "./parse-leaf.ts";
 import { writtenMembers } from "./written-members.ts";
 
@@ -44,7 +44,7 @@ class OptionWalk {
   readonly problems = new OptionProblems();
   #valueCount = 0;
 
-  group(schema: OptionSchema, raw: PlainTree | undefined, place: Place): Record<string, unknown> {
+  group(schema: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): Record<string, unknown> {
     if (place.depth > DEPTH_MAX || this.#valueCount > VALUES_MAX) {
       this.problems.tooMuch(place);
       return {};
@@ -60,7 +60,7 @@ class OptionWalk {
     return Object.fromEntries(entries);
   }
 
-  #value(type: OptionType, raw: PlainTree | undefined, place: Place): unknown {
+  #value(type: OptionType, raw: PlainTree | undefined, place: OptionPlace): unknown {
     switch (type.type) {
       case "group":
         return this.group(type.members, raw, place);
@@ -75,7 +75,7 @@ class OptionWalk {
     }
   }
 
-  #groups(members: OptionSchema, raw: PlainTree | undefined, place: Place): unknown[] {
+  #groups(members: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): unknown[] {
     if (raw === undefined || raw === "") return [];
     if (!isTreeList(raw)) {
       this.problems.add(place, "expected a list of groups of options");
@@ -87,7 +87,7 @@ class OptionWalk {
     });
   }
 
-  #named(members: OptionSchema, raw: PlainTree | undefined, place: Place): Record<string, unknown> {
+  #named(members: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): Record<string, unknown> {
     if (raw === undefined || raw === "") return {};
     if (!isTreeMap(raw)) {
       this.problems.add(place, "expected names, not only numbers, each with a group of options");
@@ -103,7 +103,7 @@ class OptionWalk {
   }
 
   /** Undefined when nothing is written. One text stands for a list with commas; an empty one for an empty list. */
-  #texts(raw: PlainTree | undefined, place: Place): string[] | undefined {
+  #texts(raw: PlainTree | undefined, place: OptionPlace): string[] | undefined {
     if (raw === undefined) return undefined;
     const items = typeof raw === "string" ? raw.split(",").map((text) => text.trim()) : raw;
     if (!isTreeList(items)) {
@@ -118,7 +118,7 @@ class OptionWalk {
     });
   }
 
-  #leaf(type: LeafOption, raw: PlainTree | undefined, place: Place): unknown {
+  #leaf(type: LeafOption, raw: PlainTree | undefined, place: OptionPlace): unknown {
     const isRequired = isTextual(type) && type.isRequired === true;
     if (raw === undefined || (raw === "" && (!isTextual(type) || type.default === undefined))) {
       if (isRequired && type.default === undefined) this.problems.add(place, "must be set for the plugin to work");

@@ -3,7 +3,14 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../bridge/channel.ts";
-import type { PluginAnswer, PluginCommand, PluginEvent, PluginManifest, PluginSettings } from "../bridge/plugin-messages.ts";
+import type {
+  GivenOptions,
+  PluginAnswer,
+  PluginCommand,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../bridge/plugin-messages.ts";
 import { RemoteError } from "../bridge/wire-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
@@ -81,6 +88,9 @@ class LivingPlugin {
   #askedCount = 0;
   #isReportDue = false;
   #hidden: readonly string[] = [];
+  /** What was asked before it was set up. */
+  readonly #early: PluginCommand[] = [];
+  #onCommand: (command: PluginCommand) => void = () => undefined;
 
   constructor(plugin: Plugin, ground: PluginGround) {
     this.#plugin = plugin;
@@ -92,9 +102,11 @@ class LivingPlugin {
 
   /** Throws what is wrong with it. */
   async setUp(): Promise<void> {
-    const { settings, clock, port } = this.#ground;
+    const { clock, port } = this.#ground;
     const { config, name, version } = this.#plugin;
-    const read = readOptions(config, settings.options, { path: `plugins.${name}` });
+    const given = await this.#askForOptions();
+    if (given.problem !== undefined) throw new Error(given.problem);
+    const read = readOptions(config, given.options, { path: `plugins.${name}` });
     if (read.problems !== undefined) throw new Error(read.problems.join("; "));
     this.#hidden = secretsOf(config, read.values).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
     const ownServers = allowedServersOf(config, read.values).map(({ host, port }) => `${host}:${port}`);
@@ -105,7 +117,7 @@ class LivingPlugin {
     // The types of its options are those that were just checked.
     await Promise.race([late, Promise.resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]))]);
     host.endSetUp();
-    this.#serve(host);
+    this.#onCommand = this.#server(host);
     const sources = [...host.sources.values()].map(({ name, prefixes, hosts, words, fields = [] }) => {
       return { name, prefixes: prefixes ?? [], hosts: hosts ?? [], words: words ?? [], fields };
     });
@@ -127,19 +139,33 @@ class LivingPlugin {
     return host;
   }
 
-  #serve(host: LivingHost<unknown>): void {
+  #askForOptions(): Promise<GivenOptions> {
+    const { port } = this.#ground;
+    return new Promise((resolve) => {
+      this.#onCommand = (command) => {
+        if (command.type === "options") resolve(command.given);
+        else this.#early.push(command);
+      };
+      port.on("message", (command) => this.#onCommand(command));
+      port.postMessage({ type: "named", name: this.#plugin.name });
+    });
+  }
+
+  #server(host: LivingHost<unknown>): (command: PluginCommand) => void {
     const { port, clock } = this.#ground;
     const worker = new PluginWorker({
       ...{ host, clock, log: host.log, hide: this.#hide },
       send: (event) => port.postMessage(event),
       runAtDepth: (depth, work) => this.#depth.run(depth, work),
     });
-    port.on("message", (command) => {
+    const carryOut = (command: PluginCommand): void => {
       if (command.type === "load" || command.type === "resolve") worker.execute(command);
       else if (command.type === "abort") worker.abort(command.requestId);
       else if (command.type === "dispose") void host.dispose().then(() => port.postMessage({ type: "disposed" }));
-      else this.#settle(command);
-    });
+      else if (command.type !== "options") this.#settle(command);
+    };
+    for (const command of this.#early.splice(0)) carryOut(command);
+    return carryOut;
   }
 
   /** Takes the plugin's secrets out of a text. */

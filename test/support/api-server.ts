@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
 import { createInfo } from "../../src/control/about/node-info.ts";
 import { loadToJson } from "../../src/control/about/node-load.ts";
-import type { PlannerControl } from "../../src/control/api/api-context.ts";
+import type { PlannerControl, SourceControl } from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
@@ -35,6 +35,7 @@ export interface ApiServerOptions {
   readonly disabledFilters?: readonly string[];
   readonly routePlanner?: PlannerControl;
   readonly createPlayer?: CreatePlayer;
+  readonly sources?: Partial<SourceControl>;
   readonly load?: (identifier: string) => Promise<LoadResult>;
 }
 
@@ -98,7 +99,9 @@ export class ApiServer {
           git: { branch: "main", commit: "abcdef0", commitTimeMs: 1 },
           sourceNames: ["local", "http"],
           disabledFilters,
+          plugins: [],
         }),
+      sources: { sourcesJson: () => [], pluginsJson: () => [], reload: async () => undefined, ...options.sources },
     });
     return new ApiServer(sessions, api, await api.listen({ host: "127.0.0.1", port: 0 }));
   }

@@ -21,19 +21,26 @@ export const inputSettings: WorkerSettings = {
   voice: { connectTimeoutMs: 5_000, isPlainFallbackAllowed: true, gatewayScheme: "ws" },
 };
 
+/** For tests in which no track of a site is played. */
+export const noLinks: InputDeps["wantLink"] = async ({ track }) => {
+  throw new Error(`no link for ${track.encoded}`);
+};
+
 export interface InputDepsOptions {
   readonly clock: Clock;
   readonly settings?: Partial<WorkerSettings>;
   readonly signal?: AbortSignal;
+  readonly wantLink?: InputDeps["wantLink"];
 }
 
 /** Deps for `openInput`; close `client` at the end. */
 export function createInputDeps(options: InputDepsOptions): InputDeps {
-  const { clock, signal = new AbortController().signal } = options;
+  const { clock, signal = new AbortController().signal, wantLink = noLinks } = options;
   const settings = { ...inputSettings, ...options.settings };
   const guard = new OutboundGuard(settings.network.allow);
   const client = new HttpClient({ guard, settings: settings.http, clock });
-  return { client, settings, clock, logger: silentLogger, signal, budget: createTrackBudget({ clock }) };
+  const budget = createTrackBudget({ clock });
+  return { client, settings, clock, logger: silentLogger, signal, budget, wantLink };
 }
 
 /** Bytes in which every position looks different from its neighbourhood, so that a slip shows. */

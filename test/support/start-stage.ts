@@ -5,8 +5,14 @@ import { Stage, type StageOptions } from "../../lab/stage/stage.ts";
 
 export const MEDIA_ENTRY = new URL("../../dist/src/media/main.js", import.meta.url);
 export const LOOKUP_ENTRY = new URL("../../dist/src/media/lookup-main.js", import.meta.url);
+const PLUGIN_ENTRY = new URL("../../dist/src/plugin-thread/main.js", import.meta.url);
+const BUILTIN_FOLDER = new URL("../../dist/plugins/", import.meta.url);
 const CODEC_ENTRY = new URL("../../dist/src/media/codec-main.js", import.meta.url);
 
 export function startStage(options: StageOptions = {}): Promise<Stage> {
-  return Stage.start({ mediaEntry: MEDIA_ENTRY, lookupEntry: LOOKUP_ENTRY, codecEntry: CODEC_ENTRY, ...options });
+  return Stage.start({
+    ...{ mediaEntry: MEDIA_ENTRY, lookupEntry: LOOKUP_ENTRY, codecEntry: CODEC_ENTRY, pluginEntry: PLUGIN_ENTRY },
+    plugins: { builtinFolder: BUILTIN_FOLDER },
+    ...options,
+  });
 }

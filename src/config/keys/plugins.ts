@@ -13,9 +13,9 @@ export function pluginKeys(read: ReadKey) {
       entries: read(
         structureKey("tonearm.plugins", {
           meaning:
-            "Plugins to load, each with package (the name of an npm package) or path (a file or folder; relative ones " +
-            "count from where the node was started), and, where the default is not meant, enabled: false and " +
-            "required: true, which keeps the node from starting without it.",
+            "Plugins to load, each with package (the name of an npm package) or path (a file or folder; relative " +
+            "ones count from where the node was started). enabled: false leaves one out; required: true keeps the " +
+            "node from starting without it.",
           defaultValue: [],
           defaultNote: "none",
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",

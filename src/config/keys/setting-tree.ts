@@ -18,8 +18,8 @@ interface Branch {
 }
 
 /**
- * What stands below each name of the first level, by its relaxed spelling; frozen. A text on that level is left out with
- * a warning that says what was `expected`. Names that are all numbers of at most four digits make a list.
+ * What stands below each name of the first level, by its relaxed spelling; frozen. A text on that level is left out,
+ * with a warning that says what was `expected`. Names that are all numbers of at most four digits make a list.
  */
 export function treesOf(settings: readonly Setting[], report: SettingReport, expected: string): PlainTreeMap {
   const root: Branch = { name: "", text: undefined, branches: new Map() };

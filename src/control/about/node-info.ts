@@ -1,5 +1,5 @@
-// What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread; made
-// once by node.ts, answered by GET /v4/info.
+// What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread; answered
+// by GET /v4/info.
 
 import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
@@ -13,9 +13,10 @@ export interface NodeDescription {
   readonly git: { readonly branch: string; readonly commit: string; readonly commitTimeMs: number };
   readonly sourceNames: readonly string[];
   readonly disabledFilters: ReadonlySet<string>;
+  readonly plugins: InfoJson["plugins"];
 }
 
-/** The Info object for `GET /v4/info`. Nothing in it changes while the node runs. */
+/** The Info object for `GET /v4/info`. */
 export function createInfo(node: NodeDescription): InfoJson {
   const audioLibrary = `tonearm ${node.version}`;
   const { branch, commit, commitTimeMs } = node.git;
@@ -28,7 +29,7 @@ export function createInfo(node: NodeDescription): InfoJson {
     audioLibrary,
     sourceManagers: node.sourceNames,
     filters: PROTOCOL_FILTER_NAMES.filter((name) => !node.disabledFilters.has(name)),
-    plugins: [],
+    plugins: node.plugins,
   };
 }
 

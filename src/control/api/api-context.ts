@@ -6,6 +6,7 @@ import type { Logger } from "../../log.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
+import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
@@ -26,6 +27,14 @@ export interface PlannerControl {
   freeAll(): void;
 }
 
+/** How sources and plugins do, and loading one anew; control/plugins/plugins.ts is the real one. */
+export interface SourceControl {
+  sourcesJson(): readonly SourceJson[];
+  pluginsJson(): readonly PluginJson[];
+  /** Undefined: there is none of that name. Rejects with `plugin-off`. */
+  reload(name: string): Promise<PluginJson | undefined>;
+}
+
 /** What routes work with. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
@@ -38,6 +47,7 @@ export interface ApiContext {
   readonly disabledFilters: ReadonlySet<string>;
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
+  readonly sources: SourceControl;
   readInfo(): InfoJson;
   readLoad(): LoadJson;
 }

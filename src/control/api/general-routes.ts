@@ -3,16 +3,15 @@
 import { decodeTrack, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
 import { infoSchema } from "../protocol/info-json.ts";
-import type { LoadResultJson } from "../protocol/load-result-json.ts";
 import { loadResultSchema } from "../protocol/load-result-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 import { statsSchema } from "../protocol/stats-json.ts";
 import { trackSchema, tracksSchema } from "../protocol/track-json.ts";
-import { loadResultToJson } from "../sources/load-result.ts";
+import { type LoadResult, loadResultToJson, writtenTracksOf } from "../sources/load-result.ts";
 import { preferred } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
-import { type ListAnswer, listOf } from "./list-answer.ts";
+import { type ListAnswer, listOf, writtenInto } from "./list-answer.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
@@ -45,7 +44,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: "/v4/loadtracks",
-      handle: async (request) => json(await loadTracks(context, request)),
+      handle: async (request) => loadAnswer(await loadTracks(context, request)),
       description: {
         summary: "Looks an identifier up. A failure to load is an answer too.",
         query: [{ name: "identifier", meaning: "A URL, a path, or a search.", type: "string", isRequired: true }],
@@ -97,10 +96,16 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
  * The handler for v4 and v3. A failure to load is an answer (`loadType` "error").
  * @throws ApiError 400 without an identifier; what `signal` aborts with, when the client is gone
  */
-export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResultJson> {
+export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResult> {
   const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
-  return loadResultToJson(await context.tracks.load(identifier, { client: request.client, signal: request.signal }));
+  return context.tracks.load(identifier, { client: request.client, signal: request.signal });
+}
+
+function loadAnswer(result: LoadResult): RestAnswer {
+  const value = loadResultToJson(result);
+  const written = writtenTracksOf(result);
+  return written === undefined ? json(value) : writtenInto(value, written.parts);
 }
 
 /**

@@ -8,12 +8,27 @@ import type { WorkTurns } from "../../lib/work-turns.ts";
 
 /** Characters of JSON that are made at once, but for the last item. */
 const PART_LENGTH = 64 * 1024;
+/** Bytes that are written already and are sent at once, but for the last part of them. */
+const PIECE_SIZE_BYTES = 256 * 1024;
+const COMMA = Buffer.from(",");
 
 export interface ListAnswer {
   readonly kind: "list";
   readonly itemCount: number;
   /** The item at an index as it is sent, ready to become JSON. Must not fail: the answer may have begun. */
   readonly itemAt: (index: number) => unknown;
+}
+
+/** JSON with a long list in it that is written already, in parts: items with commas between them. */
+export interface WrittenAnswer {
+  readonly kind: "written";
+  /** What stands before the first item. */
+  readonly head: string;
+  readonly parts: readonly Uint8Array[];
+  /** What stands behind the last one. */
+  readonly tail: string;
+  /** A part as it is sent, for which it has a turn of its own. Undefined: as it is. */
+  readonly rewrite: ((part: Uint8Array) => string) | undefined;
 }
 
 /** An array of what `write` makes of each item. */
@@ -26,36 +41,69 @@ export function mapList<Item>(list: ListAnswer, write: (item: Item) => unknown):
   return { ...list, itemAt: (index) => write(list.itemAt(index) as Item) }; // the caller knows what the list is of
 }
 
+/** `value` as JSON, with the items of `parts` in the last of its empty lists. */
+export function writtenInto(
+  value: unknown,
+  parts: readonly Uint8Array[],
+  rewrite?: (part: Uint8Array) => string,
+): WrittenAnswer {
+  const text = stringifyJson(value);
+  const at = text.lastIndexOf("[]") + 1;
+  return { kind: "written", head: text.slice(0, at), parts, tail: text.slice(at), rewrite };
+}
+
 /** The whole JSON when it is short, else a stream of it. */
-export function listBody(list: ListAnswer, turns: WorkTurns): Buffer | Readable {
-  const first = nextPart(list, 0);
-  if (first.end === list.itemCount) return Buffer.from(first.text);
-  return Readable.from(parts(list, { first, turns }), { objectMode: false });
+export function listBody(answer: ListAnswer | WrittenAnswer, turns: WorkTurns): Buffer | Readable {
+  const pieces = answer.kind === "list" ? listPieces(answer) : writtenPieces(answer);
+  const first = pieces.next();
+  if (first.done === true) return first.value;
+  const isOneATurn = answer.kind === "written";
+  return Readable.from(inTurns(pieces, { first: first.value, turns, isOneATurn }), { objectMode: false });
 }
 
-interface Part {
-  readonly text: string;
-  /** The index after its last item. */
-  readonly end: number;
-}
+/** Yields pieces of the JSON, each made when it is asked for, and returns the last one. */
+type Pieces = Generator<Buffer, Buffer>;
 
-async function* parts(list: ListAnswer, { first, turns }: { first: Part; turns: WorkTurns }): AsyncGenerator<Buffer> {
-  yield Buffer.from(first.text);
-  for (let end = first.end; end < list.itemCount; ) {
+async function* inTurns(
+  pieces: Pieces,
+  { first, turns, isOneATurn }: { readonly first: Buffer; readonly turns: WorkTurns; readonly isOneATurn: boolean },
+): AsyncGenerator<Buffer> {
+  yield first;
+  for (let isLast = false; !isLast; ) {
     const turn = await turns.next();
     do {
-      const part = nextPart(list, end);
-      end = part.end;
-      yield Buffer.from(part.text);
-    } while (!turn.isOver && end < list.itemCount);
+      const piece = pieces.next();
+      isLast = piece.done === true;
+      yield piece.value;
+    } while (!isOneATurn && !turn.isOver && !isLast);
   }
 }
 
-function nextPart({ itemCount, itemAt }: ListAnswer, start: number): Part {
-  let text = start === 0 ? "[" : "";
-  let end = start;
-  for (; end < itemCount && text.length < PART_LENGTH; end++) {
-    text += `${end === 0 ? "" : ","}${stringifyJson(itemAt(end))}`;
+function* listPieces({ itemCount, itemAt }: ListAnswer): Pieces {
+  let text = "[";
+  for (let index = 0; index < itemCount; index++) {
+    if (text.length >= PART_LENGTH) {
+      yield Buffer.from(text);
+      text = "";
+    }
+    text += `${index === 0 ? "" : ","}${stringifyJson(itemAt(index))}`;
   }
-  return { text: end === itemCount ? `${text}]` : text, end };
+  return Buffer.from(`${text}]`);
+}
+
+function* writtenPieces({ head, parts, tail, rewrite }: WrittenAnswer): Pieces {
+  let piece: Uint8Array[] = [Buffer.from(head)];
+  let sizeBytes = 0;
+  for (const [index, part] of parts.entries()) {
+    const items = rewrite === undefined ? part : Buffer.from(rewrite(part));
+    piece.push(items);
+    sizeBytes += items.length;
+    if (index === parts.length - 1) break;
+    piece.push(COMMA);
+    if (rewrite === undefined && sizeBytes < PIECE_SIZE_BYTES) continue;
+    yield Buffer.concat(piece);
+    piece = [];
+    sizeBytes = 0;
+  }
+  return Buffer.concat([...piece, Buffer.from(tail)]);
 }

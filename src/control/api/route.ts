@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { z } from "zod";
-import type { ListAnswer } from "./list-answer.ts";
+import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
 /** `ANY` takes every method. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
@@ -31,6 +31,7 @@ export interface RestRequest {
 export type RestAnswer =
   | { readonly kind: "json"; readonly value: unknown }
   | ListAnswer
+  | WrittenAnswer
   | { readonly kind: "empty"; readonly status: number }
   | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
 

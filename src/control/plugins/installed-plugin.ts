@@ -3,7 +3,6 @@
 
 import type { PluginManifest, WayReport } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { TrackField } from "../../plugin-api/plugin.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { PluginRunner } from "./plugin-runner.ts";
 import { PluginSource } from "./plugin-source.ts";
@@ -20,12 +19,9 @@ export interface InstalledPluginOptions {
   readonly clock: Clock;
   /** Makes its runner, which tells the plugin of each manifest. */
   readonly createRunner: (onManifest: (manifest: PluginManifest) => void) => PluginRunner;
-  /** Its sources have changed. */
-  readonly onSources: () => void;
 }
 
 export class InstalledPlugin {
-  readonly name: string;
   readonly rank: PluginRank;
   readonly runner: PluginRunner;
   readonly #options: InstalledPluginOptions;
@@ -33,11 +29,15 @@ export class InstalledPlugin {
   #sources: readonly PluginSource[] = [];
 
   constructor(options: InstalledPluginOptions) {
-    this.name = options.name;
     this.rank = options.rank;
     this.#options = options;
     this.runner = options.createRunner((manifest) => this.#take(manifest));
     if (options.manifest !== undefined) this.#take(options.manifest);
+  }
+
+  /** As it names itself; until it has, as the operator has named it. */
+  get name(): string {
+    return this.#manifest?.name ?? this.#options.name;
   }
 
   get manifest(): PluginManifest | undefined {
@@ -47,11 +47,6 @@ export class InstalledPlugin {
   /** Those that work: none while it is off. */
   get sources(): readonly PluginSource[] {
     return this.runner.state === "off" ? [] : this.#sources;
-  }
-
-  /** Further fields of the encoded tracks of its sources, by source. */
-  get fields(): readonly (readonly [string, readonly TrackField[]])[] {
-    return (this.#manifest?.sources ?? []).map(({ name, fields }) => [name, fields]);
   }
 
   toJson(): PluginJson {
@@ -73,15 +68,14 @@ export class InstalledPlugin {
   /** What its sources have counted so far is kept where it offers them again. */
   #take(manifest: PluginManifest): void {
     this.#manifest = manifest;
-    const { clock, onSources } = this.#options;
+    const { clock } = this.#options;
     this.#sources = manifest.sources.map((source) => {
       const known = this.#sources.find(({ name }) => name === source.name);
       return new PluginSource(source, { runner: this.runner, clock, known });
     });
-    onSources();
   }
 }
 
-function wayToJson({ name, state, succeeded, failed, lastError = null, closedUntilMs = null }: WayReport): SourceJson["ways"][number] {
-  return { name, state, succeeded, failed, lastError, closedUntilMs };
+function wayToJson({ lastError, closedUntilMs, ...way }: WayReport): SourceJson["ways"][number] {
+  return { ...way, lastError: lastError ?? null, closedUntilMs: closedUntilMs ?? null };
 }

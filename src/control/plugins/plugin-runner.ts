@@ -30,6 +30,8 @@ export interface PluginRunnerOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What it is given when it has said its name. */
+  readonly onNamed: PluginThreadListener["onNamed"];
   /** Each time it is set up. */
   readonly onManifest: (manifest: PluginManifest) => void;
   /** Of the thread that works; others are not listened to. */
@@ -162,7 +164,7 @@ export class PluginRunner {
   }
 
   #startThread(): Starting {
-    const { onManifest, onLoadWanted, onLoadUnwanted } = this.#options;
+    const { onNamed, onManifest, onLoadWanted, onLoadUnwanted } = this.#options;
     let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
     const whenReady = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -173,6 +175,7 @@ export class PluginRunner {
       this.#startedMs = this.#options.clock.now();
     }
     const thread: PluginThread = new PluginThread(this.#options, {
+      onNamed,
       onReady: (manifest) => {
         if (isCurrent()) this.#isReady = true;
         onManifest(manifest);

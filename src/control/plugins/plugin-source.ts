@@ -39,7 +39,7 @@ export class PluginSource implements Source {
     return this.#manifest.name;
   }
 
-  async load({ identifier, depth = 0, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, depth, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (!isClaimed(identifier, this.#manifest)) return undefined;
     const request = { type: "load" as const, source: this.name, identifier, depth };
     const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });

@@ -1,7 +1,7 @@
 // One running thread of a plugin as the main thread sees it: what is asked of it, and what becomes of that when the
 // thread is lost. Main thread; plugin-runner.ts decides when there is one.
 
-import type { PluginCommand, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import type { GivenOptions, PluginCommand, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -25,6 +25,8 @@ export type PluginRequest = Extract<PluginCommand, { readonly type: "load" | "re
   : never;
 
 export interface PluginThreadListener {
+  /** It has said its name: what is to be given to it. */
+  onNamed(name: string): GivenOptions;
   /** It is set up. */
   onReady(manifest: PluginManifest): void;
   /** It never will be; the thread has been ended. */
@@ -143,6 +145,9 @@ export class PluginThread {
     if (event.type === "disposed") return this.#onDisposed();
     if (this.#thread.isGone) return;
     switch (event.type) {
+      case "named":
+        this.send({ type: "options", given: this.#listener.onNamed(event.name) });
+        return;
       case "ready":
         if (this.#thread.onReady()) this.#listener.onReady(event.manifest);
         return;

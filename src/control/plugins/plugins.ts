@@ -6,11 +6,13 @@ import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { PlainTree } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log.ts";
-import type { TrackField } from "../../plugin-api/plugin.ts";
-import { writeTracks } from "../../track/written-tracks.ts";
+import type { JsonMembers } from "../../plugin-api/plugin.ts";
+import type { Track } from "../../track/track.ts";
+import { isWritten, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
-import type { LoadResult } from "../sources/load-result.ts";
+import type { FoundTracks, LoadResult } from "../sources/load-result.ts";
 import type { Source } from "../sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
@@ -35,6 +37,8 @@ export interface PluginPlan {
   readonly manifest: PluginManifest | undefined;
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
+  /** What it is given, by the name that it says it has. */
+  readonly optionsOf: (name: string) => PlainTree | undefined;
   readonly settings: PluginSettings;
 }
 
@@ -48,7 +52,7 @@ export interface PluginsOptions {
 }
 
 /** What plugins ask of the node. */
-type Loader = Pick<TrackLoader, "load" | "decode" | "playableInput">;
+type Loader = Pick<TrackLoader, "load" | "playableInput">;
 
 export class Plugins implements LinkSource {
   readonly #options: PluginsOptions;
@@ -69,15 +73,13 @@ export class Plugins implements LinkSource {
   /** Learns what the plugins offer that nothing is known of. Rejects with `plugin-off` for a required one only. */
   async start(): Promise<void> {
     await Promise.all(
-      this.#options.plans.map(async ({ name, manifest, isRequired, isBuiltIn }) => {
-        const plugin = this.#named(name);
-        if (manifest !== undefined && !isRequired) return;
+      this.#options.plans.map(async ({ manifest, isRequired }, index) => {
+        if (manifest !== undefined) return;
         try {
-          await plugin?.runner.start();
+          await this.#plugins[index]?.runner.start();
         } catch (error) {
-          // Whatever else it was has left its line in the log.
+          // Of the others it has left its line in the log.
           if (isRequired) throw error;
-          if (isBuiltIn) throw new NodeError("internal", `the built-in plugin ${name} cannot be set up`, { cause: error });
         }
       }),
     );
@@ -86,11 +88,6 @@ export class Plugins implements LinkSource {
   /** In their order. */
   sources(rank: PluginRank): readonly Source[] {
     return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
-  }
-
-  /** Further fields of encoded tracks, by the name of their source. */
-  get trackFields(): ReadonlyMap<string, readonly TrackField[]> {
-    return new Map(this.#plugins.flatMap(({ fields }) => fields));
   }
 
   /** For `/v4/info`: names and versions of those that work, with the names that clients look for. */
@@ -123,7 +120,7 @@ export class Plugins implements LinkSource {
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const source = this.#sourceNamed(sourceName);
-      const found = await source.link({ ...wish, encoded, userData }, signal);
+      const found = await source.link({ ...wish, encoded, userData: userData as JsonMembers }, signal); // as parsed
       if (found.kind === "link") return found;
       const other = await this.#trackOf(found.identifier, signal);
       const input = this.#loaded.playableInput(other);
@@ -138,19 +135,25 @@ export class Plugins implements LinkSource {
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
   }
 
-  #install({ name, rank, isBuiltIn, manifest, problem, settings }: PluginPlan): InstalledPlugin {
+  #install({ name, rank, isBuiltIn, manifest, problem, optionsOf, settings }: PluginPlan): InstalledPlugin {
     const { entry, threads, clock, logger } = this.#options;
-    return new InstalledPlugin({
+    const plugin: InstalledPlugin = new InstalledPlugin({
       ...{ name, rank, isBuiltIn, manifest, clock },
       createRunner: (onManifest) => {
         const runner: PluginRunner = new PluginRunner({
           ...{ name, entry, settings, threads, clock, logger, problem, onManifest },
+          onNamed: (ownName) => {
+            const isTaken = this.#plugins.some((other) => other !== plugin && other.name === ownName);
+            if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
+            return { options: optionsOf(ownName) };
+          },
           onLoadWanted: (wanted) => void this.#load(name, runner, wanted),
           onLoadUnwanted: (askId) => this.#wanted.get(`${name} ${askId}`)?.abort(),
         });
         return runner;
       },
     });
+    return plugin;
   }
 
   get #loaded(): Loader {
@@ -169,7 +172,7 @@ export class Plugins implements LinkSource {
   }
 
   /** The first of what an identifier stands for. */
-  async #trackOf(identifier: string, signal: AbortSignal): Promise<ReturnType<Loader["decode"]>> {
+  async #trackOf(identifier: string, signal: AbortSignal): Promise<Track> {
     const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
@@ -199,9 +202,13 @@ function answerOf(result: LoadResult): PluginAnswer {
   if (result.kind === "error") throw new RemoteError(result.error);
   if (result.kind === "playlist") {
     const { tracks, ...playlist } = result.playlist;
-    return { kind: "playlist", ...playlist, tracks: Array.isArray(tracks) ? writeTracks(tracks) : tracks };
+    // Plain JSON: so it came, or so it goes to the client.
+    const pluginInfo = playlist.pluginInfo as JsonMembers;
+    return { kind: "playlist", ...playlist, pluginInfo, tracks: written(tracks) };
   }
-  if (result.kind !== "search") return result;
-  const { tracks } = result;
-  return { kind: "search", tracks: Array.isArray(tracks) ? writeTracks(tracks) : tracks };
+  return result.kind === "search" ? { kind: "search", tracks: written(result.tracks) } : result;
+}
+
+function written(tracks: FoundTracks): WrittenTracks {
+  return isWritten(tracks) ? tracks : writeTracks(tracks);
 }

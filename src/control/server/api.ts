@@ -14,6 +14,7 @@ import { openApiRoute } from "../api/openapi.ts";
 import type { Asker } from "../api/route.ts";
 import { routePlannerRoutes } from "../api/route-planner-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
+import { sourceRoutes } from "../api/source-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
@@ -69,6 +70,7 @@ export class Api {
       ...routePlannerRoutes(context),
       ...loadRoutes(context),
       ...diagnosisRoutes(context),
+      ...sourceRoutes(context),
     ];
     this.#app = createRestServer({
       context,

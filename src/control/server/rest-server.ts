@@ -196,9 +196,10 @@ function sendAnswer(
     case "text":
       return reply.code(answer.status).header("Content-Type", answer.contentType).send(Buffer.from(answer.text));
     case "json":
-    case "list": {
+    case "list":
+    case "written": {
       if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
-      const body = answer.kind === "list" ? listBody(answer, turns) : jsonBody(answer.value);
+      const body = answer.kind === "json" ? jsonBody(answer.value) : listBody(answer, turns);
       return reply.header("Content-Type", "application/json").send(body);
     }
   }

@@ -4,7 +4,12 @@
 import type { WireError } from "../../bridge/wire-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackToJson } from "../../track/track.ts";
+import type { TrackJson } from "../../track/track-info.ts";
+import { isWritten, type WrittenTracks } from "../../track/written-tracks.ts";
 import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/load-result-json.ts";
+
+/** Several tracks: written already where they were found on another thread. */
+export type FoundTracks = readonly Track[] | WrittenTracks;
 
 /** As a source found it; `name` and `pluginInfo` are told as they are. */
 export interface Playlist {
@@ -12,18 +17,18 @@ export interface Playlist {
   /** Index of the selected track, -1 for none. */
   readonly selectedTrack: number;
   readonly pluginInfo: JsonObject;
-  readonly tracks: readonly Track[];
+  readonly tracks: FoundTracks;
 }
 
 /** What `TrackLoader.load` gives. A failure is one of them, so that clients are told its cause. */
 export type LoadResult =
   | { readonly kind: "track"; readonly track: Track }
   | { readonly kind: "playlist"; readonly playlist: Playlist }
-  | { readonly kind: "search"; readonly tracks: readonly Track[] }
+  | { readonly kind: "search"; readonly tracks: FoundTracks }
   | { readonly kind: "empty" }
   | { readonly kind: "error"; readonly error: WireError };
 
-/** The same in the protocol's form. */
+/** The same in the protocol's form, but that tracks which are written already are left out: see `writtenTracksOf`. */
 export function loadResultToJson(result: LoadResult): LoadResultJson {
   switch (result.kind) {
     case "track":
@@ -31,12 +36,19 @@ export function loadResultToJson(result: LoadResult): LoadResultJson {
     case "playlist":
       return { loadType: "playlist", data: playlistToJson(result.playlist) };
     case "search":
-      return { loadType: "search", data: result.tracks.map(trackToJson) };
+      return { loadType: "search", data: tracksToJson(result.tracks) };
     case "empty":
       return { loadType: "empty", data: null };
     case "error":
       return { loadType: "error", data: exceptionToJson(result.error) };
   }
+}
+
+/** What belongs into the empty list that `loadResultToJson` gives; undefined where it is whole. */
+export function writtenTracksOf(result: LoadResult): WrittenTracks | undefined {
+  if (result.kind !== "playlist" && result.kind !== "search") return undefined;
+  const { tracks } = result.kind === "playlist" ? result.playlist : result;
+  return isWritten(tracks) ? tracks : undefined;
 }
 
 /** Also the `exception` of a TrackExceptionEvent. */
@@ -47,5 +59,9 @@ export function exceptionToJson(error: WireError): ExceptionJson {
 
 function playlistToJson(playlist: Playlist): PlaylistJson {
   const { name, selectedTrack, pluginInfo, tracks } = playlist;
-  return { info: { name, selectedTrack }, pluginInfo, tracks: tracks.map(trackToJson) };
+  return { info: { name, selectedTrack }, pluginInfo, tracks: tracksToJson(tracks) };
+}
+
+function tracksToJson(tracks: FoundTracks): readonly TrackJson[] {
+  return isWritten(tracks) ? [] : tracks.map(trackToJson);
 }

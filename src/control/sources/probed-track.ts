@@ -1,7 +1,7 @@
 // Makes a track of what was found when it looked at a file or URL: shared by the http and the local source. Main
 // thread.
 
-import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { PlainInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { createTrack, type Track } from "../../track/track.ts";
 import { UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
 import type { SourceAnswer } from "./source.ts";
@@ -50,6 +50,6 @@ function createProbedTrack(result: Extract<ProbeResult, { kind: "track" }>, orig
   );
 }
 
-function identifierOf(input: PlayableInput): string {
+function identifierOf(input: PlainInput): string {
   return input.kind === "http" ? input.url : input.path;
 }

@@ -3,13 +3,13 @@
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import type { Track } from "../../track/track.ts";
-import type { Playlist } from "./load-result.ts";
+import type { FoundTracks, Playlist } from "./load-result.ts";
 
 /** What a source can answer. `reference`: the sound is elsewhere, ask all sources again for that identifier. */
 export type SourceAnswer =
   | { readonly kind: "track"; readonly track: Track }
   | { readonly kind: "playlist"; readonly playlist: Playlist }
-  | { readonly kind: "search"; readonly tracks: readonly Track[] }
+  | { readonly kind: "search"; readonly tracks: FoundTracks }
   | { readonly kind: "empty" }
   | { readonly kind: "reference"; readonly identifier: string; readonly title: string | undefined };
 
@@ -18,6 +18,8 @@ export interface SourceRequest {
   readonly identifier: string;
   /** What the playlist that led here calls the track: its title unless its own tags have one. */
   readonly title: string | undefined;
+  /** How many loads of plugins led here. */
+  readonly depth: number;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
 }

@@ -6,7 +6,7 @@ import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
-import { decodeTrack, type Track } from "../../track/track.ts";
+import type { Track } from "../../track/track.ts";
 import type { LoadResult } from "./load-result.ts";
 import { LookupTurns } from "./lookup-turns.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
@@ -22,23 +22,26 @@ export interface LoadOptions {
   /** Whoever asks, by what is known of them: shares are counted by it. */
   readonly client: string;
   readonly signal: AbortSignal;
+  /** How many loads of plugins led here. Default: none. */
+  readonly depth?: number | undefined;
 }
 
 /** One for the node. A look-up takes 20 s at most, its turn included, and follows five references. */
 export class TrackLoader {
-  readonly #sources: readonly Source[];
+  readonly #listSources: () => readonly Source[];
   readonly #clock: Clock;
   readonly #turns: LookupTurns;
 
-  constructor(options: { sources: readonly Source[]; clock: Clock }) {
-    this.#sources = options.sources;
+  /** `listSources`: all that there are at this moment, in the order in which they are asked. */
+  constructor(options: { listSources: () => readonly Source[]; clock: Clock }) {
+    this.#listSources = options.listSources;
     this.#clock = options.clock;
     this.#turns = new LookupTurns(options.clock);
   }
 
   /** The names of the sources, in the order they are asked. */
   get sourceNames(): readonly string[] {
-    return this.#sources.map((source) => source.name);
+    return this.#listSources().map((source) => source.name);
   }
 
   /** Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject. */
@@ -53,7 +56,8 @@ export class TrackLoader {
       signal: AbortSignal.any([deadline.signal, options.signal]),
     };
     try {
-      return await this.#turns.run(turn, (signal) => this.#follow({ identifier, title: undefined, signal }));
+      const { depth = 0 } = options;
+      return await this.#turns.run(turn, (signal) => this.#follow({ identifier, title: undefined, depth, signal }));
     } catch (error) {
       options.signal.throwIfAborted();
       return { kind: "error", error: toWireError(error) };
@@ -62,15 +66,10 @@ export class TrackLoader {
     }
   }
 
-  /** A track that a client hands in, of whatever source: its metadata can be read. Throws `track-undecodable`. */
-  decode(encoded: string): Track {
-    return decodeTrack(encoded);
-  }
-
   /** How the sound of `track` is fetched. Throws `source-unavailable` for sources this node does not have. */
   playableInput(track: Track): PlayableInput {
     const name = track.info.sourceName;
-    const source = this.#sources.find((candidate) => candidate.name === name);
+    const source = this.#listSources().find((candidate) => candidate.name === name);
     if (source !== undefined) return source.playableInput(track);
     const shown = name.slice(0, NAME_LENGTH_MAX);
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
@@ -88,7 +87,7 @@ export class TrackLoader {
   }
 
   async #ask(request: SourceRequest): Promise<SourceAnswer | undefined> {
-    for (const source of this.#sources) {
+    for (const source of this.#listSources()) {
       request.signal.throwIfAborted();
       const answer = await source.load(request);
       if (answer !== undefined) return answer;

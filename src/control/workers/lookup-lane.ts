@@ -7,6 +7,7 @@ import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts"
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
+import { type LinkSource, serveLinks } from "./link-source.ts";
 import { LookupThread, type LookupThreadOptions } from "./lookup-thread.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 
@@ -40,6 +41,7 @@ export interface LookupLaneOptions extends LookupThreadOptions {
   /** Look-ups that the thread is given at once; more wait here, in order. */
   readonly runningMax: number;
   readonly routes: RouteSource | undefined;
+  readonly links: LinkSource | undefined;
   readonly onLost: (loss: LaneLoss) => void;
 }
 
@@ -107,8 +109,15 @@ export class LookupLane {
     else if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value as ProbeResult);
     else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
     else if (event.type === "ready") this.#options.logger.debug("look-up thread ready");
-    else serveRoutes(event, this.#options.routes, (answer) => thread.send(answer));
+    else this.#answer(thread, event);
     if (event.type === "reply" || event.type === "replyError") this.#serve();
+  }
+
+  /** What the thread itself has asked. */
+  #answer(thread: LookupThread, event: WorkerEvent): void {
+    const { routes, links } = this.#options;
+    if (serveRoutes(event, routes, (answer) => thread.send(answer))) return;
+    serveLinks(event, links, { send: (answer) => thread.send(answer), gone: thread.gone });
   }
 
   #take(id: number): Lookup | undefined {

@@ -1,7 +1,7 @@
 // One running look-up thread as the main thread sees it: what is asked of it and what it says. Main thread;
 // lookup-lane.ts decides what follows when it is lost.
 
-import type { LookupCommand, RouteCommand } from "../../bridge/commands.ts";
+import type { AnswerCommand, LookupCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -49,8 +49,13 @@ export class LookupThread {
     this.#thread.isWorthWatching = isBusy;
   }
 
+  /** Fires when it is lost or ended. */
+  get gone(): AbortSignal {
+    return this.#thread.gone;
+  }
+
   /** What is sent before the thread is ready waits for it. */
-  send(command: LookupCommand | RouteCommand): void {
+  send(command: LookupCommand | AnswerCommand): void {
     if (!this.#thread.isGone) this.#thread.endpoint.postMessage(command);
   }
 

@@ -4,6 +4,7 @@
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
+import type { LinkSource } from "./link-source.ts";
 import { type LaneLoss, type Lookup, LookupLane } from "./lookup-lane.ts";
 import type { LookupThreadOptions } from "./lookup-thread.ts";
 import type { RouteSource } from "./route-source.ts";
@@ -15,6 +16,8 @@ const ID_MAX = 0x7fff_ffff;
 
 export interface LookupsOptions extends LookupThreadOptions {
   readonly routes?: RouteSource | undefined;
+  /** Undefined: no track of a site can be looked at. */
+  readonly links?: LinkSource | undefined;
 }
 
 /** One for the node. No thread before the first look-up, nor 15 s after the last. */
@@ -28,10 +31,11 @@ export class Lookups {
 
   constructor(options: LookupsOptions) {
     this.#options = options;
-    const { routes } = options;
+    const { routes, links } = options;
     const runningMax = Number.POSITIVE_INFINITY;
-    this.#shared = new LookupLane({ ...options, routes, runningMax, onLost: (loss) => this.#onLost(loss) });
-    this.#alone = new LookupLane({ ...options, routes, runningMax: 1, onLost: (loss) => this.#onLostAlone(loss) });
+    this.#shared = new LookupLane({ ...options, routes, links, runningMax, onLost: (loss) => this.#onLost(loss) });
+    const onLost = (loss: LaneLoss): void => this.#onLostAlone(loss);
+    this.#alone = new LookupLane({ ...options, routes, links, runningMax: 1, onLost });
   }
 
   /**

@@ -2,6 +2,7 @@
 // unless it was released before. Main thread; what is said to it is the matter of worker-thread.ts and
 // lookup-thread.ts.
 
+import { setMaxListeners } from "node:events";
 import type { ResourceLimits } from "node:worker_threads";
 import type { MainEnd } from "../../bridge/channel.ts";
 import type { LookupCommand, WorkerCommand } from "../../bridge/commands.ts";
@@ -55,12 +56,15 @@ export class WatchedThread {
   readonly #mark: WorkMark;
   readonly #thread: Thread;
   readonly #watch: ThreadWatch;
+  readonly #gone = new AbortController();
   #state: "starting" | "ready" | "gone" = "starting";
   #startTimer: Timer;
   #isWorthWatching = true;
 
   constructor(options: WatchedThreadOptions) {
     this.#options = options;
+    // Each link that is looked for listens.
+    setMaxListeners(0, this.#gone.signal);
     const { name, entry, limits, threads, clock } = options;
     const start = { ...options.start, markMemory: WorkMark.allocate() };
     this.#mark = new WorkMark(start.markMemory);
@@ -101,6 +105,11 @@ export class WatchedThread {
     return this.#state === "gone";
   }
 
+  /** Fires when it is lost or released. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
   /** It has said `ready`: its signs of life are watched from now on. False: it was not starting any more. */
   onReady(): boolean {
     if (this.#state !== "starting") return false;
@@ -123,6 +132,7 @@ export class WatchedThread {
     this.#state = "gone";
     this.#startTimer.cancel();
     this.#watch.stop();
+    this.#gone.abort(new NodeError("worker-lost", `${this.#options.title} is gone`));
     return true;
   }
 

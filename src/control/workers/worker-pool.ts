@@ -1,7 +1,7 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
 // to another at once and create themselves again there. Main thread.
 
-import type { PlayerId } from "../../bridge/commands.ts";
+import type { AnswerCommand, PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
 import { unpackSounds } from "../../bridge/sound-batch.ts";
@@ -10,6 +10,7 @@ import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
+import { type LinkSource, serveLinks } from "./link-source.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 import { SoundTotals } from "./sound-totals.ts";
@@ -85,6 +86,8 @@ export interface WorkerPoolOptions {
   readonly settings: WorkerSettings;
   /** Undefined where the settings have no routing: workers ask for no address then. */
   readonly routes?: RouteSource | undefined;
+  /** Undefined: no track of a site can be played. */
+  readonly links?: LinkSource | undefined;
   /** JavaScript heap of each worker, default 512. */
   readonly heapMegabytesMax?: number;
   /** Loads codecs for all of them; undefined: each worker does so by itself. */
@@ -409,13 +412,21 @@ export class WorkerPool {
       for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
       this.#toTenant(slot, event.report.playerId, event);
-    } else if (serveRoutes(event, this.#options.routes, (answer) => slot.thread?.channel.send(answer))) {
+    } else if (this.#answer(slot, event)) {
       return;
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#onHandOver(slot, event);
     } else if ("playerId" in event) {
       this.#toTenant(slot, event.playerId, event);
     }
+  }
+
+  /** False: the worker has asked nothing. */
+  #answer({ thread }: WorkerSlot, event: WorkerEvent): boolean {
+    if (thread === undefined) return false;
+    const { routes, links } = this.#options;
+    const send = (answer: AnswerCommand): void => thread.channel.send(answer);
+    return serveRoutes(event, routes, send) || serveLinks(event, links, { send, gone: thread.gone });
   }
 
   #toTenant(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {

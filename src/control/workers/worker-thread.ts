@@ -73,6 +73,11 @@ export class WorkerThread {
     return this.#thread.isReady;
   }
 
+  /** Fires when it is lost or told to close. */
+  get gone(): AbortSignal {
+    return this.#thread.gone;
+  }
+
   /** The last counters it sent, or undefined before the first. */
   get counters(): WorkerCounters | undefined {
     return this.#counters;

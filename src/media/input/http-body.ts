@@ -34,6 +34,32 @@ export class SkippingBody implements HttpBody {
   }
 }
 
+/** The first bytes of a body: for servers that send more than the part they were asked for. */
+export class LimitedBody implements HttpBody {
+  readonly #body: HttpBody;
+  #bytesLeft: number;
+
+  constructor(body: HttpBody, sizeBytesMax: number) {
+    this.#body = body;
+    this.#bytesLeft = sizeBytesMax;
+  }
+
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
+    const chunk = await this.#body.next(timeoutMs);
+    if (chunk === undefined) return undefined;
+    const part = chunk.subarray(0, this.#bytesLeft);
+    this.#bytesLeft -= part.length;
+    // A body that ends where it should leaves its connection to the next one.
+    if (part.length > 0) return part;
+    this.cancel();
+    return undefined;
+  }
+
+  cancel(): void {
+    this.#body.cancel();
+  }
+}
+
 /** A Shoutcast body without its metadata blocks. */
 export class IcyBody implements HttpBody {
   readonly #body: HttpBody;

@@ -16,6 +16,7 @@ import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
 import { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
+import { InputReplacedError, type TrackLink } from "./track-link.ts";
 
 export interface HttpByteSourceOptions {
   readonly client: HttpClient;
@@ -26,6 +27,13 @@ export interface HttpByteSourceOptions {
   readonly budget: TrackBudget;
   /** Ends the opening. Later `close` does. */
   readonly signal: AbortSignal;
+  /** Of a site's track: where its bytes are to be had, in place of the address. */
+  readonly link?: TrackLink | undefined;
+  /**
+   * The link leads to other bytes by now: what was received can be read, and nothing more comes. Reads fail with the
+   * InputReplacedError then.
+   */
+  readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
 /** What of the beginning stays readable for good (byte-source.ts). */
@@ -88,7 +96,7 @@ export class HttpByteSource implements ByteSource {
     options.signal.throwIfAborted();
     options.signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const access = { client: options.client, pace: new RequestPace(options.budget) };
+      const access = { client: options.client, pace: new RequestPace(options.budget), link: options.link };
       const { resource, body } = await options.budget.upstream.await(HttpResource.open(access, url, abort.signal));
       const source = new HttpByteSource(resource, options);
       source.#receiveFrom(abort, body);
@@ -251,6 +259,7 @@ export class HttpByteSource implements ByteSource {
     this.#receive(abort.signal, body).catch((error) => {
       if (abort.signal.aborted) return;
       this.#state = { kind: "failed", error };
+      if (error instanceof InputReplacedError) this.#options.onReplaced?.(error.link);
       this.#serve();
     });
   }
@@ -262,6 +271,7 @@ export class HttpByteSource implements ByteSource {
         body ??= await this.#resource.openAt(this.#window.endBytes, this.#head.subarray(0, this.#headBytes), signal);
         await this.#receiveBody(body, signal);
         if (signal.aborted || this.#noteEnd()) return;
+        if (this.#resource.isStepEnd(this.#window.endBytes)) continue;
         throw interruptedError(this.#resource.url, new Error("the connection ended before the data did"));
       } catch (error) {
         body?.cancel();
@@ -287,6 +297,7 @@ export class HttpByteSource implements ByteSource {
       if (chunk === undefined || signal.aborted) return;
       this.#append(chunk);
       this.#retries.addProgress(chunk.length);
+      this.#resource.noteProgress(chunk.length);
       this.#serve();
       if (signal.aborted) return;
       if (drips.note(chunk.length, { isAwaited: this.#waiting.length > 0 })) {

@@ -21,8 +21,11 @@ import { requestShoutcast } from "./shoutcast-client.ts";
 
 export interface HttpRequest {
   readonly url: URL;
-  /** Sent as they are; the client adds user agent, accept-encoding and credentials. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Names in lower case. Sent as they are, but that a redirect to another host takes `cookie` and `authorization` off;
+   * the client adds user agent, accept, accept-encoding and credentials where they are missing.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
   /** Of the track that it is for. */
   readonly pace: RequestPace;
@@ -66,14 +69,16 @@ export class HttpClient {
   async get(request: HttpRequest): Promise<HttpAnswer> {
     const { clock } = this.#options;
     const startedMs = clock.now();
-    let url = request.url;
+    let { url, headers = {} } = request;
     for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
       await request.pace.next(request.signal);
-      const answer = await this.#getRouted(url, request);
+      const answer = await this.#getRouted(url, { ...request, headers });
       const location = REDIRECT_STATUSES.has(answer.status) ? headerOf(answer.headers, "location") : undefined;
       if (location === undefined) return answer;
       answer.body.cancel();
-      url = redirectTarget(url, location);
+      const target = redirectTarget(url, location);
+      if (!isSameSite(url, target)) headers = withoutSecrets(headers);
+      url = target;
       if (clock.now() - startedMs > this.#answerMsMax * ALL_HOPS_FACTOR) {
         throw connectionError(url, new Error("its redirects took too long"));
       }
@@ -178,12 +183,21 @@ export function parseInputUrl(text: string, base?: URL): URL {
 /** Where a redirect leads. Credentials go along only while scheme, host and port stay (or http turns into https). */
 function redirectTarget(from: URL, location: string): URL {
   const to = parseInputUrl(location, from);
-  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.host === to.host;
-  if ((from.origin === to.origin || isUpgrade) && to.username === "" && to.password === "") {
+  if (isSameSite(from, to) && to.username === "" && to.password === "") {
     to.username = from.username;
     to.password = from.password;
   }
   return to;
+}
+
+function isSameSite(from: URL, to: URL): boolean {
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.host === to.host;
+  return from.origin === to.origin || isUpgrade;
+}
+
+function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { cookie: _cookie, authorization: _authorization, ...others } = headers;
+  return others;
 }
 
 function basicCredentials(url: URL): string {

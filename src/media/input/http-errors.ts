@@ -76,6 +76,26 @@ export function statusError(url: URL, status: number): NodeError {
   return new HttpStatusError(status, `loading ${describeUrl(url)}: the server answered HTTP ${status}${hint}`);
 }
 
+/** Statuses with which sites refuse a link that was good before, or never was. */
+const REFUSAL_STATUSES: readonly number[] = [401, 403, 410];
+
+/** True for an answer that a link made anew may change. */
+export function isRefusal(status: number): boolean {
+  return REFUSAL_STATUSES.includes(status);
+}
+
+/** The status with which a link was refused, where that is what went wrong. */
+export function refusalStatusOf(error: unknown): number | undefined {
+  return error instanceof HttpStatusError && isRefusal(error.status) ? error.status : undefined;
+}
+
+/** "link-refused": the site refused a link that had just been made anew. */
+export function refusedAgainError(url: URL, status: number): NodeError {
+  const hint = "the site may want a login, serve other regions only, or not like this machine's address";
+  const message = `loading from ${url.host}: the site refused the link, and the one made anew too (HTTP ${status}); ${hint}`;
+  return new NodeError("link-refused", message);
+}
+
 /** The server's answer cannot be used: contradicts itself or what was asked. */
 export function answerError(url: URL, reason: string): NodeError {
   return new NodeError("input-answer-invalid", `loading ${describeUrl(url)}: ${reason}`);

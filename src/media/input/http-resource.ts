@@ -1,12 +1,12 @@
 // One file or station on a web server: what it is, and how its body is opened at a given byte, now and again later, as
-// the same version of the same thing. Audio thread.
+// the same version of the same thing, also where the link to it has become another meanwhile. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
-import { IcyBody, SkippingBody } from "./http-body.ts";
+import { IcyBody, LimitedBody, SkippingBody } from "./http-body.ts";
 import type { HttpClient } from "./http-client.ts";
-import { answerError, describeUrl } from "./http-errors.ts";
+import { answerError, describeUrl, isRefusal, refusedAgainError } from "./http-errors.ts";
 import {
   contentLengthOf,
   contentRangeOf,
@@ -19,7 +19,9 @@ import {
   validatorOf,
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
+import { type PartRequest, partFrom, sizeInQuery, withoutRange } from "./range-steps.ts";
 import type { RequestPace } from "./request-pace.ts";
+import { InputReplacedError, type RequestPlace, type TrackLink } from "./track-link.ts";
 
 /** Files up to here are random access even without ranges: opened again and skipped. About seven minutes of MP3. */
 const SKIP_TO_SEEK_SIZE_BYTES_MAX = 16 * 1024 * 1024;
@@ -38,55 +40,84 @@ export interface OpenedResource {
 export interface ResourceAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
+  /** Of a site's track: where to ask, now and later. */
+  readonly link?: TrackLink | undefined;
+}
+
+/** What was asked for, and where. */
+interface Asked {
+  readonly place: RequestPlace;
+  readonly part: PartRequest;
+  readonly answer: HttpAnswer;
 }
 
 /** Facts are fixed by the first answer; only the address, the use of ranges and the end may be learnt later. */
 export class HttpResource {
   readonly mimeType: string | undefined;
   readonly #access: ResourceAccess;
-  readonly #originalUrl: URL;
-  readonly #validator: Validator;
   readonly #metadataIntervalBytes: number | undefined;
+  /** Where it all began, and where the body came from after redirects. */
+  #place: RequestPlace;
   #url: URL;
+  #validator: Validator;
+  /** The place is another than that of the last body: what it has must be looked at. */
+  #isNewPlace = false;
+  /** Of the step that was asked for last. */
+  #stepEndBytes: number | undefined;
   #station: IcyStation | undefined;
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
   #isLive: boolean;
 
-  /** @throws NodeError when it cannot be reached, is not there or answers nonsense */
+  /**
+   * @param url where `access` has no link
+   * @throws NodeError when it cannot be reached, is not there or answers nonsense
+   */
   static async open(access: ResourceAccess, url: URL, signal: AbortSignal): Promise<OpenedResource> {
-    const { client, pace } = access;
-    let answer = await client.get({ url, headers: { range: "bytes=0-", "icy-metadata": "1" }, signal, pace });
-    if (answer.status === 416) {
+    const { client, pace, link } = access;
+    await link?.keepFresh(signal);
+    let asked = await askAt(access, link?.place ?? { url, headers: {} }, signal);
+    if (link !== undefined && isRefusal(asked.answer.status)) {
+      asked.answer.body.cancel();
+      await link.renewRefused(asked.answer.status, signal);
+      asked = await askAt(access, link.place, signal);
+      refuseRefusal(asked.answer);
+    }
+    if (asked.answer.status === 416) {
       // An empty file has no range, not even this one.
-      answer.body.cancel();
-      answer = await client.get({ url, headers: { "icy-metadata": "1" }, signal, pace });
+      asked.answer.body.cancel();
+      const headers = { ...asked.place.headers, "icy-metadata": "1" };
+      asked = { ...asked, answer: await client.get({ url: asked.place.url, headers, signal, pace }) };
     }
     try {
-      const resource = new HttpResource(access, url, answer);
-      return { resource, body: resource.#bodyOf(answer) };
+      const resource = new HttpResource(access, asked);
+      return { resource, body: resource.#firstBodyOf(asked) };
     } catch (error) {
-      answer.body.cancel();
+      asked.answer.body.cancel();
       throw error;
     }
   }
 
-  private constructor(access: ResourceAccess, url: URL, answer: HttpAnswer) {
+  private constructor(access: ResourceAccess, { place, part, answer }: Asked) {
     const { status, headers } = answer;
     checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
-    const lengthBytes = status === 206 ? range?.sizeBytes : contentLengthOf(headers);
+    const stepBytes = status === 206 || isStep(answer, part, 0) ? part.endBytes : undefined;
     this.#access = access;
-    this.#originalUrl = url;
-    this.#url = answer.url;
+    this.#place = place;
+    this.#url = part.isByQuery ? withoutRange(answer.url) : answer.url;
+    this.#stepEndBytes = stepBytes;
     this.mimeType = mimeTypeOf(headers);
     this.#validator = validatorOf(headers);
     this.#station = stationOf(headers);
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
-    this.#isLive = this.#station !== undefined && lengthBytes === undefined;
+    const lengthBytes = status === 206 ? range?.sizeBytes : lengthOf(answer, stepBytes);
+    const wholeBytes = (part.isByQuery ? sizeInQuery(place.url) : undefined) ?? lengthBytes;
+    this.#isLive = this.#station !== undefined && wholeBytes === undefined;
     // With titles in between, neither the length nor any position is that of the sound.
-    this.#sizeBytes = this.#metadataIntervalBytes === undefined ? lengthBytes : undefined;
-    this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.#isLive && offersRanges(status, headers);
+    this.#sizeBytes = this.#metadataIntervalBytes === undefined ? wholeBytes : undefined;
+    const offersParts = offersRanges(status, headers) || (part.isByQuery && stepBytes !== undefined);
+    this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.#isLive && offersParts;
   }
 
   /** Where the body comes from after redirects, with user name and password if they still apply. */
@@ -121,6 +152,16 @@ export class HttpResource {
     return this.isLive || this.#acceptsRanges || this.#sizeBytes !== undefined;
   }
 
+  /** True when the body was to end here, and the next one goes on: no connection was lost. */
+  isStepEnd(positionBytes: number): boolean {
+    return this.#stepEndBytes !== undefined && positionBytes >= this.#stepEndBytes;
+  }
+
+  /** Of a site's track: bytes have come, so that its link is good. */
+  noteProgress(sizeBytes: number): void {
+    this.#access.link?.noteProgress(sizeBytes);
+  }
+
   /** Notes that what looks like a station is a file. */
   expectEnd(): void {
     this.#isLive = false;
@@ -134,67 +175,132 @@ export class HttpResource {
   /**
    * The body from this byte on (of a station: from now on).
    * @param head the first bytes of the body, to tell whether a server without ranges still sends the same file
-   * @throws NodeError, of which "input-unreachable" and some statuses are worth another try
+   * @throws NodeError, of which "input-unreachable" and some statuses are worth another try; InputReplacedError when a
+   * new link leads to something else
    */
   async openAt(positionBytes: number, head: Uint8Array, signal: AbortSignal): Promise<HttpBody> {
-    const answer = await this.#request(positionBytes, signal);
+    const { part, answer } = await this.#requestLinked(positionBytes, signal);
     try {
-      return this.#continuation(answer, positionBytes, head);
+      return this.#continuation({ part, answer }, positionBytes, head);
     } catch (error) {
       answer.body.cancel();
       throw error;
     }
   }
 
+  /** Asks at the link, renewed where it is expiring or refused. */
+  async #requestLinked(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+    const { link } = this.#access;
+    if (link === undefined) return this.#request(positionBytes, signal);
+    await link.keepFresh(signal);
+    this.#adopt(link);
+    const asked = await this.#request(positionBytes, signal);
+    const { status } = asked.answer;
+    // As a redirect's target, it was there before.
+    const isExpired = status === 404 && this.#url.href !== this.#place.url.href;
+    if (!isRefusal(status) && !isExpired) return asked;
+    asked.answer.body.cancel();
+    await link.renewRefused(status, signal);
+    this.#adopt(link);
+    const again = await this.#request(positionBytes, signal);
+    refuseRefusal(again.answer);
+    return again;
+  }
+
+  #adopt(link: TrackLink): void {
+    const { place } = link;
+    if (place === this.#place) return;
+    if (place.rendition !== this.#place.rendition) throw new InputReplacedError(link);
+    this.#place = place;
+    this.#url = place.url;
+    this.#isNewPlace = true;
+  }
+
   /** Asks where the body came from last, and if that has expired, at the address it all began with. */
-  async #request(positionBytes: number, signal: AbortSignal): Promise<HttpAnswer> {
-    const { client, pace } = this.#access;
-    const headers = this.#requestHeaders(positionBytes);
-    const answer = await client.get({ url: this.#url, headers, signal, pace });
-    if (!EXPIRED_STATUSES.has(answer.status) || this.#url.href === this.#originalUrl.href) return answer;
-    answer.body.cancel();
-    const fresh = await client.get({ url: this.#originalUrl, headers, signal, pace });
-    if (fresh.status === 200 || fresh.status === 206) this.#url = fresh.url;
+  async #request(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+    const asked = await this.#get(this.#url, positionBytes, signal);
+    if (!EXPIRED_STATUSES.has(asked.answer.status) || this.#url.href === this.#place.url.href) return asked;
+    asked.answer.body.cancel();
+    const fresh = await this.#get(this.#place.url, positionBytes, signal);
+    const { status, url } = fresh.answer;
+    if (status === 200 || status === 206) this.#url = fresh.part.isByQuery ? withoutRange(url) : url;
     return fresh;
   }
 
-  #requestHeaders(positionBytes: number): Record<string, string> {
-    const headers: Record<string, string> = { "icy-metadata": "1" };
-    if (!this.#acceptsRanges) return headers;
-    headers.range = `bytes=${positionBytes}-`;
-    const ifRange = ifRangeOf(this.#validator);
-    if (ifRange !== undefined) headers["if-range"] = ifRange;
-    return headers;
+  async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+    const { client, pace } = this.#access;
+    const whole: PartRequest = { url, headers: {}, endBytes: undefined, isByQuery: false };
+    const part = this.#acceptsRanges ? partFrom(this.#place, url, positionBytes) : whole;
+    const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
+    const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
+    if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
+    return { part, answer: await client.get({ url: part.url, headers, signal, pace }) };
   }
 
-  #continuation(answer: HttpAnswer, positionBytes: number, head: Uint8Array): HttpBody {
+  #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {
     const isPastEnd = this.#sizeBytes === undefined || contentRangeOf(answer.headers)?.sizeBytes === positionBytes;
     if (answer.status === 416 && isPastEnd) {
       // What we have is all there is.
       this.setEnd(positionBytes);
       return answer.body;
     }
+    if (answer.status === 416 && this.#isNewPlace) throw this.#changedError(answer.url);
     checkHasBody(answer);
     if (this.isLive) return this.#bodyOf(answer);
     const range = answer.status === 206 ? checkedRange(answer, positionBytes) : undefined;
-    const sizeBytes = answer.status === 206 ? range?.sizeBytes : contentLengthOf(answer.headers);
-    if (!isSameVersion(this.#validator, validatorOf(answer.headers)) || !isSameSize(this.#sizeBytes, sizeBytes)) {
-      throw changedError(answer.url);
-    }
+    const hasStep = answer.status === 206 || isStep(answer, part, positionBytes);
+    this.#stepEndBytes = hasStep ? part.endBytes : undefined;
+    const wholeBytes = hasStep ? sizeInQuery(this.#place.url) : contentLengthOf(answer.headers);
+    const changed = this.#changedError(answer.url);
+    this.#checkSame(answer, answer.status === 206 ? range?.sizeBytes : wholeBytes);
     if (answer.status === 206) return answer.body;
+    if (hasStep && part.endBytes !== undefined) return this.#step(answer, positionBytes, part.endBytes);
     this.#acceptsRanges = false;
-    return this.#skipTo(answer, positionBytes, head);
+    return this.#skipTo(answer, positionBytes, { head, changed });
   }
 
-  #skipTo(answer: HttpAnswer, positionBytes: number, head: Uint8Array): HttpBody {
+  /** Throws unless it is the file that was opened. */
+  #checkSame(answer: HttpAnswer, sizeBytes: number | undefined): void {
+    const validator = validatorOf(answer.headers);
+    // Hosts that share a file agree on its bytes and not on how they name its version.
+    const isNamed = this.#isNewPlace && this.#place.rendition !== undefined;
+    const isSame = (isNamed || isSameVersion(this.#validator, validator)) && isSameSize(this.#sizeBytes, sizeBytes);
+    if (!isSame) throw this.#changedError(answer.url);
+    if (this.#isNewPlace) this.#validator = validator;
+    this.#isNewPlace = false;
+  }
+
+  #changedError(url: URL): NodeError {
+    const { link } = this.#access;
+    return link !== undefined && this.#isNewPlace ? new InputReplacedError(link) : changedError(url);
+  }
+
+  /** A step that was asked for in the query. A shorter one is the last. */
+  #step(answer: HttpAnswer, positionBytes: number, endBytes: number): HttpBody {
+    const lengthBytes = contentLengthOf(answer.headers);
+    const isLast = lengthBytes !== undefined && positionBytes + lengthBytes < endBytes;
+    if (isLast && this.#sizeBytes === undefined) this.setEnd(positionBytes + lengthBytes);
+    return new LimitedBody(answer.body, endBytes - positionBytes);
+  }
+
+  #skipTo(
+    answer: HttpAnswer,
+    positionBytes: number,
+    { head, changed }: { readonly head: Uint8Array; readonly changed: NodeError },
+  ): HttpBody {
     if (positionBytes === 0) return answer.body;
     if (positionBytes > SKIP_TO_RECOVER_BYTES_MAX) {
       throw answerError(answer.url, "the server cannot continue in the middle, and it is too far to begin again");
     }
     return new SkippingBody(answer.body, positionBytes, (data, atBytes) => {
       const known = head.subarray(atBytes, atBytes + data.length);
-      if (Buffer.compare(known, data.subarray(0, known.length)) !== 0) throw changedError(answer.url);
+      if (Buffer.compare(known, data.subarray(0, known.length)) !== 0) throw changed;
     });
+  }
+
+  #firstBodyOf({ part, answer }: Asked): HttpBody {
+    const endBytes = part.isByQuery && answer.status !== 206 ? this.#stepEndBytes : undefined;
+    return endBytes === undefined ? this.#bodyOf(answer) : new LimitedBody(answer.body, endBytes);
   }
 
   #bodyOf(answer: HttpAnswer): HttpBody {
@@ -210,6 +316,32 @@ export class HttpResource {
 function offersRanges(status: number, headers: HttpHeaders): boolean {
   if (status === 206) return true;
   return headerOf(headers, "accept-ranges")?.toLowerCase() === "bytes" && contentLengthOf(headers) !== undefined;
+}
+
+/** Asks for the beginning. */
+async function askAt(access: ResourceAccess, place: RequestPlace, signal: AbortSignal): Promise<Asked> {
+  const { client, pace } = access;
+  const part = partFrom(place, place.url, 0);
+  const headers = { ...place.headers, "icy-metadata": "1", ...part.headers };
+  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace }) };
+}
+
+function refuseRefusal({ url, status, body }: HttpAnswer): void {
+  if (!isRefusal(status)) return;
+  body.cancel();
+  throw refusedAgainError(url, status);
+}
+
+/** A 200 that is the step that was asked for in the query, and not the whole. */
+function isStep({ status, headers }: HttpAnswer, { isByQuery, endBytes }: PartRequest, positionBytes: number): boolean {
+  if (status === 206 || !isByQuery || endBytes === undefined) return false;
+  return (contentLengthOf(headers) ?? 0) <= endBytes - positionBytes;
+}
+
+/** Length of the whole that an answer with 200 tells; of a step only when it is shorter than it was to be. */
+function lengthOf({ headers }: HttpAnswer, stepBytes: number | undefined): number | undefined {
+  const lengthBytes = contentLengthOf(headers);
+  return stepBytes === undefined || (lengthBytes ?? stepBytes) < stepBytes ? lengthBytes : undefined;
 }
 
 function isSameSize(before: number | undefined, now: number | undefined): boolean {

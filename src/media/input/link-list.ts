@@ -3,7 +3,7 @@
 
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { PlainInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./http-client.ts";
 import { decodeText } from "./legacy-text.ts";
@@ -43,8 +43,8 @@ export function playlistFormatOf(head: Uint8Array): PlaylistFormat | undefined {
 export function firstLink(
   bytes: Uint8Array,
   format: Exclude<PlaylistFormat, "hls">,
-  from: PlayableInput,
-): { readonly input: PlayableInput; readonly title: string | undefined } {
+  from: PlainInput,
+): { readonly input: PlainInput; readonly title: string | undefined } {
   for (const { address, title } of linksOf(decodeText(bytes), format).slice(0, LINKS_TRIED_MAX)) {
     const input = resolveLink(address, from);
     if (input !== undefined) return { input, title };
@@ -90,7 +90,7 @@ function plsLinks(lines: readonly string[]): Link[] {
   return numbers.map((number) => ({ address: addresses.get(number) ?? "", title: titles.get(number) }));
 }
 
-function resolveLink(address: string, from: PlayableInput): PlayableInput | undefined {
+function resolveLink(address: string, from: PlainInput): PlainInput | undefined {
   try {
     if (from.kind === "http") {
       return { kind: "http", url: parseInputUrl(address, parseInputUrl(from.url)).href, container: undefined };

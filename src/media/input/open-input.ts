@@ -1,6 +1,7 @@
 // The way from a playable input to its bytes: picks the byte source for its kind and opens it. Audio thread.
 
-import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { PlainInput, PlayableInput, SiteTrack } from "../../bridge/playable-input.ts";
+import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { LocalJail } from "../../lib/local-jail.ts";
@@ -11,6 +12,7 @@ import { FileByteSource } from "./file-byte-source.ts";
 import { HttpByteSource } from "./http-byte-source.ts";
 import { type HttpClient, parseInputUrl } from "./http-client.ts";
 import type { IcyStation } from "./icy-metadata.ts";
+import { TrackLink } from "./track-link.ts";
 
 export interface InputDeps {
   /** One per worker: holds the guard and the idle connections. */
@@ -21,6 +23,12 @@ export interface InputDeps {
   /** Ends the opening; afterwards the source's `close` is the way. */
   readonly signal: AbortSignal;
   readonly budget: TrackBudget;
+  /** Asks for links; see `EventChannel.wantLink`. */
+  readonly wantLink: (request: LinkRequest) => Promise<PlayableLink>;
+  /** Of a site's track that was opened before: it goes on from this link. */
+  readonly link?: TrackLink | undefined;
+  /** See HttpByteSourceOptions. */
+  readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
 /** An opened input: its bytes and what the place they come from says. */
@@ -30,19 +38,45 @@ export interface OpenedInput {
   readonly url: string | undefined;
   /** What an Icecast or Shoutcast station says of itself by now; undefined for anything else. */
   station(): IcyStation | undefined;
+  /** Of a site's track: what it is played from. */
+  readonly link?: TrackLink | undefined;
+  /** The same, where that is a plain input. */
+  readonly plain?: PlainInput | undefined;
+  /** What the link says of the container. */
+  readonly container?: string | undefined;
 }
 
 /**
  * Opens an input; the caller closes its source.
  * @throws NodeError "input-not-found", "input-http-status", "input-unreachable", "address-refused",
- * "local-file-refused" and others of docs/reference/errors.md that begin with `input-`
+ * "local-file-refused" and others of docs/reference/errors.md that begin with `input-` or `link-`
  */
 export async function openInput(input: PlayableInput, deps: InputDeps): Promise<OpenedInput> {
+  return input.kind === "site" ? openSite(input.track, deps) : openPlain(input, deps);
+}
+
+async function openPlain(input: PlainInput, deps: InputDeps): Promise<OpenedInput> {
   if (input.kind === "local") {
     const handle = await new LocalJail(deps.settings.localRoots).open(input.path);
     return { source: await FileByteSource.open(handle), url: undefined, station: () => undefined };
   }
+  return openHttp(parseInputUrl(input.url), { ...deps, link: undefined });
+}
+
+async function openSite(track: SiteTrack, deps: InputDeps): Promise<OpenedInput> {
+  const { signal, budget } = deps;
+  const link = deps.link ?? (await budget.upstream.await(TrackLink.obtain({ ...deps, track }, signal)));
+  const { target } = link;
+  if (target.kind === "input") {
+    const plain = target.input;
+    return { ...(await openPlain(plain, deps)), plain, container: plain.container };
+  }
+  const { place, container } = target;
+  return { ...(await openHttp(place.url, { ...deps, link })), link, container };
+}
+
+async function openHttp(url: URL, deps: InputDeps): Promise<OpenedInput> {
   const { readAheadBytesMax } = deps.settings.buffer;
-  const source = await HttpByteSource.open(parseInputUrl(input.url), { ...deps, readAheadBytesMax });
+  const source = await HttpByteSource.open(url, { ...deps, readAheadBytesMax });
   return { source, url: source.url, station: () => source.station };
 }

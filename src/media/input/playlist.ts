@@ -1,6 +1,6 @@
 // Recognises an opened input that is no media but a text leading to some: a link list or an HLS playlist. Audio thread.
 
-import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { PlainInput, PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./http-client.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
@@ -9,7 +9,7 @@ import type { OpenedInput } from "./open-input.ts";
 /** Where a text that is no media leads. */
 export type PlaylistTarget =
   /** Load this instead; the caller bounds how often. */
-  | { readonly kind: "link"; readonly input: PlayableInput; readonly title: string | undefined }
+  | { readonly kind: "link"; readonly input: PlainInput; readonly title: string | undefined }
   /** For `HlsDemuxer.open`. */
   | { readonly kind: "hls"; readonly url: URL };
 
@@ -25,7 +25,9 @@ export async function readPlaylist(input: PlayableInput, opened: OpenedInput): P
   const text = await source.read(0, LINK_LIST_BYTES_MAX);
   const format = playlistFormatOf(text);
   if (format === undefined) return undefined;
-  const from: PlayableInput = url === undefined ? input : { kind: "http", url, container: undefined };
+  const found = input.kind === "site" ? opened.plain : input;
+  const from: PlainInput | undefined = url === undefined ? found : { kind: "http", url, container: undefined };
+  if (from === undefined) return undefined;
   if (format !== "hls") return { kind: "link", ...firstLink(text, format, from) };
   if (from.kind === "http") return { kind: "hls", url: parseInputUrl(from.url) };
   throw new NodeError(

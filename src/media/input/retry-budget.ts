@@ -8,14 +8,23 @@ const RETRY_DELAYS_MS = [0, 500, 1_500, 3_000, 5_000, 10_000];
 /** New data that counts as recovered; less, and a server that gives one byte per connection would be asked for ever. */
 const PROGRESS_BYTES = 16 * 1024;
 
+export interface RetryLimits {
+  /** At most six, the default. */
+  readonly triesMax?: number;
+  /** New data that counts as recovered; default 16 KiB. */
+  readonly progressBytes?: number;
+}
+
 /** The tries of one upstream. Enough progress gives all of them back. */
 export class RetryBudget {
   readonly #clock: Clock;
+  readonly #limits: Required<RetryLimits>;
   #triesUsed = 0;
   #progressBytes = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: RetryLimits = {}) {
     this.#clock = clock;
+    this.#limits = { triesMax: RETRY_DELAYS_MS.length, progressBytes: PROGRESS_BYTES, ...limits };
   }
 
   get triesUsed(): number {
@@ -26,7 +35,7 @@ export class RetryBudget {
   addProgress(sizeBytes: number): void {
     if (this.#triesUsed === 0) return;
     this.#progressBytes += sizeBytes;
-    if (this.#progressBytes >= PROGRESS_BYTES) this.reset();
+    if (this.#progressBytes >= this.#limits.progressBytes) this.reset();
   }
 
   reset(): void {
@@ -37,7 +46,8 @@ export class RetryBudget {
   /** Waits for the next try. False: none is left, or the signal fired. */
   async waitForTry(signal: AbortSignal): Promise<boolean> {
     const delayMs = RETRY_DELAYS_MS[this.#triesUsed];
-    if (delayMs === undefined || signal.aborted) return false;
+    const isUsedUp = delayMs === undefined || this.#triesUsed >= this.#limits.triesMax;
+    if (isUsedUp || signal.aborted) return false;
     this.#triesUsed++;
     if (delayMs > 0) await pause(this.#clock, delayMs, signal);
     return !signal.aborted;

@@ -20,8 +20,10 @@ export interface OpenerParts {
   readonly createConnector: Sockets["createConnector"];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where addresses to send from are asked for, and reported that failed. */
-  readonly channel: Pick<EventChannel, "send" | "wantRoute">;
+  /** Where links and addresses to send from are asked for, and addresses reported that failed. */
+  readonly channel: Pick<EventChannel, "send" | "wantRoute" | "wantLink">;
+  /** See TrackOpenerOptions. */
+  readonly onContainer?: TrackOpenerOptions["onContainer"];
 }
 
 /** The guard that everything a thread dials has to pass. */
@@ -35,7 +37,7 @@ export function createGuard({ network, routing }: WorkerSettings, clock: Clock):
  * clock.
  */
 export function createOpener(parts: OpenerParts): TrackOpener {
-  const { settings, guard, createConnector, clock, logger } = parts;
+  const { settings, guard, createConnector, clock, logger, channel, onContainer } = parts;
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {
     whenClient ??= Promise.all([import("../input/http-client.ts"), loadRoutes(parts)]).then(
@@ -48,7 +50,8 @@ export function createOpener(parts: OpenerParts): TrackOpener {
   return new TrackOpener({
     openInput: async (input, work) => {
       const { openInput } = await import("../input/open-input.ts");
-      return openInput(input, { ...work, client: await loadClient(), settings, clock: work.budget.clock, logger });
+      const deps = { client: await loadClient(), settings, clock: work.budget.clock, logger };
+      return openInput(input, { ...work, ...deps, wantLink: (request) => channel.wantLink(request) });
     },
     readPlaylist: async (input, opened) => (await import("../input/playlist.ts")).readPlaylist(input, opened),
     openHls: async (url, work) => {
@@ -57,6 +60,7 @@ export function createOpener(parts: OpenerParts): TrackOpener {
       return HlsDemuxer.open(url, { ...work, ...deps });
     },
     openDemuxer,
+    onContainer,
     clock,
     readAheadMs: settings.buffer.readAheadMs,
   });

@@ -9,6 +9,7 @@ import type { Demuxer } from "../demux/demuxer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import type { OpenedInput } from "../input/open-input.ts";
 import type { PlaylistTarget } from "../input/playlist.ts";
+import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import type { ContainerHints } from "./open-demuxer.ts";
 
 /** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
@@ -17,6 +18,8 @@ const PROBE_TIMEOUT_MS = 15_000;
 const READ_AHEAD_BYTES_MIN = 64 * 1024;
 /** Link lists that lead to link lists. */
 const HOPS_MAX = 5;
+/** Openings of one track in whose middle its link came to lead elsewhere. */
+const REPLACED_MAX = 3;
 /** What of a look that failed means "nothing there" to clients, as upstream answers it. */
 const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
 
@@ -24,9 +27,12 @@ export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
   /** Tells a link list or an HLS playlist from media; undefined is media. */
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
+  /** `work.link` of a site's track: for what the playlist names as well. */
   readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   readonly clock: Clock;
+  /** Told what the link of a site's track says of its container, as early as that is known. */
+  readonly onContainer?: ((container: string | undefined) => void) | undefined;
   /** Compressed sound to read ahead, where the bit rate is known. */
   readonly readAheadMs: number;
 }
@@ -35,6 +41,10 @@ export interface TrackOpenerOptions {
 export interface OpeningWork {
   readonly signal: AbortSignal;
   readonly budget: TrackBudget;
+  /** Of a site's track that was opened before: it goes on from this link. */
+  readonly link?: TrackLink | undefined;
+  /** Its link leads to other bytes by now: what was read ahead is all that will come (HttpByteSourceOptions). */
+  readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
 /** What an input turned out to be. */
@@ -87,11 +97,26 @@ export class TrackOpener {
     }
   }
 
-  async #open(
+  /** Begins anew where a link came to lead to another file meanwhile. */
+  async #open(input: PlayableInput, work: OpeningWork & { readonly isLengthWanted: boolean }): Promise<Opened> {
+    let { link } = work;
+    for (let replacedCount = 0; ; replacedCount++) {
+      try {
+        return await this.#openOnce(input, { ...work, link });
+      } catch (error) {
+        if (!(error instanceof InputReplacedError) || replacedCount >= REPLACED_MAX) throw error;
+        link = error.link;
+      }
+    }
+  }
+
+  async #openOnce(
     input: PlayableInput,
-    { signal, budget, isLengthWanted }: OpeningWork & { readonly isLengthWanted: boolean },
+    { isLengthWanted, ...work }: OpeningWork & { readonly isLengthWanted: boolean },
   ): Promise<Opened> {
-    const opened = await this.#options.openInput(input, { signal, budget });
+    const { signal, budget } = work;
+    const opened = await this.#options.openInput(input, work);
+    if (input.kind === "site") this.#options.onContainer?.(opened.container);
     const closeSource = () => opened.source.close();
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
     signal.addEventListener("abort", closeSource, { once: true });
@@ -106,7 +131,7 @@ export class TrackOpener {
               { ...hintsFor(input, opened), isLengthWanted, signal },
               budget,
             )
-          : await this.#options.openHls(list.url, { signal, budget });
+          : await this.#options.openHls(list.url, { ...work, link: opened.link });
       this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };
     } catch (error) {
@@ -127,8 +152,10 @@ export class TrackOpener {
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
-  const path = input.kind === "local" ? input.path : new URL(opened.url ?? input.url).pathname;
-  return { mimeType: opened.source.mimeType, fileName: path, container: input.container };
+  const place = input.kind === "site" ? opened.plain : input;
+  const address = opened.url ?? (place?.kind === "http" ? place.url : undefined);
+  const path = place?.kind === "local" ? place.path : address && new URL(address).pathname;
+  return { mimeType: opened.source.mimeType, fileName: path, container: opened.container ?? place?.container };
 }
 
 function describe(input: PlayableInput, demuxer: Demuxer, opened: OpenedInput): ProbeResult {

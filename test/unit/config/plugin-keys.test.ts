@@ -104,6 +104,11 @@ describe("plugins.<name>", () => {
     });
   });
 
+  test("variables name the places of a list in any order", () => {
+    const env = { PLUGINS_X_LIST_10: "c", PLUGINS_X_LIST_2: "b", PLUGINS_X_LIST_0: "a" };
+    expect(options("", { env })).toEqual({ x: { list: ["a", "b", "c"] } });
+  });
+
   test("a text and what stands below the same name replace each other", () => {
     expect(options("plugins.x: { a: 1, b: { c: 1 } }", { args: ["--plugins.x.a.b=2", "--plugins.x.b=2"] })).toEqual({
       x: { a: { b: "2" }, b: "2" },

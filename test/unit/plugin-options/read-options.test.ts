@@ -138,6 +138,12 @@ test("an empty text counts as not set, but where it replaces a text that is the 
   expect(changed({ language: "" })).toEqual({ language: "" });
 });
 
+test("a required text has its default, and must not be emptied", () => {
+  const schema = { url: { type: "text", meaning, default: "a", isRequired: true } } as const satisfies OptionSchema;
+  expect(readOptions(schema, {}, { path: "plugins.x" }).values).toEqual({ url: "a" });
+  expect(problemsOf(schema, { url: "" })).toEqual(["plugins.x.url: must not be empty for the plugin to work"]);
+});
+
 test("the values are frozen to their leaves, and the plugin's defaults are not what is frozen", () => {
   const { values } = read({ apiKey: "k", servers: [{ name: "a" }] });
   expect(Object.isFrozen(values?.servers[0]) && Object.isFrozen(values?.clients)).toBe(true);

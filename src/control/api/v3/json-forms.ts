@@ -31,6 +31,18 @@ export function v3Track({ encoded, info }: TrackJson): V3Track {
   return { encoded, track: encoded, info: v3TrackInfo(info) };
 }
 
+/**
+ * A part of written tracks in this form. Times beyond 2^53, those of endless streams, are texts in between: the engine
+ * reads and writes those to the digit, and many times faster than we do. No text can hold a name with bare quotes.
+ */
+export function v3WrittenPart(part: Uint8Array): string {
+  const text = Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString();
+  const quoted = text.replaceAll(/"(length|position)":(-?\d{16,})/g, '"$1":"$2"');
+  const tracks = JSON.parse(`[${quoted}]`) as TrackJson[]; // that is what a part is, but for those times
+  const written = JSON.stringify(tracks.map(v3Track)).slice(1, -1);
+  return written.replaceAll(/"(length|position)":"(-?\d{16,})"/g, '"$1":$2');
+}
+
 /** GET decodetrack of v3 shows the information twice. */
 export function v3DecodedTrack({ encoded, info }: TrackJson): object {
   return { encoded, info: v3TrackInfo(info), ...v3TrackInfo(info) };

@@ -2,15 +2,16 @@
 // (protocol-v4.md section 2.11). Main thread.
 
 import { NodeError } from "../../../errors.ts";
+import { type LoadResult, loadResultToJson, writtenTracksOf } from "../../sources/load-result.ts";
 import type { ApiContext } from "../api-context.ts";
 import { ApiError } from "../api-error.ts";
 import { decodeMany, decodeOne, loadTracks } from "../general-routes.ts";
-import { mapList } from "../list-answer.ts";
+import { mapList, writtenInto } from "../list-answer.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../route.ts";
 import { routePlannerRoutes } from "../route-planner-routes.ts";
 import { destroyPlayer, findSession, getPlayer, listPlayers, updatePlayer } from "../session-routes.ts";
 import { playerBodyOfV3, v3PlayerBody, v3SessionBody } from "./bodies.ts";
-import { v3DecodedTrack, v3Info, v3LoadResult, v3Player, v3Stats, v3Track } from "./json-forms.ts";
+import { v3DecodedTrack, v3Info, v3LoadResult, v3Player, v3Stats, v3Track, v3WrittenPart } from "./json-forms.ts";
 
 const SESSION_PATH = "/sessions/:sessionId";
 const PLAYERS_PATH = `${SESSION_PATH}/players`;
@@ -41,7 +42,7 @@ function trackRoutes(context: ApiContext): RestRoute[] {
     {
       method: "GET",
       path: "/loadtracks",
-      handle: async (request) => json(v3LoadResult(await loadTracks(context, request))),
+      handle: async (request) => loadAnswer(await loadTracks(context, request)),
     },
     { method: "GET", path: "/decodetrack", handle: (request) => json(v3DecodedTrack(decodeOne(request))) },
     {
@@ -50,6 +51,12 @@ function trackRoutes(context: ApiContext): RestRoute[] {
       handle: async (request) => mapList(await decodeMany(context, request), v3Track),
     },
   ];
+}
+
+function loadAnswer(result: LoadResult): RestAnswer {
+  const value = v3LoadResult(loadResultToJson(result));
+  const written = writtenTracksOf(result);
+  return written === undefined ? json(value) : writtenInto(value, written.parts, v3WrittenPart);
 }
 
 function sessionRoutes(context: ApiContext): RestRoute[] {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { PlayableInput } from "../../../../src/bridge/playable-input.ts";
+import type { PlainInput } from "../../../../src/bridge/playable-input.ts";
 import { firstLink, type PlaylistFormat, playlistFormatOf } from "../../../../src/media/input/link-list.ts";
 import { patternBytes } from "../../../support/input-builders.ts";
 
-const WEB: PlayableInput = { kind: "http", url: "http://radio.example/lists/list.m3u?x=1", container: undefined };
-const LOCAL: PlayableInput = { kind: "local", path: "/music/lists/list.m3u", container: undefined };
+const WEB: PlainInput = { kind: "http", url: "http://radio.example/lists/list.m3u?x=1", container: undefined };
+const LOCAL: PlainInput = { kind: "local", path: "/music/lists/list.m3u", container: undefined };
 
 function first(text: string | Buffer, from = WEB) {
   const bytes = Buffer.from(text as string); // Buffer.from takes either; its overloads do not say so.

@@ -13,7 +13,7 @@ import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
-import { hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
+import { noLinks, hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const FILE = patternBytes(700_000);
@@ -83,7 +83,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     async open(path) {
       const signal = new AbortController().signal;
       const budget = createTrackBudget({ clock });
-      const deps = { client, settings: inputSettings, clock, logger, signal, budget };
+      const deps = { client, settings: inputSettings, clock, logger, signal, budget, wantLink: noLinks };
       const input = await openInput({ kind: "http", url: urlOf(path), container: undefined }, deps);
       cleanups.push(() => input.source.close());
       return input;

@@ -22,7 +22,7 @@ import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
 import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
-import { inputSettings } from "../../../support/input-builders.ts";
+import { noLinks, inputSettings } from "../../../support/input-builders.ts";
 import { ScriptedVoiceGateway } from "../../../support/scripted-voice-gateway.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 import { createVoice, until } from "../../../support/voice-builders.ts";
@@ -90,7 +90,7 @@ interface OpenerParts {
 function createOpener(allow: readonly string[], { settings: changes, routes }: OpenerParts = {}): TrackOpener {
   const settings = { ...inputSettings, network: { allow }, ...changes };
   const guard = new OutboundGuard(allow, { resolve: resolveHostile });
-  const deps = { clock: systemClock, logger: silentLogger };
+  const deps = { clock: systemClock, logger: silentLogger, wantLink: noLinks };
   const client = new HttpClient({ guard, settings: settings.http, clock: systemClock, routes: routes?.(guard) });
   cleanups.push(() => client.close());
   return new TrackOpener({

@@ -50,7 +50,7 @@ function setup(places: Readonly<Record<string, Place>>) {
   const hints: ContainerHints[] = [];
   const readAheads: number[] = [];
   const placeOf = (input: PlayableInput): Place =>
-    (input.kind === "http" ? places[input.url.split("/").at(-1) ?? ""] : places[input.path]) ?? {};
+    places["url" in input ? (input.url.split("/").at(-1) ?? "") : "path" in input ? input.path : "site"] ?? {};
   let opening: Place = {};
   const makeDemuxer = (source?: ByteSource): Demuxer => {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: [] });

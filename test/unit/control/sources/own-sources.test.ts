@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { PlayableInput, ProbeResult } from "../../../../src/bridge/playable-input.ts";
-import { createBuiltinSources } from "../../../../src/control/sources/builtin.ts";
+import { createOwnSources } from "../../../../src/control/sources/own-sources.ts";
 import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
 import { trackToJson } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -46,10 +46,10 @@ beforeEach(() => {
 function loader(isEnabled = { http: true, local: true }): TrackLoader {
   const probe = async (input: PlayableInput): Promise<ProbeResult> => {
     probed.push(input);
-    return results.get(input.kind === "http" ? input.url : input.path) ?? FOUND;
+    return results.get("url" in input ? input.url : "path" in input ? input.path : "") ?? FOUND;
   };
-  const sources = createBuiltinSources({ isEnabled, localRoots: [join(folder, "media")], probe });
-  return new TrackLoader({ sources, clock: new FakeClock() });
+  const { local, http } = createOwnSources({ isEnabled, localRoots: [join(folder, "media")], probe });
+  return new TrackLoader({ listSources: () => [...local, ...http], clock: new FakeClock() });
 }
 
 async function load(identifier: string) {

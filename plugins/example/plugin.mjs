@@ -1,0 +1,49 @@
+// The plugin that docs/plugins.md walks through: a source for a small made-up site with an API of its own.
+
+import { definePlugin, SourceError } from "tonearm/plugin";
+
+export default definePlugin({
+  name: "example",
+  version: "1.0.0",
+  apiVersion: 1,
+
+  // What an operator can set under plugins.example.
+  config: {
+    site: { type: "server", default: "https://music.example.org", meaning: "Address of the site." },
+    searchLimit: { type: "integer", default: 10, min: 1, max: 50, meaning: "Tracks of a search." },
+  },
+
+  setup(host) {
+    const { site, searchLimit } = host.options;
+    // One way to reach the site: counted, shown to the operator, left alone for a while when it keeps failing.
+    const api = host.way("api");
+    const ask = (path, query, signal) => api.take(() => host.http.json(`${site}${path}`, { query, signal }));
+
+    host.addSource({
+      name: "example",
+      prefixes: ["exsearch:", "example:"],
+
+      async load({ identifier, signal }) {
+        if (identifier.startsWith("exsearch:")) {
+          const query = { q: identifier.slice("exsearch:".length), limit: searchLimit };
+          const { songs } = await ask("/api/search", query, signal);
+          if (!Array.isArray(songs)) throw new SourceError("changed", "a search answered no list of songs");
+          return { kind: "search", tracks: songs.map(toTrack) };
+        }
+        const song = await ask(`/api/songs/${encodeURIComponent(identifier.slice("example:".length))}`, {}, signal);
+        return { kind: "track", track: toTrack(song) };
+      },
+
+      // Asked shortly before the track is heard, and again before the link expires or when it is refused.
+      async resolve({ track, signal }) {
+        const { url, expires } = await ask(`/api/songs/${encodeURIComponent(track.identifier)}/link`, {}, signal);
+        return { kind: "link", url, expiresAtMs: expires };
+      },
+    });
+  },
+});
+
+/** A track as the node wants it, made of a song as the site has it. */
+function toTrack({ id, title, artist, seconds }) {
+  return { identifier: String(id), title, author: artist, lengthMs: seconds * 1000 };
+}

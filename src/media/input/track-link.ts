@@ -1,0 +1,158 @@
+// The link that a site's track is played from: asked for when the track is opened, anew shortly before it expires, and
+// anew when the site refuses it, so many times and no more. Kept from one opening of the track to the next where its
+// bytes become others. Audio and look-up threads; the whole of it: docs/internals/links.md.
+
+import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
+import type { LinkReason, LinkRequest, PlayableLink, RangeStep } from "../../bridge/playable-link.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { Logger } from "../../log.ts";
+import { placeOfLink } from "./link-place.ts";
+import { RetryBudget } from "./retry-budget.ts";
+
+/** A link that expires this soon is renewed before it is used; of one that lives shorter, half its life. */
+const EXPIRY_MARGIN_MS = 10_000;
+/** When asking for a fresh one failed, the old one is used on, and so much later it is tried again. */
+const FRESH_RETRY_MS = 5_000;
+/** Links in a row that brought nothing: sites that refuse whatever they gave out are not asked for ever. */
+const RENEWALS_MAX = 3;
+/** Received bytes that show that a link is good. An HLS segment does as well. */
+const PROGRESS_BYTES = 64 * 1024;
+
+/** Where requests go, and what they carry. */
+export interface RequestPlace {
+  readonly url: URL;
+  /** Names in lower case. Secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rendition?: string | undefined;
+  readonly rangeStep?: RangeStep | undefined;
+}
+
+/** What the link leads to. */
+export type LinkTarget =
+  | { readonly kind: "place"; readonly place: RequestPlace; readonly container: string | undefined }
+  | { readonly kind: "input"; readonly input: PlainInput };
+
+export interface TrackLinkOptions {
+  readonly track: SiteTrack;
+  /** See `EventChannel.wantLink`. */
+  readonly wantLink: (request: LinkRequest) => Promise<PlayableLink>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The link leads to other bytes than before: whoever reads has to open the track anew and go on by time. */
+export class InputReplacedError extends NodeError {
+  readonly link: TrackLink;
+
+  constructor(link: TrackLink) {
+    super("input-changed", "receiving the track: its link was renewed, and what it leads to now is another file");
+    this.link = link;
+  }
+}
+
+export class TrackLink {
+  readonly #options: TrackLinkOptions;
+  readonly #renewals: RetryBudget;
+  #target: LinkTarget;
+  /** Clock time, epoch milliseconds, from which on a fresh one is asked for. */
+  #freshFromMs: number;
+
+  /** Asks for the first link. Rejects with why there is none, "link-invalid", or the signal's reason. */
+  static async obtain(options: TrackLinkOptions, signal: AbortSignal): Promise<TrackLink> {
+    const { track, wantLink } = options;
+    return new TrackLink(await unlessAborted(wantLink({ track, reason: "start" }), signal), options);
+  }
+
+  private constructor(link: PlayableLink, options: TrackLinkOptions) {
+    this.#options = options;
+    this.#renewals = new RetryBudget(options.clock, { triesMax: RENEWALS_MAX, progressBytes: PROGRESS_BYTES });
+    this.#target = targetOf(link);
+    this.#freshFromMs = this.#freshFromOf(link, "start");
+  }
+
+  get target(): LinkTarget {
+    return this.#target;
+  }
+
+  /**
+   * The place it leads to.
+   * @throws InputReplacedError when the track plays what another source's track plays by now
+   */
+  get place(): RequestPlace {
+    if (this.#target.kind === "input") throw new InputReplacedError(this);
+    return this.#target.place;
+  }
+
+  /** It is to be renewed before it is used again. */
+  get isExpiring(): boolean {
+    return this.#options.clock.epochMs() >= this.#freshFromMs;
+  }
+
+  /** Renews it if it is expiring. Where that fails, the old one is used on: it may be good for a while. */
+  async keepFresh(signal: AbortSignal): Promise<void> {
+    if (!this.isExpiring) return;
+    try {
+      await this.#renew("expiring", undefined, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { clock, logger } = this.#options;
+      this.#freshFromMs = clock.epochMs() + FRESH_RETRY_MS;
+      logger.debug("a link that is about to expire could not be renewed; it is used on", { error });
+    }
+  }
+
+  /**
+   * Asks for another one, as the site has refused this one with a status: at once, after half a second, after one and a
+   * half, and no more until something was received.
+   * @throws NodeError "link-refused" when that was the last time, or what the source says
+   */
+  renewRefused(status: number, signal: AbortSignal): Promise<void> {
+    return this.#renew("refused", status, signal);
+  }
+
+  /** Bytes were received from it. */
+  noteProgress(sizeBytes: number): void {
+    this.#renewals.addProgress(sizeBytes);
+  }
+
+  /** As much was received from it as shows that it is good. */
+  noteGood(): void {
+    this.#renewals.reset();
+  }
+
+  async #renew(reason: Exclude<LinkReason, "start">, status: number | undefined, signal: AbortSignal): Promise<void> {
+    const { track, wantLink, logger } = this.#options;
+    const hasTry = await this.#renewals.waitForTry(signal);
+    signal.throwIfAborted();
+    if (!hasTry) throw usedUpError(track, status);
+    const rendition = this.#target.kind === "place" ? this.#target.place.rendition : undefined;
+    logger.debug("a link is renewed", { source: track.sourceName, reason, status, tryNumber: this.#renewals.triesUsed });
+    const link = await unlessAborted(wantLink({ track, reason, status, rendition }), signal);
+    this.#target = targetOf(link);
+    this.#freshFromMs = this.#freshFromOf(link, reason);
+  }
+
+  #freshFromOf(link: PlayableLink, reason: LinkReason): number {
+    const expiresMs = link.kind === "link" ? link.expiresAtEpochMs : undefined;
+    if (expiresMs === undefined || !Number.isFinite(expiresMs)) return Number.POSITIVE_INFINITY;
+    // The first may have waited for somebody to want it.
+    if (reason === "start") return expiresMs - EXPIRY_MARGIN_MS;
+    const lifeMs = expiresMs - this.#options.clock.epochMs();
+    // One that has expired before it came is of a site whose clock is another: it will say so itself.
+    return lifeMs <= 0 ? Number.POSITIVE_INFINITY : expiresMs - Math.min(EXPIRY_MARGIN_MS, lifeMs / 2);
+  }
+}
+
+function targetOf(link: PlayableLink): LinkTarget {
+  return link.kind === "input"
+    ? { kind: "input", input: link.input }
+    : { kind: "place", place: placeOfLink(link), container: link.container };
+}
+
+function usedUpError({ sourceName }: SiteTrack, status: number | undefined): NodeError {
+  const last = status === undefined ? "" : ` (HTTP ${status})`;
+  const message = `playing a track of ${sourceName}: the site refused ${RENEWALS_MAX} links in a row${last}`;
+  return new NodeError("link-refused", `${message}, or gave next to nothing for them`);
+}
