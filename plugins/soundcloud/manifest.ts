@@ -1,0 +1,55 @@
+// What the node knows of the soundcloud plugin before its thread is started: its options, and the identifiers of its
+// source. Plain data. Main and plugin threads.
+
+import type { BuiltinManifest } from "../builtin-manifest.ts";
+
+export const SOUNDCLOUD_MANIFEST = {
+  name: "soundcloud",
+  version: "1.0.0",
+  config: {
+    clientId: {
+      type: "secret",
+      meaning: "client id for SoundCloud's API; without one, or when it is refused, one is read from soundcloud.com",
+    },
+    oauthToken: {
+      type: "secret",
+      meaning: "token of a SoundCloud account (what its web player sends behind `OAuth`), for private and paid tracks",
+    },
+    searchEnabled: { type: "flag", default: true, meaning: "whether `scsearch:` is answered" },
+    filterOutPreviewTracks: {
+      type: "flag",
+      default: false,
+      meaning: "leave out tracks of which only a preview of 30 s can be heard, and refuse to play them",
+    },
+    setTracksMax: {
+      type: "integer",
+      default: 1000,
+      min: 1,
+      max: 10_000,
+      meaning: "tracks of a set, at most; one request for every 50 of them",
+    },
+    listEntriesMax: {
+      type: "integer",
+      default: 200,
+      min: 1,
+      max: 10_000,
+      meaning: "entries of a user's tracks, likes or reposts that are looked at; one request for every 200 of them",
+    },
+  },
+  sources: [
+    {
+      name: "soundcloud",
+      prefixes: ["scsearch:", "scsearch[", "soundcloud:tracks:", "soundcloud:playlists:"],
+      hosts: [
+        "soundcloud.com",
+        "www.soundcloud.com",
+        "m.soundcloud.com",
+        "on.soundcloud.com",
+        "w.soundcloud.com",
+        "api.soundcloud.com",
+        "api-v2.soundcloud.com",
+        "soundcloud.app.goo.gl",
+      ],
+    },
+  ],
+} as const satisfies BuiltinManifest;

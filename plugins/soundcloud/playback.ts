@@ -1,0 +1,126 @@
+// From a track, as its encoded form has it, to a signed link of one of its renditions. Plugin thread.
+
+import { type Playable, type PluginHost, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
+import type { SoundCloudApi } from "./api.ts";
+import { parseLink, trackIdOf } from "./identifier.ts";
+import type { SoundCloudLookup } from "./lookup.ts";
+import { objectOf, textOf, urlOf } from "./read-json.ts";
+import type { TrackPlaying } from "./read-track.ts";
+import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
+
+/** Lavalink's words. */
+export const NOT_AVAILABLE = "This track is not available";
+export const BLOCKED = `${NOT_AVAILABLE}: SoundCloud does not play it in the region of the node`;
+export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it can be heard without a subscription`;
+
+const LINK_LENGTH_MAX = 8192;
+
+export interface PlaybackOptions {
+  readonly api: SoundCloudApi;
+  readonly lookup: SoundCloudLookup;
+  /** Previews are not played. */
+  readonly filterOutPreviewTracks: boolean;
+}
+
+type Link = Extract<Playable, { readonly kind: "link" }>;
+
+export class SoundCloudPlayback {
+  readonly #host: PluginHost;
+  readonly #options: PlaybackOptions;
+
+  constructor(host: PluginHost, options: PlaybackOptions) {
+    this.#host = host;
+    this.#options = options;
+  }
+
+  /** Rejects with `unavailable` for what cannot be played here. */
+  async resolve(request: ResolveRequest): Promise<Playable> {
+    const id = trackIdOf(request.track.identifier);
+    const known = request.reason === "start" && id !== undefined ? this.#options.lookup.playingOf(id) : undefined;
+    const link = known === undefined ? undefined : await this.#linkOf(known, request);
+    if (link !== undefined) return link;
+    // Nothing is known, or nothing of it is there any more.
+    const fresh = await this.#find(id, request);
+    const found = await this.#linkOf(fresh, request);
+    if (found !== undefined) return found;
+    throw new SourceError("unavailable", this.#whyUnplayable(fresh));
+  }
+
+  /** By its number; where that is of no use, or not enough without a secret, by its page. */
+  async #find(id: string | undefined, { track, signal }: ResolveRequest): Promise<TrackPlaying> {
+    const { lookup } = this.#options;
+    const page = parseLink(track.uri ?? "");
+    const isSecret = page?.kind === "page" && page.secret !== undefined;
+    const byId = id === undefined || isSecret ? undefined : await orMissing(lookup.track(id, undefined, signal));
+    if (byId !== undefined) return byId.playing;
+    if (page?.kind === "page" && !page.isSet) {
+      const json = await orMissing(lookup.resolve(page.url, signal));
+      if (json?.kind === "track") return lookup.readTrack(json, page.secret).playing;
+    }
+    throw new SourceError("unavailable", NOT_AVAILABLE);
+  }
+
+  /** The first rendition that is there; undefined: none. */
+  async #linkOf(playing: TrackPlaying, { rendition: last, signal }: ResolveRequest): Promise<Link | undefined> {
+    const { filterOutPreviewTracks } = this.#options;
+    if (playing.isBlocked || (playing.isPreview && filterOutPreviewTracks)) return undefined;
+    let preview: Link | undefined;
+    for (const rendition of lastFirst(playing.renditions, last)) {
+      if (rendition.isPreview && preview !== undefined) break;
+      const link = await this.#lookUp(rendition, playing.secret, signal);
+      if (link === undefined) continue;
+      if (rendition.isPreview || !isPreviewLink(link.url)) return this.#counted(link, rendition.isPreview);
+      // It was said to be whole; another one may be.
+      preview ??= { ...link, rendition: `${link.rendition} preview` };
+    }
+    if (preview !== undefined && filterOutPreviewTracks) throw new SourceError("unavailable", ONLY_A_PREVIEW);
+    return preview === undefined ? undefined : this.#counted(preview, true);
+  }
+
+  /** Undefined: it is gone, or not for us. */
+  async #lookUp(rendition: Rendition, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
+    const query = { secret_token: secret };
+    const json = objectOf(await orMissing(this.#options.api.get(rendition.lookupUrl, { signal, query })));
+    if (json === undefined) return undefined;
+    const url = linkOf(json.url);
+    if (url === undefined) throw new SourceError("changed", "SoundCloud answered a rendition without a link");
+    const expiresAtMs = expiryOf(url, rendition, this.#host.clock.now());
+    return { kind: "link", url: url.href, expiresAtMs, rendition: rendition.name };
+  }
+
+  #whyUnplayable({ isBlocked, isPreview, renditions, hasEncrypted }: TrackPlaying): string {
+    if (isBlocked) return BLOCKED;
+    if (isPreview && this.#options.filterOutPreviewTracks) return ONLY_A_PREVIEW;
+    if (renditions.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
+    if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
+    return "Did not detect any supported formats";
+  }
+
+  #counted(link: Link, isPreview: boolean): Link {
+    if (isPreview) this.#host.count("previews");
+    return link;
+  }
+}
+
+/** Signed ones are long. */
+function linkOf(value: unknown): URL | undefined {
+  const text = textOf(value);
+  const url = text === undefined || text.length > LINK_LENGTH_MAX ? undefined : urlOf(text);
+  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
+}
+
+/** What went on before goes on with the same bytes, if they are still there. */
+function lastFirst(renditions: readonly Rendition[], last: string | undefined): readonly Rendition[] {
+  const same = renditions.filter(({ name }) => name === last);
+  return [...same, ...renditions.filter(({ name }) => name !== last)];
+}
+
+/** Undefined for what is not there, or not for us. */
+async function orMissing<Value>(work: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof SourceError && (error.kind === "not-found" || error.kind === "unavailable")) return undefined;
+    throw error;
+  }
+}

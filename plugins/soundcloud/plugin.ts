@@ -1,0 +1,32 @@
+// The soundcloud plugin: searches, links, sets and users of SoundCloud, played from its own servers. Plugin thread;
+// what it stands on is put together here.
+
+import { definePlugin } from "../../src/plugin-api/plugin.ts";
+import { SoundCloudApi } from "./api.ts";
+import { SoundCloudClientIds } from "./client-ids.ts";
+import { SoundCloudLookup } from "./lookup.ts";
+import { SOUNDCLOUD_MANIFEST } from "./manifest.ts";
+import { SoundCloudPlayback } from "./playback.ts";
+import { SoundCloudSource } from "./source.ts";
+
+const { name, version, config, sources } = SOUNDCLOUD_MANIFEST;
+
+export default definePlugin({
+  name,
+  version,
+  apiVersion: 1,
+  config,
+  setup(host) {
+    const { clientId, oauthToken, searchEnabled, filterOutPreviewTracks, setTracksMax, listEntriesMax } = host.options;
+    const api = new SoundCloudApi(host, { clientIds: new SoundCloudClientIds(host, clientId), oauthToken });
+    const hasAccount = oauthToken !== undefined;
+    const lookup = new SoundCloudLookup(host, api, { hasAccount, setTracksMax, listEntriesMax });
+    const playback = new SoundCloudPlayback(host, { api, lookup, filterOutPreviewTracks });
+    const source = new SoundCloudSource(host, { lookup, playback, searchEnabled, filterOutPreviewTracks });
+    host.addSource({
+      ...sources[0],
+      load: (request) => source.load(request),
+      resolve: (request) => source.resolve(request),
+    });
+  },
+});

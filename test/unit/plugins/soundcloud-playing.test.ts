@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SOUNDCLOUD_TRANSCODINGS as ALL, listTranscodings, SOUNDCLOUD_SECRET } from "../../../lab/sites/soundcloud.ts";
+import { createTrack } from "../../../src/track/track.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { type PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+import { SOUNDCLOUD_API as API, SOUNDCLOUD_PAGE as PAGE, SoundCloudStage } from "../../support/soundcloud-stage.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const LOOKUP = `https://${API}/media/soundcloud:tracks:11`;
+
+let stage: SoundCloudStage;
+
+beforeEach(async () => {
+  stage = await SoundCloudStage.start();
+});
+
+afterEach(() => stage.close());
+
+async function play(bench: PluginBench, page: string) {
+  return bench.resolve("soundcloud", (await stage.track(bench, page)).encoded);
+}
+
+/** A track as a client has kept it, whoever encoded it. */
+function encoded(identifier: string, uri: string | null = null): string {
+  const info = {
+    ...{ identifier, isSeekable: true, author: "A", length: 30_000, isStream: false, position: 0, title: "T" },
+    ...{ uri, sourceName: "soundcloud", artworkUrl: null, isrc: null },
+  };
+  return createTrack(info, { kind: "none" }).encoded;
+}
+
+describe("the rendition", () => {
+  test("is Opus, whatever else there is, and what the link leads to can be fetched", async () => {
+    const link = await play(await stage.bench(), `${PAGE}/song`);
+    expect(link).toMatchObject({ kind: "link", rendition: "opus_0_0 hls" });
+    const list = await (await fetch(link.kind === "link" ? link.url : "")).text();
+    expect(list).toContain("#EXTINF:10.000,");
+  });
+
+  test("may have a link as long as signed ones are", async () => {
+    stage.site.linkQuery = { Policy: "p".repeat(4000) };
+    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ kind: "link" });
+  });
+
+  test.each([
+    ["a whole MP3 file", [ALL.aacHls, ALL.mp3Hls, ALL.mp3Progressive], "mp3_1_0 progressive"],
+    ["MP3 in segments", [ALL.aacHls, ALL.mp3Hls], "mp3_1_0 hls"],
+    ["AAC, where there is nothing else", [ALL.aacHls], "aac_160k hls"],
+    ["a whole one before a preview", [{ ...ALL.opusHls, snipped: true }, ALL.aacHls], "aac_160k hls"],
+    ["a preview, where there is nothing else", [{ ...ALL.opusHls, snipped: true }], "opus_0_0 hls preview"],
+    ["none with changing bit rates", [{ ...ALL.opusHls, preset: "abr_sq" }, ALL.mp3Hls], "mp3_1_0 hls"],
+  ])("next best is %s", async (_, transcodings, rendition) => {
+    stage.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
+    expect(await play(await stage.bench(), `${PAGE}/some`)).toMatchObject({ rendition });
+  });
+
+  test.each([404, 403])("that is answered with %i gives way to the next one", async (status) => {
+    stage.site.server.fail({ at: /media.*opus/, outcome: { status } });
+    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "mp3_1_0 progressive" });
+  });
+
+  test("that played last is kept when its link is renewed", async () => {
+    const bench = await stage.bench();
+    const track = await stage.track(bench, `${PAGE}/song`);
+    const wish = { reason: "expiring", rendition: "mp3_1_0 hls" } as const;
+    expect(await bench.resolve("soundcloud", track.encoded, wish)).toMatchObject({ rendition: "mp3_1_0 hls" });
+    stage.site.server.fail({ at: /mp3_1_0.*hls/, outcome: { status: 404 } });
+    expect(await bench.resolve("soundcloud", track.encoded, wish)).toMatchObject({ rendition: "opus_0_0 hls" });
+  });
+
+  test("whose link turns out to be a preview gives way to a whole one", async () => {
+    const url = stage.site.server.link("preview/opus/song.m3u8");
+    stage.site.server.fail({ at: /media.*opus/, outcome: { json: { url } } });
+    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "mp3_1_0 progressive" });
+    stage.site.server.fail({ at: /media.*/, outcome: { json: { url } } });
+    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "opus_0_0 hls preview" });
+    const strict = await stage.bench({ filterOutPreviewTracks: "true" });
+    expect((await troubleWith(play(strict, `${PAGE}/song`))).message).toContain("only a preview");
+  });
+
+  test.each([
+    ["encrypted", "encrypted (DRM)"],
+    ["none", "Did not detect any supported formats"],
+  ])("that cannot be had of a track named %s is told: %s", async (slug, message) => {
+    stage.site.addTrack(41, "none", { media: { transcodings: [] } });
+    const trouble = await troubleWith(play(await stage.bench(), `${PAGE}/${slug}`));
+    expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining(message) });
+  });
+
+  test("is only asked for at the API, whatever the track says", async () => {
+    const [transcoding] = listTranscodings(42, [ALL.opusHls]);
+    const elsewhere = { ...transcoding, url: "https://example.org/media/soundcloud:tracks:42/stream/hls" };
+    stage.site.addTrack(42, "elsewhere", { media: { transcodings: [elsewhere] } });
+    expect((await troubleWith(play(await stage.bench(), `${PAGE}/elsewhere`))).message).toContain("formats");
+  });
+
+  test("that is refused whatever it is makes the track unavailable", async () => {
+    stage.site.server.fail({ at: /media/, outcome: { status: 404 } });
+    expect((await troubleWith(play(await stage.bench(), `${PAGE}/preview`))).message).toContain(
+      "all of its renditions",
+    );
+  });
+
+  test("of a blocked track is none", async () => {
+    const trouble = await troubleWith((await stage.bench()).resolve("soundcloud", encoded("14")));
+    expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("region") });
+  });
+});
+
+describe("a link", () => {
+  const policy = Buffer.from('{"Statement":[{"Condition":{"DateLessThan":{"AWS:EpochTime":1800000777}}}]}').toString(
+    "base64",
+  );
+
+  test.each([
+    ["what its query says", "song", { expires: "1800000600" }, NOW_MS + 600_000],
+    ["what its policy says", "song", { Policy: policy.replaceAll("+", "-").replaceAll("=", "_") }, NOW_MS + 777_000],
+    ["four minutes, in segments", "song", {}, NOW_MS + 240_000],
+    ["four minutes, where the query names a time that is over", "song", { expires: "1700000000" }, NOW_MS + 240_000],
+    ["four minutes, where the policy is none", "song", { Policy: "x" }, NOW_MS + 240_000],
+  ])("is good for %s", async (_, slug, query, expiresAtEpochMs) => {
+    stage.site.linkQuery = query;
+    const bench = await stage.bench({}, new FakeClock({ epochMs: NOW_MS }));
+    expect(await play(bench, `${PAGE}/${slug}`)).toMatchObject({ expiresAtEpochMs });
+  });
+
+  test("to a whole file that says nothing of its end is good until it is refused", async () => {
+    expect(await play(await stage.bench(), `${PAGE}/only-mp3`)).toMatchObject({ expiresAtEpochMs: undefined });
+  });
+
+  test("is asked for at once where the track has just been found", async () => {
+    await play(await stage.bench(), `${PAGE}/song`);
+    expect(stage.asked("/resolve") + stage.asked("/tracks")).toBe(1);
+    expect(stage.asked("/media")).toBe(1);
+  });
+
+  test.each(["refused", "expiring"] as const)("that is %s is asked for anew, and so is its track", async (reason) => {
+    const bench = await stage.bench();
+    const { encoded: track } = await stage.track(bench, `${PAGE}/song`);
+    const first = await bench.resolve("soundcloud", track);
+    stage.site.server.expireLinks();
+    const second = await bench.resolve("soundcloud", track, { reason, status: 403, rendition: "opus_0_0 hls" });
+    expect(second).not.toEqual(first);
+    expect(await fetch(second.kind === "link" ? second.url : "")).toMatchObject({ status: 200 });
+    expect(stage.asked("/tracks")).toBe(1);
+  });
+
+  test("is found although the renditions have moved since the track was found", async () => {
+    const bench = await stage.bench();
+    const { encoded: track } = await stage.track(bench, `${PAGE}/song`);
+    stage.site.tracks.set(11, {
+      ...stage.site.tracks.get(11),
+      media: { transcodings: listTranscodings(11, [ALL.aacHls]) },
+    });
+    stage.site.server.fail({ at: /media.*(opus|mp3)/, outcome: { status: 404 } });
+    stage.site.server.fail({ at: /media.*aac/, outcome: { status: 404 }, times: 1 });
+    expect(await bench.resolve("soundcloud", track)).toMatchObject({ rendition: "aac_160k hls" });
+  });
+
+  test("that is none is told as a change of the site", async () => {
+    stage.site.server.fail({ at: /media/, outcome: { json: { url: "file:///etc/passwd" } } });
+    expect((await troubleWith(play(await stage.bench(), `${PAGE}/song`))).code).toBe("site-changed");
+  });
+
+  test("of a secret track is had with its secret, also by who only has the encoded track", async () => {
+    const page = `${PAGE}/hidden/${SOUNDCLOUD_SECRET}`;
+    const { encoded: track } = await stage.track(await stage.bench(), page);
+    expect(await (await stage.bench()).resolve("soundcloud", track)).toMatchObject({ rendition: "opus_0_0 hls" });
+    for (const { query } of stage.site.server.requestsTo(API).filter(({ path }) => path.startsWith("/media"))) {
+      expect(query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
+    }
+    // Numbers alone do not open it: its page is asked for at once.
+    expect(stage.asked("/tracks")).toBe(0);
+  });
+});
+
+test("a secret that the site does not repeat is the one that was asked with", async () => {
+  const page = `${PAGE}/quiet/${SOUNDCLOUD_SECRET}`;
+  stage.site.addTrack(43, `quiet/${SOUNDCLOUD_SECRET}`, { permalink_url: `${PAGE}/quiet` });
+  const bench = await stage.bench();
+  expect((await stage.track(bench, page)).info.uri).toBe(page);
+  await play(bench, page);
+  expect(stage.site.server.requestsTo(API).at(-1)?.query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
+});
+
+describe("an encoded track", () => {
+  test.each([
+    ["Lavalink's Opus", `O:${LOOKUP}/0b0b/stream/hls`, null],
+    ["Lavalink's MP3 in segments", `U:${LOOKUP}/0b0b/stream/hls`, null],
+    ["Lavalink's MP3", `M:${LOOKUP}/0b0b/stream/progressive`, null],
+    ["an older lookup address", "O:https://api.soundcloud.com/media/soundcloud%3Atracks%3A11/0b0b/stream/hls", null],
+    ["NodeLink's number", "11", null],
+    ["one whose number is nobody's any more", "999", `${PAGE}/song`],
+    ["one whose identifier says nothing", "X:what", `${PAGE}/song`],
+  ])("with %s as identifier is played", async (_, identifier, uri) => {
+    const link = await (await stage.bench()).resolve("soundcloud", encoded(identifier, uri));
+    expect(link).toMatchObject({ kind: "link", rendition: "opus_0_0 hls" });
+  });
+
+  test.each([
+    ["whose identifier and address say nothing", "what", "https://example.org/song"],
+    ["that names a set", "what", `${PAGE}/sets/mix`],
+    ["with another host's lookup address", "O:https://example.org/soundcloud:tracks:11/stream/hls", null],
+    ["that nobody has any more", "999", null],
+  ])("%s is not available", async (_, identifier, uri) => {
+    const trouble = await troubleWith((await stage.bench()).resolve("soundcloud", encoded(identifier, uri)));
+    expect(trouble).toMatchObject({ code: "site-unavailable", message: "This track is not available" });
+  });
+});
