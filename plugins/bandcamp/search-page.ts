@@ -63,12 +63,8 @@ function trackOf({ texts, imageUrl }: Result): SourceTrack | undefined {
 function artistOf(text: string): string | undefined {
   const lines = text.split("\n").map(flat);
   const line = lines.findLast((candidate) => /^by\s/i.test(candidate));
-  const artist =
-    line?.slice(3) ??
-    flat(text)
-      .split(/\bby\s/i)
-      .at(-1);
-  return artist === undefined || artist.trim() === "" ? undefined : artist.trim();
+  const pieces = flat(text).split(/\bby\s/i);
+  return line?.slice(3) ?? (pieces.length > 1 ? pieces.at(-1) : undefined);
 }
 
 function flat(text: string): string {
