@@ -10,8 +10,8 @@ const LENGTH_SECONDS = 4;
 
 export class GetyarnSite {
   readonly site: SiteServer;
-  /** Where the film is; the site's do not expire. */
-  readonly filmUrl: string;
+  /** Where the film is. */
+  filmUrl = "";
 
   static async start(): Promise<GetyarnSite> {
     const box: { self?: GetyarnSite } = {};
@@ -27,7 +27,13 @@ export class GetyarnSite {
       index % 2 === 0 ? 0 : index % 16,
     );
     site.addMedia("film.mp4", { bytes: wav({ rateHz: RATE_HZ, data }), mimeType: "video/mp4" });
-    this.filmUrl = site.link("film.mp4", { a: "1" });
+    this.moveFilm();
+  }
+
+  /** To another address: the old one is no good any more. */
+  moveFilm(): void {
+    this.site.expireLinks();
+    this.filmUrl = this.site.link("film.mp4", { a: "1" });
   }
 
   /** For `tonearm.hosts`. */

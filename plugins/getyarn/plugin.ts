@@ -4,7 +4,6 @@ import {
   API_VERSION,
   definePlugin,
   type HttpClient,
-  type LoadRequest,
   type Playable,
   type SourceAnswer,
   SourceError,
@@ -22,28 +21,31 @@ export default definePlugin({
     const way = host.way("getyarn.io");
     host.addSource({
       ...sources[0],
-      load: async (request) => {
+      load: async (request): Promise<SourceAnswer | undefined> => {
         const id = CLIP.exec(request.identifier.trim())?.[1];
-        return id === undefined ? undefined : way.take(() => loadClip(id, request, host.http));
+        if (id === undefined) return undefined;
+        return { kind: "track", track: await way.take(() => loadClip(id, request.signal, host.http)) };
       },
-      resolve: async ({ track }) => playableOf(track),
+      resolve: async ({ track, reason, signal }) => {
+        const id = CLIP.exec(track.uri ?? "")?.[1];
+        // The film may have moved: its page says where to.
+        const isStale = reason !== "start" && id !== undefined;
+        return playableOf(isStale ? await way.take(() => loadClip(id, signal, host.http)) : track);
+      },
     });
   },
 });
 
-async function loadClip(id: string, { signal }: LoadRequest, http: HttpClient): Promise<SourceAnswer> {
+async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Promise<SourceTrack> {
   const uri = `https://getyarn.io/yarn-clip/${id}`;
   const { videoUrl, title } = readClipPage(await http.text(uri, { signal }));
   if (videoUrl === undefined) {
     throw new SourceError("changed", `the page ${uri} names no film; og:video:secure_url was expected`);
   }
-  return {
-    kind: "track",
-    track: { identifier: videoUrl, uri, title: title ?? id, author: "Unknown", isStream: false },
-  };
+  return { identifier: videoUrl, uri, title: title ?? id, author: "Unknown", isStream: false };
 }
 
-/** Its film is what it is known by, and stays where it is. */
+/** Its film is what it is known by. */
 function playableOf({ identifier }: SourceTrack): Playable {
   if (!/^https?:\/\//i.test(identifier) || !URL.canParse(identifier)) {
     throw new SourceError(

@@ -70,6 +70,16 @@ test.each([
   expect(await troubleWith(bench.load(SOURCE, CLIP))).toMatchObject({ code });
 });
 
+test("a film that is refused is looked for on its page again", async () => {
+  const [track] = await bench.loadTracks(SOURCE, CLIP);
+  const first = await bench.resolve(SOURCE, track?.encoded ?? "");
+  stand.moveFilm();
+  const second = await bench.resolve(SOURCE, track?.encoded ?? "", { reason: "refused", status: 403 });
+  expect(first).toMatchObject({ url: track?.info.identifier });
+  expect(second).toMatchObject({ url: stand.filmUrl });
+  expect(stand.filmUrl).not.toBe(track?.info.identifier);
+});
+
 test("a track whose identifier is no address is refused", async () => {
   const info = {
     ...{ identifier: "film.mp4", uri: null, title: "T", author: "A", sourceName: SOURCE, length: 5000, position: 0 },
