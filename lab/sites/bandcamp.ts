@@ -134,10 +134,12 @@ function artistPage(): string {
     { page_url: "/merch/shirt", title: "A Shirt", type: "package" },
   ];
   return [
-    '<html><head><meta property="og:title" content="Stand In &amp; Friends"></head><body><nav><a href="/album/gone">new</a></nav>',
+    '<html><head><meta property="og:title" content="Stand In &amp; Friends"></head>',
+    '<body><nav><a href="/album/gone">new</a></nav>',
     `<ol id="music-grid" data-client-items="${escaped(JSON.stringify(later))}">`,
     '<li data-item-id="album-1" class="music-grid-item"><a href="/album/rooms"><div class="art"></div>',
-    '<p class="title">Rooms</p></a></li><li data-item-id="album-2"> <a href="https://music.stand-in.example/album/gone">',
+    '<p class="title">Rooms</p></a></li><li data-item-id="album-2">',
+    ' <a href="https://music.stand-in.example/album/gone">',
     "<p>Gone</p></a></li></ol></body></html>",
   ].join("");
 }

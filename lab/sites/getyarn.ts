@@ -1,6 +1,6 @@
-// A stand-in for getyarn.io: a clip with its film, and a page that names none. Shapes: fact sheet of the sources, section
-// 4.14 (meta tags, as lavaplayer reads them). The film is a WAV where the site has MP4: what plays it looks at bytes, not
-// at names. In whichever process it is started.
+// A stand-in for getyarn.io: a clip with its film, and a page that names none. Shapes: fact sheet of the sources,
+// section 4.14 (meta tags, as lavaplayer reads them). The film is a WAV where the site has MP4: what plays it looks at
+// bytes, not at names. In whichever process it is started.
 
 import { wav } from "../media-files/containers.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
@@ -47,7 +47,8 @@ export class GetyarnSite {
     const film = this.filmUrl.replaceAll("&", "&amp;");
     return {
       text: `<html><head><meta charset="utf-8"><meta property="og:title" content="It&#39;s &quot;on&quot;">
-        <meta content='${film}' property='og:video:secure_url'/><meta property="og:title" content="second"></head></html>`,
+        <meta content='${film}' property='og:video:secure_url'/>
+        <meta property="og:title" content="second"></head></html>`,
     };
   }
 

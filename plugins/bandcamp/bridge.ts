@@ -45,7 +45,7 @@ export class YtdlpBridge {
   }
 }
 
-/** What the bridge has found as tracks of Bandcamp, which later play from Bandcamp again; undefined where it cannot be. */
+/** What the bridge has found as tracks of Bandcamp, which later play from there again; undefined where it cannot be. */
 export function asBandcamp(answer: SourceAnswer): SourceAnswer | undefined {
   if (answer.kind === "track") {
     const track = bandcampTrack(answer.track);

@@ -23,8 +23,8 @@ export function parseBandcampLink(text: string): BandcampLink | undefined {
 }
 
 /**
- * The address of a track's page, https and without query; undefined where it is none. Artists have domains of their own,
- * so any host may be one; the outbound guard sees to it that it is a public one.
+ * The address of a track's page, https and without query; undefined where it is none. Artists have domains of their
+ * own, so any host may be one; the outbound guard sees to it that it is a public one.
  */
 export function parseTrackAddress(text: string, base?: string): string | undefined {
   const url = parseAddress(text, base);

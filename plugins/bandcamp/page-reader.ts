@@ -26,8 +26,8 @@ export function decodeEntities(text: string): string {
 }
 
 /**
- * The values of all attributes of this name, wherever in the page, in their order. Only those within quotes, and at most
- * `countMax` (default 20).
+ * The values of all attributes of this name, wherever in the page, in their order. Only those within quotes, and at
+ * most `countMax` (default 20).
  */
 export function attributeValues(page: string, name: string, countMax = 20): string[] {
   const values: string[] = [];

@@ -1,5 +1,5 @@
-// Reads the page of a search: entries with their kind, heading, what is said below it, address and picture. Pure. Plugin
-// thread.
+// Reads the page of a search: entries with their kind, heading, what is said below it, address and picture. Pure.
+// Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { parseTrackAddress } from "./links.ts";

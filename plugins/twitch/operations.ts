@@ -1,5 +1,5 @@
-// What the plugin asks Twitch for, and how the answers read: whether a channel is live, what a past broadcast and a clip
-// are, and tokens to play them. Pure. Plugin thread.
+// What the plugin asks Twitch for, and how the answers read: whether a channel is live, what a past broadcast and a
+// clip are, and tokens to play them. Pure. Plugin thread.
 
 import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import type { TwitchLink } from "./links.ts";

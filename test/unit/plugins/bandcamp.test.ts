@@ -224,7 +224,7 @@ test("after five times at the wall only the bridge is asked, until the pause is 
   expect(stand.site.requests).toHaveLength(5);
 });
 
-test("too many requests are told with the pause that the site wants, and the bridge is not sent there either", async () => {
+test("too many requests are told with the pause that the site wants, and nobody is sent there either", async () => {
   const asked: string[] = [];
   const elsewhere = (identifier: string): PluginAnswer => {
     asked.push(identifier);
