@@ -1,0 +1,173 @@
+// A stand-in for Bandcamp: an artist with albums and single tracks, a search, and MP3 behind links that expire. Shapes:
+// fact sheet of the sources, section 4.3 (lavaplayer 32e8fed, yt-dlp 81ecd58: `data-tralbum`, `data-embed`, search
+// results); the grid of an artist's page with `data-item-id` and `data-client-items` as several readers of it describe
+// it in public. All names are made up. In whichever process it is started.
+
+import { repeat } from "../media-files/bytes.ts";
+import { mp3Frame } from "../media-files/containers.ts";
+import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
+
+/** Its artist's host, one on a domain of its own, and the site itself. */
+const HOSTS = [
+  "bandcamp.com",
+  "stand-in.bandcamp.com",
+  "single.bandcamp.com",
+  "nobody.bandcamp.com",
+  "music.stand-in.example",
+];
+/** Some 26 s. */
+const SONG_FRAMES = 1000;
+
+export interface StandInTrack {
+  readonly title: string;
+  readonly slug: string;
+  readonly seconds?: number;
+  readonly isrc?: string;
+  /** Default: it can be heard. */
+  readonly isSoldOnly?: boolean;
+  readonly artist?: string;
+}
+
+export interface StandInRelease {
+  readonly kind: "album" | "track";
+  readonly title: string;
+  readonly slug: string;
+  readonly tracks: readonly StandInTrack[];
+}
+
+const FIRST_ALBUM: StandInRelease = {
+  ...{ kind: "album", title: `Rooms & "Doors"`, slug: "rooms" },
+  tracks: [
+    { title: "Hall", slug: "hall", seconds: 201.5 },
+    { title: "Attic", slug: "attic", isSoldOnly: true },
+    { title: "Cellar & Stairs", slug: "cellar", seconds: 90, artist: "A Guest" },
+  ],
+};
+const SINGLE: StandInRelease = {
+  ...{ kind: "track", title: "Garden", slug: "garden" },
+  tracks: [{ title: "Garden", slug: "garden", seconds: 61.25, isrc: "XX0000000001" }],
+};
+const SOLD_ONLY: StandInRelease = {
+  ...{ kind: "track", title: "Attic", slug: "attic" },
+  tracks: [{ title: "Attic", slug: "attic", isSoldOnly: true }],
+};
+
+export class BandcampSite {
+  readonly site: SiteServer;
+  readonly releases = new Map<string, StandInRelease>();
+
+  static async start(): Promise<BandcampSite> {
+    // Asked before the constructor has ended by nobody.
+    const box: { self?: BandcampSite } = {};
+    const site = await SiteServer.start((request) => box.self?.answer(request));
+    box.self = new BandcampSite(site);
+    return box.self;
+  }
+
+  private constructor(site: SiteServer) {
+    this.site = site;
+    site.addMedia("song.mp3", { bytes: repeat(mp3Frame(), SONG_FRAMES), mimeType: "audio/mpeg" });
+    const hall: StandInRelease = { kind: "track", title: "Hall", slug: "hall", tracks: FIRST_ALBUM.tracks.slice(0, 1) };
+    for (const release of [FIRST_ALBUM, SINGLE, SOLD_ONLY, hall]) this.add(release);
+  }
+
+  /** For `tonearm.hosts`. */
+  get hosts(): Record<string, string> {
+    return this.site.hosts(...HOSTS);
+  }
+
+  add(release: StandInRelease): void {
+    this.releases.set(`/${release.kind}/${release.slug}`, release);
+  }
+
+  answer({ host, path, query }: SiteRequest): SiteAnswer | undefined {
+    if (host === "bandcamp.com" && path === "/search") return page(searchPage(query.get("q") ?? ""));
+    if (host === "bandcamp.com" && path === "/signup") return page("<title>Sign up</title>");
+    if (host === "nobody.bandcamp.com") {
+      return { status: 303, headers: { location: "https://bandcamp.com/signup?new_domain=nobody" } };
+    }
+    if (host === "single.bandcamp.com" && path === "/music") return page(this.#releasePage(FIRST_ALBUM, host));
+    if (host === "bandcamp.com") return undefined;
+    if (path === "/music") return page(artistPage());
+    const release = this.releases.get(path);
+    return release === undefined ? { status: 404, text: "<h1>not here</h1>" } : page(this.#releasePage(release, host));
+  }
+
+  #releasePage({ kind, title, slug, tracks }: StandInRelease, host: string): string {
+    const tralbum = {
+      ...{ artist: "Stand In", art_id: 12345, url: `https://${host}/${kind}/${slug}` },
+      current: { title, isrc: tracks[0]?.isrc ?? null, publish_date: "01 Jan 2026 00:00:00 GMT" },
+      trackinfo: tracks.map((track, index) => this.#trackInfo(track, index)),
+    };
+    const embed = { album_title: kind === "album" ? title : null };
+    return [
+      `<!DOCTYPE html><html><head><title>${escaped(title)} | Stand In</title>`,
+      `<meta property="og:title" content="${escaped(title)}, by Stand In">`,
+      `<script type="text/javascript" data-embed="${escaped(JSON.stringify(embed))}"`,
+      ` data-tralbum="${escaped(JSON.stringify(tralbum))}" src="/x.js"></script></head><body></body></html>`,
+    ].join("");
+  }
+
+  #trackInfo({ title, slug, seconds = 0, isSoldOnly = false, artist = "" }: StandInTrack, index: number): unknown {
+    const file = isSoldOnly ? null : { "mp3-128": this.site.link("song.mp3") };
+    const link = { title_link: `/track/${slug}`, artist: artist === "" ? null : artist };
+    return { track_id: 900 + index, title, ...link, duration: seconds, file };
+  }
+
+  close(): Promise<void> {
+    return this.site.close();
+  }
+}
+
+/** What visitors get who look like programs. */
+export const WALL_PAGE =
+  "<html><head><title>Client Challenge</title></head><body><script src=/c.js></script></body></html>";
+
+function page(text: string): SiteAnswer {
+  return { text, headers: { "content-type": "text/html; charset=UTF-8" } };
+}
+
+function artistPage(): string {
+  const later = [
+    { page_url: "/track/garden", title: "Garden", type: "track" },
+    { page_url: "/album/rooms", title: "twice", type: "album" },
+    { page_url: "/merch/shirt", title: "A Shirt", type: "package" },
+  ];
+  return [
+    '<html><head><meta property="og:title" content="Stand In &amp; Friends"></head>',
+    '<body><nav><a href="/album/gone">new</a></nav>',
+    `<ol id="music-grid" data-client-items="${escaped(JSON.stringify(later))}">`,
+    '<li data-item-id="album-1" class="music-grid-item"><a href="/album/rooms"><div class="art"></div>',
+    '<p class="title">Rooms</p></a></li><li data-item-id="album-2">',
+    ' <a href="https://music.stand-in.example/album/gone">',
+    "<p>Gone</p></a></li></ol></body></html>",
+  ].join("");
+}
+
+function searchPage(words: string): string {
+  const entry = (kind: string, heading: string, below: string, link: string) => `
+<li class="searchresult data-search" data-search="{}"><a class="artcont" href="${link}">
+<div class="art"><img src="https://f4.bcbits.com/img/a0000012345_7.jpg"></div></a>
+<div class="result-info"><div class="itemtype">
+  ${kind}
+</div><div class="heading"><a href="${link}">${heading}</a></div>
+<div class="subhead">
+  ${below}
+</div><div class="itemurl"><a href="${link}">${link}</a></div></div></li>`;
+  const results = [
+    entry("TRACK", "Hall &amp; <b>Way</b>", "from Stand by the Door\n  by Stand In, again", address("hall")),
+    entry("ARTIST", "Stand In", "Nowhere", "https://stand-in.bandcamp.com?from=search"),
+    entry("TRACK", "Without address", "by Nobody", "https://stand-in.bandcamp.com/?x"),
+    entry("TRACK", "Garden", "by Own Domain", "https://music.stand-in.example/track/garden?from=search&amp;q=x"),
+  ];
+  const found = words.includes("nothing") ? [] : results;
+  return `<html><body><!-- <li class="searchresult"> --><ul class="result-items">${found.join("")}</ul></body></html>`;
+}
+
+function address(slug: string): string {
+  return `https://stand-in.bandcamp.com/track/${slug}?from=search&amp;search_sig=x`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll("'", "&#39;");
+}

@@ -1,0 +1,88 @@
+// Fetches pages of Bandcamp and has them read, each host's trouble counted where it belongs. Tells a page that is meant
+// for people from the wall that plain visitors meet. Plugin thread.
+
+import {
+  type HttpAnswer,
+  type HttpClient,
+  type PluginHost,
+  SourceError,
+  type SourceErrorKind,
+  type Way,
+} from "../../src/plugin-api/plugin.ts";
+import { isBandcampHost } from "./links.ts";
+
+/** What a browser sends: without it the wall comes sooner. */
+const HEADERS = {
+  "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+  "accept-language": "en-US,en;q=0.5",
+};
+/** The wall is a small page; a large one that has such a title is about something else. */
+const WALL_LENGTH_MAX = 64 * 1024;
+/** Trouble that another way to the same page may not have. */
+const OF_OUR_OWN: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
+
+export interface Page {
+  /** After redirects. */
+  readonly url: string;
+  readonly text: string;
+}
+
+export interface ReadOptions<Value> {
+  readonly signal: AbortSignal;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** What it throws counts as the page's trouble. */
+  readonly read: (page: Page) => Value;
+}
+
+export class BandcampPages {
+  readonly #http: HttpClient;
+  readonly #ways: { readonly own: Way; readonly others: Way };
+  #lastTrouble: SourceErrorKind | undefined;
+
+  constructor({ http, way }: Pick<PluginHost, "http" | "way">) {
+    this.#http = http;
+    // A domain that some client has made up is not to close the way to all others.
+    this.#ways = { own: way("pages of bandcamp.com"), others: way("pages of artists' own domains") };
+  }
+
+  /** Rejects with a SourceError. */
+  read<Value>(url: string, { signal, query, read }: ReadOptions<Value>): Promise<Value> {
+    const way = isBandcampHost(new URL(url).hostname) ? this.#ways.own : this.#ways.others;
+    return way.take(async () => {
+      try {
+        const value = read(await this.#fetch(url, { signal, query }));
+        this.#lastTrouble = undefined;
+        return value;
+      } catch (error) {
+        this.#lastTrouble = error instanceof SourceError ? error.kind : undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** Whether it makes sense to ask for the same page in another way. */
+  isOwnTrouble(error: unknown): error is SourceError {
+    if (!(error instanceof SourceError)) return false;
+    const isLeftAlone = error.kind === "busy" && this.#ways.own.isClosed;
+    return OF_OUR_OWN.includes(isLeftAlone ? this.#lastTrouble : error.kind);
+  }
+
+  async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<Page> {
+    const answer = await this.#http.request(url, { signal, query, headers: HEADERS });
+    if (answer.status === 403 || isWall(answer)) {
+      throw new SourceError("unreachable", `Bandcamp turns this node away as no browser (HTTP ${answer.status})`);
+    }
+    if (answer.status < 200 || answer.status > 299) throw this.#http.statusError(answer);
+    // Where an artist's name is free, it offers it.
+    if (new URL(answer.url).pathname.startsWith("/signup")) {
+      throw new SourceError("not-found", "there is no such artist on Bandcamp");
+    }
+    return { url: answer.url, text: answer.text };
+  }
+}
+
+/** A page that wants a program run before it shows the real one. */
+function isWall({ text }: HttpAnswer): boolean {
+  return text.length <= WALL_LENGTH_MAX && /<title>\s*client challenge\b/i.test(text);
+}

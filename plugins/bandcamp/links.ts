@@ -1,0 +1,53 @@
+// Which addresses are tracks, albums and artists of Bandcamp. Pure. Plugin thread.
+
+export interface BandcampLink {
+  readonly kind: "track" | "album" | "artist";
+  /** As we ask for it: https, without query. */
+  readonly url: string;
+}
+
+const LENGTH_MAX = 2048;
+const PIECE = /^\/(track|album)\/([\w%.~-]{1,300})\/?$/;
+/** Names of Bandcamp's own in front of its domain: no artist's. */
+const OWN_NAMES = new Set(["www", "daily", "blog", "get", "help", "support", "m", "merch", "f4", "t4", "bandcamp"]);
+
+/** Undefined where it is none. Only addresses at bandcamp.com itself. */
+export function parseBandcampLink(text: string): BandcampLink | undefined {
+  const url = parseAddress(text);
+  if (url === undefined || !isBandcampHost(url.hostname)) return undefined;
+  const [, kind] = PIECE.exec(url.pathname) ?? [];
+  if (kind === "track" || kind === "album") return { kind, url: bare(url) };
+  const artist = /^([a-z0-9-]+)\.bandcamp\.com$/.exec(url.hostname)?.[1];
+  if (artist === undefined || OWN_NAMES.has(artist) || !/^\/(music\/?)?$/.test(url.pathname)) return undefined;
+  return { kind: "artist", url: `https://${url.hostname}/music` };
+}
+
+/**
+ * The address of a track's page, https and without query; undefined where it is none. Artists have domains of their
+ * own, so any host may be one; the outbound guard sees to it that it is a public one.
+ */
+export function parseTrackAddress(text: string, base?: string): string | undefined {
+  const url = parseAddress(text, base);
+  return url !== undefined && PIECE.exec(url.pathname)?.[1] === "track" ? bare(url) : undefined;
+}
+
+/** The same for a release: an album, or a track that was published alone. */
+export function parseReleaseAddress(text: string, base: string): string | undefined {
+  const url = parseAddress(text, base);
+  return url !== undefined && PIECE.test(url.pathname) ? bare(url) : undefined;
+}
+
+export function isBandcampHost(hostname: string): boolean {
+  return hostname === "bandcamp.com" || hostname.endsWith(".bandcamp.com");
+}
+
+function parseAddress(text: string, base?: string): URL | undefined {
+  if (text.length > LENGTH_MAX || !URL.canParse(text, base)) return undefined;
+  const url = new URL(text, base);
+  const isWeb = url.protocol === "https:" || url.protocol === "http:";
+  return isWeb && url.port === "" && url.username === "" ? url : undefined;
+}
+
+function bare({ hostname, pathname }: URL): string {
+  return `https://${hostname}${pathname.replace(/\/$/, "")}`;
+}

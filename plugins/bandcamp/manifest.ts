@@ -1,0 +1,17 @@
+// What the main thread knows of the plugin before its thread is started: its option, and which identifiers may be its
+// own. Main and plugin threads.
+
+import type { BuiltinManifest } from "../builtin-manifest.ts";
+
+export const BANDCAMP_MANIFEST = {
+  name: "bandcamp",
+  version: "1.0.0",
+  config: {
+    searchEnabled: { type: "flag", default: true, meaning: "whether `bcsearch:` finds tracks" },
+    releaseLoadLimit: {
+      ...{ type: "integer", default: 10, min: 1, max: 30 },
+      meaning: "how many of an artist's releases are loaded for a link to the artist, newest first; each is a page",
+    },
+  },
+  sources: [{ name: "bandcamp", prefixes: ["bcsearch:"], hosts: ["bandcamp.com", "*.bandcamp.com"] }],
+} as const satisfies BuiltinManifest;

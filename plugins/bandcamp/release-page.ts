@@ -1,0 +1,112 @@
+// Reads the page of a track or an album: all that is known of it stands as JSON in one attribute. Pure. Plugin thread.
+
+import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { parseTrackAddress } from "./links.ts";
+import { attributeValues } from "./page-reader.ts";
+import { listOf, type Members, membersOf, numberOf, textOf } from "./read-json.ts";
+
+/** What is more of an album is left out. */
+const TRACKS_MAX = 5000;
+const ART_ID_DIGITS = 10;
+
+export interface Release {
+  /** Of the album; undefined for a track alone. */
+  readonly albumTitle: string | undefined;
+  readonly title: string | undefined;
+  readonly artist: string | undefined;
+  readonly artworkUrl: string | null;
+  /** Those that can be listened to. */
+  readonly tracks: readonly ReleaseTrack[];
+  /** How many there are, those that cannot be listened to as well. */
+  readonly trackCount: number;
+}
+
+export interface ReleaseTrack {
+  readonly track: SourceTrack;
+  /** Expires. */
+  readonly streamUrl: string;
+  /** Stays the same for the same sound. */
+  readonly trackId: number | undefined;
+}
+
+/**
+ * What stands in the page at `url`, for whose host the tracks' addresses are made. Throws a SourceError where the page
+ * says nothing of a release.
+ */
+export function readReleasePage(page: string, url: string): Release {
+  const release = findRelease(page);
+  if (release === undefined) {
+    throw new SourceError("changed", `the page ${url} has no data-tralbum attribute with a release in it`);
+  }
+  const current = membersOf(release.current);
+  const entries = listOf(release.trackinfo);
+  const artist = textOf(release.artist);
+  const artworkUrl = artworkOf(numberOf(release.art_id));
+  const albumTitle = textOf(albumOf(page).album_title);
+  const isAlone = /^https?:\/\/[^/]+\/track\//.test(url);
+  const shared = { artist, artworkUrl, url, albumTitle, isrc: isAlone ? textOf(current.isrc) : undefined };
+  return {
+    ...{ title: textOf(current.title), artist, albumTitle, artworkUrl, trackCount: entries.length },
+    tracks: entries.slice(0, TRACKS_MAX).flatMap((entry) => trackOf(membersOf(entry), shared) ?? []),
+  };
+}
+
+/** Whether the page is that of a release: the page of an artist with a single one is. */
+export function hasRelease(page: string): boolean {
+  return findRelease(page) !== undefined;
+}
+
+function findRelease(page: string): Members | undefined {
+  const candidates = attributeValues(page, "data-tralbum").map((text) => membersOf(parsed(text)));
+  return candidates.find(({ trackinfo }) => Array.isArray(trackinfo));
+}
+
+function albumOf(page: string): Members {
+  return membersOf(parsed(attributeValues(page, "data-embed")[0] ?? ""));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Some other attribute of that name, or a damaged page: the caller says what is missing.
+    return undefined;
+  }
+}
+
+interface Shared {
+  readonly artist: string | undefined;
+  readonly artworkUrl: string | null;
+  readonly url: string;
+  readonly albumTitle: string | undefined;
+  readonly isrc: string | undefined;
+}
+
+/** Undefined for what is sold, announced or removed: it cannot be listened to. */
+function trackOf(entry: Members, { artist, artworkUrl, url, albumTitle, isrc }: Shared): ReleaseTrack | undefined {
+  const title = textOf(entry.title);
+  const streamUrl = streamOf(membersOf(entry.file)["mp3-128"]);
+  const uri = parseTrackAddress(textOf(entry.title_link) ?? url, url);
+  if (title === undefined || streamUrl === undefined || uri === undefined) return undefined;
+  const seconds = numberOf(entry.duration) ?? 0;
+  return {
+    track: {
+      ...{ identifier: uri, uri, title, artworkUrl, isrc: isrc ?? null, isStream: false },
+      author: textOf(entry.artist) ?? artist,
+      lengthMs: seconds > 0 ? Math.round(seconds * 1000) : undefined,
+      pluginInfo: albumTitle === undefined ? {} : { albumName: albumTitle },
+    },
+    ...{ streamUrl, trackId: numberOf(entry.track_id) },
+  };
+}
+
+function streamOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  const url = text?.startsWith("//") ? `https:${text}` : text;
+  return url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
+}
+
+function artworkOf(artId: number | undefined): string | null {
+  if (artId === undefined || !Number.isSafeInteger(artId) || artId <= 0) return null;
+  return `https://f4.bcbits.com/img/a${String(artId).padStart(ART_ID_DIGITS, "0")}_1.png`;
+}

@@ -1,0 +1,153 @@
+// The source itself: identifiers to tracks of Bandcamp, and a track to where it can be heard now, for which its page is
+// always read again. Plugin thread.
+
+import {
+  type LoadRequest,
+  type OptionValues,
+  type Playable,
+  type PluginHost,
+  type ResolveRequest,
+  type SourceAnswer,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
+import { type ArtistPage, readArtistPage } from "./artist-page.ts";
+import { BandcampPages, type Page } from "./bandcamp-pages.ts";
+import { asBandcamp, YtdlpBridge } from "./bridge.ts";
+import { type BandcampLink, parseBandcampLink, parseTrackAddress } from "./links.ts";
+import type { BANDCAMP_MANIFEST } from "./manifest.ts";
+import { hasRelease, type Release, readReleasePage } from "./release-page.ts";
+import { readSearchPage } from "./search-page.ts";
+
+const SEARCH_PREFIX = "bcsearch:";
+const SEARCH_PAGE = "https://bandcamp.com/search";
+/** Pages of an artist's releases at once. */
+const PAGES_AT_ONCE = 4;
+
+type Host = PluginHost<OptionValues<typeof BANDCAMP_MANIFEST.config>>;
+
+export class BandcampSource {
+  readonly #host: Host;
+  readonly #pages: BandcampPages;
+  readonly #bridge: YtdlpBridge;
+
+  constructor(host: Host) {
+    this.#host = host;
+    this.#pages = new BandcampPages(host);
+    this.#bridge = new YtdlpBridge(host);
+  }
+
+  async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
+    if (identifier.startsWith(SEARCH_PREFIX)) {
+      return this.#host.options.searchEnabled
+        ? this.#search(identifier.slice(SEARCH_PREFIX.length), signal)
+        : undefined;
+    }
+    const link = parseBandcampLink(identifier.trim());
+    if (link === undefined) return undefined;
+    try {
+      return await (link.kind === "artist" ? this.#loadArtist(link, signal) : this.#loadRelease(link, signal));
+    } catch (trouble) {
+      if (!this.#pages.isOwnTrouble(trouble)) throw trouble;
+      const answer = await this.#bridge.find(link.url, { trouble, signal });
+      return asBandcamp(answer) ?? { kind: "reference", identifier: this.#bridge.identifierOf(link.url) };
+    }
+  }
+
+  async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
+    const url = parseTrackAddress(track.identifier);
+    if (url === undefined) {
+      throw new SourceError(
+        "invalid",
+        "a track of Bandcamp has the address of its page as its identifier, this has not",
+      );
+    }
+    try {
+      const release = await this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) });
+      return playableOf(release);
+    } catch (trouble) {
+      if (!this.#pages.isOwnTrouble(trouble)) throw trouble;
+      await this.#bridge.find(url, { trouble, signal });
+      return { kind: "reference", identifier: this.#bridge.identifierOf(url) };
+    }
+  }
+
+  async #search(query: string, signal: AbortSignal): Promise<SourceAnswer> {
+    if (query.trim() === "") return { kind: "empty" };
+    const tracks = await this.#pages.read(SEARCH_PAGE, {
+      signal,
+      query: { q: query.trim(), item_type: "t" },
+      read: ({ text }) => readSearchPage(text),
+    });
+    // Nothing found and a page that looks otherwise than before are the same from here: many of them tell.
+    if (tracks.length === 0) this.#host.count("searches without results");
+    return { kind: "search", tracks };
+  }
+
+  async #loadRelease({ kind, url }: BandcampLink, signal: AbortSignal): Promise<SourceAnswer> {
+    const release = await this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) });
+    return kind === "track" ? trackAnswer(release) : albumAnswer(release, url);
+  }
+
+  async #loadArtist({ url }: BandcampLink, signal: AbortSignal): Promise<SourceAnswer> {
+    const page = await this.#pages.read(url, { signal, read: (found) => readArtist(found, url) });
+    // An artist with a single release has its page in place of a list.
+    if ("tracks" in page) return albumAnswer(page, url);
+    const releases = await this.#readReleases(page, signal);
+    const tracks = releases.flatMap((release) => release.tracks.map(({ track }) => track));
+    const author = page.name ?? releases[0]?.artist;
+    const pluginInfo = { type: "artist", url, totalTracks: tracks.length, ...(author !== undefined && { author }) };
+    return { kind: "playlist", name: `Discography of ${author ?? new URL(url).hostname}`, tracks, pluginInfo };
+  }
+
+  /** Those that can be read, in their order; rejects when there are none. */
+  async #readReleases({ releases }: ArtistPage, signal: AbortSignal): Promise<Release[]> {
+    const urls = releases.slice(0, this.#host.options.releaseLoadLimit);
+    const found: Release[] = [];
+    const troubles: unknown[] = [];
+    for (let at = 0; at < urls.length; at += PAGES_AT_ONCE) {
+      const group = urls.slice(at, at + PAGES_AT_ONCE);
+      const work = group.map((url) =>
+        this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) }),
+      );
+      for (const result of await Promise.allSettled(work)) {
+        if (result.status === "fulfilled") found.push(result.value);
+        else troubles.push(result.reason);
+      }
+      signal.throwIfAborted();
+    }
+    if (found.length === 0) throw troubles[0] ?? new SourceError("not-found", "this artist has released nothing yet");
+    return found;
+  }
+}
+
+function readArtist({ text, url: finalUrl }: Page, url: string): ArtistPage | Release {
+  if (hasRelease(text)) return readReleasePage(text, url);
+  const page = readArtistPage(text, url);
+  if (page.releases.length > 0) return page;
+  throw new SourceError("changed", `the page ${finalUrl} has neither a grid of releases nor a release of its own`);
+}
+
+function trackAnswer({ tracks: [first] }: Release): SourceAnswer {
+  if (first === undefined) throw notToBeHeard("this track");
+  return { kind: "track", track: first.track };
+}
+
+function albumAnswer(
+  { title, albumTitle, artist, artworkUrl, tracks, trackCount }: Release,
+  url: string,
+): SourceAnswer {
+  if (tracks.length === 0) throw notToBeHeard("this album");
+  const pluginInfo = { type: "album", url, artworkUrl, author: artist ?? null, totalTracks: trackCount };
+  const name = title ?? albumTitle ?? "Unknown album";
+  return { kind: "playlist", name, tracks: tracks.map(({ track }) => track), pluginInfo };
+}
+
+function playableOf({ tracks: [first] }: Release): Playable {
+  if (first === undefined) throw notToBeHeard("this track");
+  const { streamUrl, trackId } = first;
+  return { kind: "link", url: streamUrl, rendition: trackId === undefined ? undefined : `mp3-128/${trackId}` };
+}
+
+function notToBeHeard(what: string): SourceError {
+  return new SourceError("unavailable", `Bandcamp does not let ${what} be heard: it is only sold, or not out yet`);
+}

@@ -1,0 +1,170 @@
+// What the plugin asks Twitch for, and how the answers read: whether a channel is live, what a past broadcast and a
+// clip are, and tokens to play them. Pure. Plugin thread.
+
+import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import type { TwitchLink } from "./links.ts";
+import { listOf, type Members, membersOf, numberOf, textOf } from "./read-json.ts";
+import type { Operation } from "./twitch-gql.ts";
+
+const QUALITIES_MAX = 20;
+const PICTURE = { width: "440", height: "248" };
+
+/** Lets one play one thing for a while. */
+export interface AccessToken {
+  readonly value: string;
+  readonly signature: string;
+  /** Epoch milliseconds; undefined: it does not say. */
+  readonly expiresAtMs: number | undefined;
+  /** Why it would be refused. */
+  readonly refusal: string | undefined;
+}
+
+export interface Clip {
+  readonly track: SourceTrack;
+  readonly token: AccessToken | undefined;
+  /** Its films. Their sound is the same. */
+  readonly films: readonly { readonly quality: string; readonly url: string }[];
+}
+
+/** Undefined: offline, or no such channel. */
+export function channelOperation({ id, uri }: TwitchLink, hash: string): Operation<SourceTrack> {
+  const name = "StreamMetadata";
+  return {
+    ...{ name, hashOption: "persistedQueryHash", body: persisted(name, { channelLogin: id, includeIsDJ: true }, hash) },
+    read: (data) => {
+      const user = expected(data, "user", name);
+      if (user === undefined || expected(user, "stream", name) === undefined) return undefined;
+      return {
+        ...{ identifier: uri, uri, author: id, isStream: true },
+        title: textOf(membersOf(user.lastBroadcast).title) ?? id,
+        artworkUrl: `https://static-cdn.jtvnw.net/previews-ttv/live_user_${id}-${PICTURE.width}x${PICTURE.height}.jpg`,
+      };
+    },
+  };
+}
+
+/** Undefined: there is no such broadcast. */
+export function videoOperation({ id, uri }: TwitchLink, hash: string): Operation<SourceTrack> {
+  const name = "VideoMetadata";
+  return {
+    ...{ name, hashOption: "videoQueryHash", body: persisted(name, { channelLogin: "", videoID: id }, hash) },
+    read: (data) => {
+      const video = expected(data, "video", name);
+      if (video === undefined) return undefined;
+      const author = textOf(membersOf(video.owner).login)?.toLowerCase();
+      return {
+        ...{ identifier: uri, uri, author, isStream: false },
+        title: textOf(video.title) ?? author ?? id,
+        lengthMs: lengthOf(video.lengthSeconds),
+        artworkUrl: pictureOf(video.previewThumbnailURL),
+      };
+    },
+  };
+}
+
+/** Undefined: there is no such clip. */
+export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<Clip> {
+  const name = "ShareClipRenderStatus";
+  return {
+    ...{ name, hashOption: "clipQueryHash", body: persisted(name, { slug: id }, hash) },
+    read: (data) => {
+      const clip = expected(data, "clip", name);
+      if (clip === undefined) return undefined;
+      const author = textOf(membersOf(clip.broadcaster).login)?.toLowerCase();
+      const track = {
+        ...{ identifier: uri, uri, author, isStream: false },
+        title: textOf(clip.title) ?? id,
+        lengthMs: lengthOf(clip.durationSeconds),
+        artworkUrl: pictureOf(clip.thumbnailURL),
+      };
+      return { track, token: tokenOf(membersOf(clip.playbackAccessToken)), films: filmsOf(clip) };
+    },
+  };
+}
+
+/** Undefined: there is nothing of this name to play. */
+export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken> {
+  const isVideo = kind === "video";
+  const member = isVideo ? "videoPlaybackAccessToken" : "streamPlaybackAccessToken";
+  const player = `params: {platform: "web", playerBackend: "mediaplayer", playerType: "site"}`;
+  // Letters and digits only: nothing that could end the text.
+  const query = `{ ${member}(${isVideo ? "id" : "channelName"}: "${id}", ${player}) { value signature } }`;
+  return {
+    ...{ name: member, body: { query } },
+    read: (data) => {
+      const found = expected(data, member, member);
+      if (found === undefined) return undefined;
+      const token = tokenOf(found);
+      if (token === undefined)
+        throw new SourceError("changed", `Twitch answered ${member} without value and signature`);
+      return token;
+    },
+  };
+}
+
+function persisted(operationName: string, variables: JsonMembers, sha256Hash: string): JsonMembers {
+  return { operationName, variables, extensions: { persistedQuery: { version: 1, sha256Hash } } };
+}
+
+/** Undefined where it is null, or the whole is not there because of errors. */
+function expected(data: Members, member: string, query: string): Members | undefined {
+  const value = data[member];
+  if (value === null || (value === undefined && Object.keys(data).length === 0)) return undefined;
+  if (typeof value === "object" && !Array.isArray(value)) return membersOf(value);
+  throw new SourceError("changed", `Twitch answered the query ${query} without the member ${member}`);
+}
+
+function tokenOf(found: Members): AccessToken | undefined {
+  const value = textOf(found.value);
+  const signature = textOf(found.signature);
+  if (value === undefined || signature === undefined) return undefined;
+  const said = membersOf(parsed(value));
+  const expires = numberOf(said.expires);
+  return {
+    value,
+    signature,
+    expiresAtMs: expires === undefined ? undefined : expires * 1000,
+    refusal: refusalOf(said),
+  };
+}
+
+function refusalOf({ authorization, geoblock_reason: region }: Members): string | undefined {
+  if (textOf(region) !== undefined) return "it is not to be seen in the region of this node";
+  const { forbidden, reason } = membersOf(authorization);
+  return forbidden === true
+    ? `it is not for everybody (${textOf(reason)?.slice(0, 100) ?? "no reason given"})`
+    : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The token may still be good; only when it ends is not known then.
+    return undefined;
+  }
+}
+
+/** Of the first asset; a second one is the same for upright screens. */
+function filmsOf(clip: Members): Clip["films"] {
+  const asset = membersOf(listOf(clip.assets)[0]);
+  const qualities = listOf(asset.videoQualities ?? clip.videoQualities).slice(0, QUALITIES_MAX);
+  return qualities.flatMap((entry) => {
+    const { sourceURL, quality } = membersOf(entry);
+    const url = textOf(sourceURL);
+    const isUsable = url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url);
+    return isUsable ? { quality: String(quality).slice(0, 20), url } : [];
+  });
+}
+
+function lengthOf(seconds: unknown): number | undefined {
+  const value = numberOf(seconds) ?? 0;
+  return value > 0 ? Math.round(value * 1000) : undefined;
+}
+
+/** Undefined while Twitch still makes one. */
+function pictureOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  if (text === undefined || !/^https:\/\//.test(text) || text.includes("/404_processing")) return undefined;
+  return text.replaceAll("{width}", PICTURE.width).replaceAll("{height}", PICTURE.height);
+}

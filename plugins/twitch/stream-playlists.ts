@@ -1,0 +1,64 @@
+// The playlists of channels and past broadcasts: where they are, and whether Twitch gives them out. Which of their
+// streams is played is chosen by whoever plays. Plugin thread.
+
+import { type HttpAnswer, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import type { TwitchLink } from "./links.ts";
+import type { AccessToken } from "./operations.ts";
+import { listOf, membersOf, textOf } from "./read-json.ts";
+
+const SERVER = "https://usher.ttvnw.net";
+const SIZE_BYTES_MAX = 1024 * 1024;
+const SUBSCRIBERS_ONLY = new Set(["vod_manifest_restricted", "unauthorized_entitlements"]);
+
+export class StreamPlaylists {
+  readonly #host: Pick<PluginHost<{ readonly playlistServer: string | undefined }>, "http" | "options">;
+  readonly #way: Way;
+
+  constructor(host: Pick<PluginHost<{ readonly playlistServer: string | undefined }>, "http" | "options" | "way">) {
+    this.#host = host;
+    this.#way = host.way("usher.ttvnw.net");
+  }
+
+  /** Its address. Rejects with `unavailable` where it is not given out: offline, gone, for subscribers only. */
+  async find(link: TwitchLink, token: AccessToken, signal: AbortSignal): Promise<string> {
+    const { http, options } = this.#host;
+    const server = (options.playlistServer ?? SERVER).replace(/\/+$/, "");
+    const url = `${server}${pathOf(link)}?${queryOf(token)}`;
+    await this.#way.take(async () => {
+      const answer = await http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
+      if (answer.status === 404) throw new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
+      if (answer.status === 403) throw refusalOf(answer, link);
+      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
+      if (!answer.text.trimStart().startsWith("#EXTM3U")) {
+        throw new SourceError("changed", `the playlist of ${link.uri} is no playlist`);
+      }
+    });
+    return url;
+  }
+}
+
+function pathOf({ kind, id }: TwitchLink): string {
+  return kind === "video" ? `/vod/${id}.m3u8` : `/api/channel/hls/${id}.m3u8`;
+}
+
+function queryOf({ value, signature }: AccessToken): URLSearchParams {
+  return new URLSearchParams({
+    ...{ allow_source: "true", allow_audio_only: "true", player_backend: "html5", platform: "web" },
+    ...{ playlist_include_framerate: "true", supported_codecs: "h264", sig: signature, token: value },
+  });
+}
+
+function refusalOf({ text }: HttpAnswer, { uri }: TwitchLink): SourceError {
+  const code = textOf(membersOf(listOf(parsed(text))[0]).error_code)?.slice(0, 60) ?? "no reason given";
+  const reason = SUBSCRIBERS_ONLY.has(code) ? "it is for subscribers only" : `it is refused (${code})`;
+  return new SourceError("unavailable", `Twitch does not give out ${uri}: ${reason}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A page: it gives no reason that we could read.
+    return undefined;
+  }
+}

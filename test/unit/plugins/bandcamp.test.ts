@@ -1,0 +1,296 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { BandcampSite, WALL_PAGE } from "../../../lab/sites/bandcamp.ts";
+import bandcamp from "../../../plugins/bandcamp/plugin.ts";
+import type { PluginAnswer } from "../../../src/bridge/plugin-messages.ts";
+import { createTrack } from "../../../src/track/track.ts";
+import { type BenchOptions, PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+
+let stand: BandcampSite;
+let bench: PluginBench;
+
+beforeEach(async () => {
+  stand = await BandcampSite.start();
+  bench = await start();
+});
+
+afterEach(async () => {
+  bench.close();
+  await stand.close();
+});
+
+function start(options: BenchOptions = {}): Promise<PluginBench> {
+  return PluginBench.start(bandcamp, { hosts: stand.hosts, ...options });
+}
+
+const HALL = "https://stand-in.bandcamp.com/track/hall";
+const ROOMS = "https://stand-in.bandcamp.com/album/rooms";
+const WALL = { at: /^(stand-in\.)?bandcamp\.com\//, outcome: { status: 403, text: "no" } };
+
+test("a track has its title, artist, length, picture and address", async () => {
+  const tracks = await bench.loadTracks("bandcamp", `${HALL}?action=buy`);
+  expect(tracks.map(({ info, pluginInfo }) => ({ info, pluginInfo }))).toEqual([
+    {
+      info: {
+        ...{ identifier: HALL, uri: HALL, title: "Hall", author: "Stand In", sourceName: "bandcamp" },
+        ...{ length: 201_500, isSeekable: true, isStream: false, position: 0, isrc: null },
+        artworkUrl: "https://f4.bcbits.com/img/a0000012345_1.png",
+      },
+      pluginInfo: {},
+    },
+  ]);
+});
+
+test("a track that was published alone has its ISRC", async () => {
+  const [track] = await bench.loadTracks("bandcamp", "https://stand-in.bandcamp.com/track/garden/");
+  expect(track?.info).toMatchObject({ title: "Garden", length: 61_250, isrc: "XX0000000001" });
+});
+
+test("an album is a playlist of what can be heard of it", async () => {
+  const album = await bench.load("bandcamp", ROOMS);
+  expect(album).toMatchObject({
+    ...{ kind: "playlist", name: 'Rooms & "Doors"', selectedTrack: -1 },
+    pluginInfo: { type: "album", url: ROOMS, author: "Stand In", totalTracks: 3 },
+    tracks: [
+      { title: "Hall", author: "Stand In", isrc: null, pluginInfo: { albumName: 'Rooms & "Doors"' } },
+      { title: "Cellar & Stairs", author: "A Guest", identifier: "https://stand-in.bandcamp.com/track/cellar" },
+    ],
+  });
+});
+
+test("an album of 5,000 tracks is found whole, one of more up to there", async () => {
+  const tracks = Array.from({ length: 5001 }, (_, index) => ({ title: `T${index}`, slug: `t${index}`, seconds: 1 }));
+  stand.add({ kind: "album", title: "Long", slug: "long", tracks });
+  const found = await bench.loadTracks("bandcamp", "https://stand-in.bandcamp.com/album/long");
+  expect(found).toHaveLength(5000);
+  expect(found.at(-1)?.info.title).toBe("T4999");
+});
+
+test.each([
+  "https://stand-in.bandcamp.com",
+  "http://stand-in.bandcamp.com/",
+  "https://stand-in.bandcamp.com/music?x=1",
+])("%s is all that the artist has released, without what is missing", async (link) => {
+  const found = await bench.load("bandcamp", link);
+  expect(found).toMatchObject({
+    ...{ kind: "playlist", name: "Discography of Stand In & Friends" },
+    pluginInfo: { type: "artist", author: "Stand In & Friends", totalTracks: 3 },
+    tracks: [{ title: "Hall" }, { title: "Cellar & Stairs" }, { title: "Garden" }],
+  });
+  // The grid's, those that come later, each once, and nothing that is only linked from the menu.
+  const pages = stand.site.requests.map(({ host, path }) => `${host}${path}`);
+  expect(pages.toSorted()).toEqual([
+    ...["music.stand-in.example/album/gone", "stand-in.bandcamp.com/album/rooms", "stand-in.bandcamp.com/music"],
+    "stand-in.bandcamp.com/track/garden",
+  ]);
+});
+
+test("of an artist's releases as many are loaded as is set", async () => {
+  bench = await start({ options: { releaseLoadLimit: "1" } });
+  expect(await bench.loadTracks("bandcamp", "https://stand-in.bandcamp.com/")).toHaveLength(2);
+  expect(stand.site.requestsTo("stand-in.bandcamp.com", "/track/garden")).toEqual([]);
+});
+
+test("an artist with a single release has that", async () => {
+  expect(await bench.load("bandcamp", "https://single.bandcamp.com/")).toMatchObject({
+    ...{ kind: "playlist", name: 'Rooms & "Doors"' },
+    tracks: [{ uri: "https://single.bandcamp.com/track/hall" }, { title: "Cellar & Stairs" }],
+  });
+});
+
+test("an artist that does not exist, and a page that is gone, are empty results", async () => {
+  expect(await bench.load("bandcamp", "https://nobody.bandcamp.com/")).toEqual({ kind: "empty" });
+  expect(await bench.load("bandcamp", "https://stand-in.bandcamp.com/track/none")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  "https://bandcamp.com/",
+  "https://daily.bandcamp.com/",
+  "https://bandcamp.com/radio?show=1",
+  "https://stand-in.bandcamp.com/merch/shirt",
+  "https://stand-in.bandcamp.com/track/",
+  "https://bandcamp.com.example/track/hall",
+  "https://xbandcamp.com/track/hall",
+  "https://stand-in.bandcamp.com:8080/track/hall",
+  "ftp://stand-in.bandcamp.com/track/hall",
+  "scsearch:hall",
+])("%s is not its own", async (identifier) => {
+  expect(await bench.load("bandcamp", identifier)).toBeUndefined();
+  expect(stand.site.requests).toEqual([]);
+});
+
+test("a search finds tracks, and of those that have an address", async () => {
+  const found = await bench.loadTracks("bandcamp", "bcsearch: hall & way");
+  expect(stand.site.requests[0]?.query.toString()).toBe("q=hall+%26+way&item_type=t");
+  expect(found.map(({ info }) => info)).toMatchObject([
+    {
+      ...{ identifier: HALL, uri: HALL, title: "Hall & Way", author: "Stand In, again", isStream: false },
+      artworkUrl: "https://f4.bcbits.com/img/a0000012345_7.jpg",
+    },
+    { identifier: "https://music.stand-in.example/track/garden", title: "Garden", author: "Own Domain" },
+  ]);
+});
+
+test("a search without results is empty, and counted", async () => {
+  expect(await bench.load("bandcamp", "bcsearch:nothing")).toEqual({ kind: "empty" });
+  await expect.poll(() => bench.report?.counts).toEqual({ "searches without results": 1 });
+});
+
+test("a search can be switched off, and is then nobody's", async () => {
+  bench = await start({ options: { searchEnabled: "false" } });
+  expect(await bench.load("bandcamp", "bcsearch:hall")).toBeUndefined();
+});
+
+test("a track's sound is asked for anew each time, and is the same bytes", async () => {
+  const [track] = await bench.loadTracks("bandcamp", HALL);
+  const first = await bench.resolve("bandcamp", track?.encoded ?? "");
+  stand.site.expireLinks();
+  if (first.kind !== "link") throw new Error("no link");
+  expect(await statusOf(first.url)).toBe(403);
+  const second = await bench.resolve("bandcamp", track?.encoded ?? "", { reason: "refused", status: 403 });
+  if (second.kind !== "link") throw new Error("no link");
+  expect(second.url).not.toBe(first.url);
+  expect(second.rendition).toBe(first.rendition);
+  expect(await statusOf(second.url)).toBe(200);
+  expect(stand.site.requestsTo("stand-in.bandcamp.com", "/track/hall")).toHaveLength(3);
+});
+
+test("a track on an artist's own domain plays", async () => {
+  const [, track] = await bench.loadTracks("bandcamp", "bcsearch:garden");
+  expect(await bench.resolve("bandcamp", track?.encoded ?? "")).toMatchObject({
+    kind: "link",
+    rendition: "mp3-128/900",
+  });
+});
+
+test("a track whose identifier is no page is refused without asking anybody", async () => {
+  const wish = bench.resolve("bandcamp", encodedWith("https://stand-in.bandcamp.com/merch/x"));
+  expect(await troubleWith(wish)).toMatchObject({ code: "site-unavailable", severity: "common" });
+  expect(stand.site.requests).toEqual([]);
+});
+
+test("what is only sold is unavailable, when it is loaded and when it is to be played", async () => {
+  const attic = "https://stand-in.bandcamp.com/track/attic";
+  const expected = { code: "site-unavailable", severity: "common", message: expect.stringContaining("only sold") };
+  expect(await troubleWith(bench.load("bandcamp", attic))).toMatchObject(expected);
+  expect(await troubleWith(bench.resolve("bandcamp", encodedWith(attic)))).toMatchObject(expected);
+});
+
+test.each([
+  ["HTTP 403", { status: 403, text: "no" }],
+  ["a page with a challenge", { text: WALL_PAGE }],
+])("behind the wall (%s) the error says what to do", async (_name, outcome) => {
+  stand.site.fail({ ...WALL, outcome });
+  const trouble = await troubleWith(bench.load("bandcamp", HALL));
+  expect(trouble).toMatchObject({ code: "site-unreachable", severity: "suspicious" });
+  expect(trouble.message).toContain("set up the yt-dlp bridge (plugin ytdlp)");
+  expect(await troubleWith(bench.load("bandcamp", "bcsearch:hall"))).toMatchObject({ code: "site-unreachable" });
+});
+
+test("behind the wall the bridge finds the track and plays it, which shows in the ways", async () => {
+  const asked: string[] = [];
+  const elsewhere = (identifier: string): PluginAnswer => {
+    asked.push(identifier);
+    return { kind: "track", track: foreignTrack(HALL) };
+  };
+  bench = await start({ elsewhere });
+  stand.site.fail(WALL);
+  const [track] = await bench.loadTracks("bandcamp", HALL);
+  expect(track?.info).toMatchObject({ sourceName: "bandcamp", identifier: HALL, title: "By the bridge", length: 5000 });
+  expect(await bench.resolve("bandcamp", track?.encoded ?? "")).toEqual({
+    kind: "reference",
+    identifier: `ytdl:${HALL}`,
+  });
+  expect(asked).toEqual([`ytdl:${HALL}`, `ytdl:${HALL}`]);
+  await expect
+    .poll(() => bench.ways)
+    .toMatchObject([
+      { name: "pages of bandcamp.com", failed: 2, succeeded: 0 },
+      { name: "pages of artists' own domains", failed: 0 },
+      { name: "yt-dlp bridge", succeeded: 2, failed: 0 },
+    ]);
+});
+
+test("what the bridge knows by other addresses stays the bridge's", async () => {
+  bench = await start({ elsewhere: () => ({ kind: "track", track: foreignTrack("https://elsewhere.example/x") }) });
+  stand.site.fail(WALL);
+  expect(await bench.load("bandcamp", HALL)).toEqual({ kind: "reference", identifier: `ytdl:${HALL}` });
+});
+
+test("after five times at the wall only the bridge is asked, until the pause is over", async () => {
+  bench = await start({ elsewhere: () => ({ kind: "track", track: foreignTrack(HALL) }) });
+  stand.site.fail(WALL);
+  const slugs = Array.from({ length: 6 }, (_, index) => `https://stand-in.bandcamp.com/track/s${index}`);
+  for (const slug of slugs) expect(await bench.loadTracks("bandcamp", slug)).toHaveLength(1);
+  expect(stand.site.requests).toHaveLength(5);
+});
+
+test("too many requests are told with the pause that the site wants, and nobody is sent there either", async () => {
+  const asked: string[] = [];
+  const elsewhere = (identifier: string): PluginAnswer => {
+    asked.push(identifier);
+    return { kind: "empty" };
+  };
+  bench = await start({ elsewhere });
+  stand.site.fail({ at: /stand-in/, outcome: { status: 429, headers: { "retry-after": "120" } }, times: 1 });
+  expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({ code: "site-busy", severity: "suspicious" });
+  expect(await troubleWith(bench.load("bandcamp", ROOMS))).toMatchObject({ code: "site-busy" });
+  expect(stand.site.requests).toHaveLength(1);
+  expect(asked).toEqual([]);
+});
+
+test.each([
+  ["no marker", { text: "<html><title>Something else</title></html>" }],
+  [
+    "a marker with something else in it",
+    { text: '<div data-tralbum="{&quot;x&quot;:1}"><div data-tralbum="{'.repeat(50) },
+  ],
+  ["50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(60) }],
+  ["itself as a redirect", { status: 302, headers: { location: HALL } }],
+])("a page with %s is told as a change of the site", async (_name, outcome) => {
+  stand.site.fail({ at: /track\/hall/, outcome });
+  expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({
+    ...{ code: "site-changed", severity: "suspicious" },
+    message: expect.stringMatching(/^bandcamp: /),
+  });
+});
+
+test("a connection that is cut is told as unreachable", async () => {
+  stand.site.fail({ at: /stand-in/, outcome: "cut" });
+  expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({ code: "site-unreachable" });
+});
+
+test("single entries of an album that make no sense are left out", async () => {
+  const entries = [
+    null,
+    7,
+    { title: "No file", title_link: "/track/x" },
+    { title: "Odd", file: { "mp3-128": "ftp://x" } },
+  ];
+  const good = { title: "Good", title_link: "/track/good", duration: "long", file: { "mp3-128": "//t4.bcbits.com/s" } };
+  const text = JSON.stringify({ artist: 5, current: null, trackinfo: [...entries, good] }).replaceAll('"', "&quot;");
+  stand.site.fail({ at: /album/, outcome: { text: `<x data-tralbum="${text}">` } });
+  const found = await bench.load("bandcamp", ROOMS);
+  expect(found).toMatchObject({
+    kind: "playlist",
+    name: "Unknown album",
+    tracks: [{ title: "Good", artworkUrl: null }],
+  });
+});
+
+function encodedWith(identifier: string): string {
+  return foreignTrack(identifier, "bandcamp").encoded;
+}
+
+function foreignTrack(uri: string, sourceName = "ytdlp") {
+  const info = {
+    ...{ identifier: uri, uri, title: "By the bridge", author: "Somebody", sourceName, length: 5000, position: 0 },
+    ...{ isSeekable: true, isStream: false, artworkUrl: null, isrc: null },
+  };
+  return createTrack(info, { kind: "none" });
+}
+
+async function statusOf(url: string): Promise<number> {
+  const answer = await fetch(url);
+  await answer.arrayBuffer();
+  return answer.status;
+}

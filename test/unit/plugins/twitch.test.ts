@@ -1,0 +1,312 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TwitchSite } from "../../../lab/sites/twitch.ts";
+import twitch from "../../../plugins/twitch/plugin.ts";
+import { createTrack } from "../../../src/track/track.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { type BenchOptions, PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+
+const LIVE = "https://www.twitch.tv/stand_in";
+const VIDEO = "https://www.twitch.tv/videos/123456789";
+const CLIP = "https://clips.twitch.tv/BraveStandIn-aB3_x";
+const GQL = /^gql\.twitch\.tv/;
+const USHER = /^usher\.ttvnw\.net/;
+
+let stand: TwitchSite;
+let bench: PluginBench;
+
+beforeEach(async () => {
+  stand = await TwitchSite.start();
+  bench = await start();
+});
+
+afterEach(async () => {
+  bench.close();
+  await stand.close();
+});
+
+function start(options: BenchOptions = {}): Promise<PluginBench> {
+  return PluginBench.start(twitch, { hosts: stand.hosts, ...options });
+}
+
+test.each([LIVE, "https://twitch.tv/Stand_In/", "http://go.twitch.tv/STAND_IN?x=1", "https://m.twitch.tv/stand_in#x"])(
+  "%s is a stream with the title of its broadcast",
+  async (identifier) => {
+    const [track] = await bench.loadTracks("twitch", identifier);
+    expect(track?.info).toEqual({
+      ...{ identifier: LIVE, uri: LIVE, title: "Playing things", author: "stand_in", sourceName: "twitch" },
+      ...{ isStream: true, isSeekable: false, position: 0, isrc: null, length: expect.anything() },
+      artworkUrl: "https://static-cdn.jtvnw.net/previews-ttv/live_user_stand_in-440x248.jpg",
+    });
+  },
+);
+
+test("Twitch is asked with the client id and the device id of its page", async () => {
+  await bench.load("twitch", LIVE);
+  await bench.load("twitch", VIDEO);
+  expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
+  const [first] = stand.site.requestsTo("gql.twitch.tv");
+  expect(first?.headers).toMatchObject({ "client-id": stand.clientId, "x-device-id": "standin-device-0001" });
+  expect(JSON.parse(first?.body ?? "")).toMatchObject({
+    operationName: "StreamMetadata",
+    variables: { channelLogin: "stand_in", includeIsDJ: true },
+  });
+});
+
+test("a channel that is offline, and one that does not exist, are empty results", async () => {
+  expect(await bench.load("twitch", "https://www.twitch.tv/asleep")).toEqual({ kind: "empty" });
+  expect(await bench.load("twitch", "https://www.twitch.tv/nobody")).toEqual({ kind: "empty" });
+});
+
+test("a broadcast without a title has the channel's name", async () => {
+  const [track] = await bench.loadTracks("twitch", "https://www.twitch.tv/untitled");
+  expect(track?.info.title).toBe("untitled");
+});
+
+test.each([VIDEO, "https://m.twitch.tv/stand_in/v/123456789", "https://twitch.tv/stand_in/video/123456789?t=1h"])(
+  "%s is a past broadcast that can be sought in",
+  async (identifier) => {
+    const [track] = await bench.loadTracks("twitch", identifier);
+    expect(track?.info).toMatchObject({
+      ...{ identifier: VIDEO, uri: VIDEO, title: "Yesterday's things", author: "stand_in", length: 20_000 },
+      ...{ isStream: false, isSeekable: true },
+      artworkUrl: "https://static-cdn.jtvnw.net/cf_vods/x/thumb0-440x248.jpg",
+    });
+  },
+);
+
+test.each([
+  CLIP,
+  "https://clips.twitch.tv/embed?clip=BraveStandIn-aB3_x&parent=x",
+  "https://www.twitch.tv/stand_in/clip/BraveStandIn-aB3_x?filter=clips",
+  "https://m.twitch.tv/clip/BraveStandIn-aB3_x",
+])("%s is a clip", async (identifier) => {
+  const [track] = await bench.loadTracks("twitch", identifier);
+  expect(track?.info).toMatchObject({
+    ...{ identifier: CLIP, uri: CLIP, title: "What a clip", author: "stand_in", length: 26_000, isStream: false },
+    artworkUrl: "https://static-cdn.jtvnw.net/clip.jpg",
+  });
+});
+
+test("past broadcasts and clips that are gone are empty results", async () => {
+  expect(await bench.load("twitch", "https://www.twitch.tv/videos/1")).toEqual({ kind: "empty" });
+  expect(await bench.load("twitch", "https://clips.twitch.tv/Gone")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  "https://www.twitch.tv/",
+  "https://www.twitch.tv/directory",
+  "https://www.twitch.tv/videos",
+  "https://www.twitch.tv/videos/12x",
+  "https://www.twitch.tv/stand_in/about",
+  "https://www.twitch.tv/stand_in/v/1/2",
+  'https://www.twitch.tv/a"b',
+  "https://clips.twitch.tv/",
+  "https://clips.twitch.tv/embed",
+  "https://twitch.tv.example/stand_in",
+  "https://api.twitch.tv/stand_in",
+  "twitch.tv/stand_in",
+  "stand_in",
+])("%s is not its own", async (identifier) => {
+  expect(await bench.load("twitch", identifier)).toBeUndefined();
+  expect(stand.site.requests).toEqual([]);
+});
+
+test("a channel plays from its playlist, which expires with its token", async () => {
+  const [track] = await bench.loadTracks("twitch", LIVE);
+  const link = await bench.resolve("twitch", track?.encoded ?? "");
+  if (link.kind !== "link") throw new Error("no link");
+  const url = new URL(link.url);
+  expect(`${url.origin}${url.pathname}`).toBe("https://usher.ttvnw.net/api/channel/hls/stand_in.m3u8");
+  expect(Object.fromEntries(url.searchParams)).toMatchObject({
+    ...{ sig: "5167", allow_source: "true", allow_audio_only: "true", player_backend: "html5" },
+    token: expect.stringContaining('"of":"stand_in"'),
+  });
+  expect(link.expiresAtEpochMs).toBe(1_900_000_000_000);
+});
+
+test("a past broadcast plays from its playlist", async () => {
+  const link = await bench.resolve("twitch", encodedWith(VIDEO));
+  expect(link).toMatchObject({ url: expect.stringMatching(/^https:\/\/usher\.ttvnw\.net\/vod\/123456789\.m3u8\?/) });
+});
+
+test("playlists are asked for at a server of the operator's, where one is set", async () => {
+  bench = await start({ options: { playlistServer: stand.playlistServer } });
+  const link = await bench.resolve("twitch", encodedWith(LIVE));
+  if (link.kind !== "link") throw new Error("no link");
+  expect(link.url.startsWith(`${stand.playlistServer}/api/channel/hls/stand_in.m3u8?`)).toBe(true);
+  const master = await (await fetch(link.url)).text();
+  expect(master).toContain('VIDEO="audio_only"');
+});
+
+test("a refused playlist is asked for with a new token", async () => {
+  await bench.resolve("twitch", encodedWith(LIVE));
+  stand.tokenExpires += 60;
+  const second = await bench.resolve("twitch", encodedWith(LIVE), { reason: "refused", status: 403 });
+  expect(second).toMatchObject({ expiresAtEpochMs: 1_900_000_060_000 });
+});
+
+test("a clip plays its smallest film with good sound, and the same film again", async () => {
+  const first = await bench.resolve("twitch", encodedWith(CLIP));
+  if (first.kind !== "link") throw new Error("no link");
+  const { searchParams } = new URL(first.url);
+  expect([searchParams.get("q"), searchParams.get("sig")]).toEqual(["480", "5167"]);
+  expect(first).toMatchObject({ rendition: "clip/BraveStandIn-aB3_x/480", expiresAtEpochMs: 1_900_000_000_000 });
+  const wish = { reason: "expiring", rendition: "clip/BraveStandIn-aB3_x/1080" } as const;
+  const again = await bench.resolve("twitch", encodedWith(CLIP), wish);
+  expect(again).toMatchObject({ rendition: wish.rendition, url: expect.stringContaining("q=1080") });
+  expect((await fetch(first.url)).status).toBe(200);
+});
+
+test.each([
+  ["a past broadcast for subscribers", "https://www.twitch.tv/videos/42", "subscribers only"],
+  ["a channel that went offline", "https://www.twitch.tv/asleep", "offline"],
+  ["a channel that is gone", "https://www.twitch.tv/nobody", "does not exist"],
+  ["a clip that is gone", "https://clips.twitch.tv/Gone", "does not exist"],
+])("%s is unavailable, with the reason", async (_name, identifier, reason) => {
+  expect(await troubleWith(bench.resolve("twitch", encodedWith(identifier)))).toMatchObject({
+    ...{ code: "site-unavailable", severity: "common" },
+    message: expect.stringContaining(reason),
+  });
+});
+
+test.each([
+  [{ authorization: { forbidden: true, reason: "SUBSCRIPTION_REQUIRED" } }, "SUBSCRIPTION_REQUIRED"],
+  [{ geoblock_reason: "FORBIDDEN_IN_REGION" }, "region"],
+])("a token that says %j is not tried", async (says, reason) => {
+  stand.tokenSays = says;
+  const trouble = await troubleWith(bench.resolve("twitch", encodedWith(LIVE)));
+  expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining(reason) });
+  expect(stand.site.requestsTo("usher.ttvnw.net")).toEqual([]);
+});
+
+test.each([
+  ["StreamMetadata", LIVE, "persistedQueryHash"],
+  ["VideoMetadata", VIDEO, "videoQueryHash"],
+  ["ShareClipRenderStatus", CLIP, "clipQueryHash"],
+])(
+  "a hash of %s that Twitch does not know is told with the option that mends it",
+  async (query, identifier, option) => {
+    bench = await start({ options: { [option]: "0".repeat(64) } });
+    const trouble = await troubleWith(bench.load("twitch", identifier));
+    expect(trouble).toMatchObject({ code: "site-changed", severity: "suspicious" });
+    expect(trouble.message).toContain(`${query} any more (PersistedQueryNotFound); set plugins.twitch.${option}`);
+  },
+);
+
+test("a client id that is refused is read anew once", async () => {
+  const clock = new FakeClock();
+  bench = await start({ clock });
+  await bench.load("twitch", LIVE);
+  clock.advance(11 * 60_000);
+  stand.clientId = "anotherclientid000000000";
+  expect(await bench.loadTracks("twitch", VIDEO)).toHaveLength(1);
+  expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(2);
+});
+
+test("a client id that was read a moment ago is not read again for each refusal", async () => {
+  stand.site.fail({ at: GQL, outcome: { status: 401, json: {} } });
+  for (const name of ["a", "b", "c"]) {
+    const trouble = await troubleWith(bench.load("twitch", `https://www.twitch.tv/${name}`));
+    expect(trouble).toMatchObject({
+      code: "site-changed",
+      message: expect.stringContaining("set plugins.twitch.clientId"),
+    });
+  }
+  expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
+});
+
+test("with a client id that is set the page is left alone", async () => {
+  bench = await start({ options: { clientId: stand.clientId, deviceId: "mine" } });
+  await bench.load("twitch", LIVE);
+  expect(stand.site.requests.map(({ host }) => host)).toEqual(["gql.twitch.tv"]);
+  expect(stand.site.requests[0]?.headers).toMatchObject({ "client-id": stand.clientId, "x-device-id": "mine" });
+});
+
+test("a page without a client id is told with the option that does without it", async () => {
+  stand.site.fail({ at: /^www\.twitch\.tv/, outcome: { text: "<html>other</html>" } });
+  const trouble = await troubleWith(bench.load("twitch", LIVE));
+  expect(trouble).toMatchObject({
+    code: "site-changed",
+    message: expect.stringContaining("set plugins.twitch.clientId"),
+  });
+});
+
+test.each([
+  ["a page", { text: "<html>" }, "site-changed"],
+  ["nothing", { json: {} }, "site-changed"],
+  ["a list", { json: [] }, "site-changed"],
+  ["no user", { json: { data: { viewer: 1 } } }, "site-changed"],
+  ["a user that is none", { json: { data: { user: "x" } } }, "site-changed"],
+  ["a user without stream", { json: { data: { user: { id: "1" } } } }, "site-changed"],
+  [
+    "another error",
+    { json: { errors: [{ message: "failed integrity check" }], data: { user: null } } },
+    "site-changed",
+  ],
+  ["a timeout of its own", { json: { errors: [{ message: "service timeout" }], data: { user: null } } }, "site-busy"],
+  ["HTTP 429", { status: 429, headers: { "retry-after": "9" } }, "site-busy"],
+  ["HTTP 502", { status: 502, text: "<html>" }, "site-busy"],
+  ["50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(32) }, "site-changed"],
+  ["a redirect to itself", { status: 307, headers: { location: "https://gql.twitch.tv/gql" } }, "site-changed"],
+] as const)("an answer of %s is told as what it is", async (_name, outcome, code) => {
+  stand.site.fail({ at: GQL, outcome });
+  expect(await troubleWith(bench.load("twitch", LIVE))).toMatchObject({ code, severity: "suspicious" });
+});
+
+test("an error beside a good answer is passed over", async () => {
+  const data = { user: { stream: { id: "1" }, lastBroadcast: { title: "Fine" } } };
+  stand.site.fail({ at: GQL, outcome: { json: { data, errors: [{ message: "service error" }] } } });
+  expect(await bench.loadTracks("twitch", LIVE)).toMatchObject([{ info: { title: "Fine" } }]);
+});
+
+test.each([
+  ["a page", { text: "<html>" }, "site-changed"],
+  ["HTTP 403 without a reason", { status: 403, text: "<html>" }, "site-unavailable"],
+  ["HTTP 429", { status: 429 }, "site-busy"],
+  ["HTTP 500", { status: 500 }, "site-busy"],
+] as const)("a playlist that is %s is told as what it is, without its token", async (_name, outcome, code) => {
+  stand.site.fail({ at: USHER, outcome });
+  const trouble = await troubleWith(bench.resolve("twitch", encodedWith(LIVE)));
+  expect(trouble.code).toBe(code);
+  expect(JSON.stringify(trouble)).not.toMatch(/5167|expires/);
+});
+
+test("a clip without films is told as a change, a token that says no end has none", async () => {
+  const token = { value: "opaque", signature: "s" };
+  const films = [
+    { sourceURL: "javascript:x" },
+    { sourceURL: 5 },
+    null,
+    { quality: "160", sourceURL: "https://c.example/1.mp4?x=1" },
+  ];
+  const answer = (videoQualities: readonly unknown[]) => ({
+    json: { data: { clip: { title: "T", assets: [{ videoQualities }], playbackAccessToken: token } } },
+  });
+  stand.site.fail({ at: GQL, outcome: answer(films) });
+  expect(await bench.resolve("twitch", encodedWith(CLIP))).toMatchObject({
+    ...{ url: "https://c.example/1.mp4?x=1&sig=s&token=opaque", expiresAtEpochMs: undefined },
+  });
+  stand.site.fail({ at: GQL, outcome: answer(films.slice(0, 3)) });
+  const trouble = await troubleWith(bench.resolve("twitch", encodedWith(CLIP), { reason: "refused" }));
+  expect(trouble).toMatchObject({ code: "site-changed" });
+});
+
+test("a track whose identifier is not of Twitch is refused without asking anybody", async () => {
+  expect(await troubleWith(bench.resolve("twitch", encodedWith("https://example.org/x")))).toMatchObject({
+    code: "site-unavailable",
+  });
+  expect(stand.site.requests).toEqual([]);
+});
+
+test("a track that Lavalink has encoded plays", async () => {
+  const link = await bench.resolve("twitch", encodedWith("https://go.twitch.tv/Stand_In"));
+  expect(link).toMatchObject({ kind: "link", url: expect.stringContaining("/hls/stand_in.m3u8") });
+});
+
+function encodedWith(identifier: string): string {
+  const info = {
+    ...{ identifier, uri: identifier, title: "T", author: "A", sourceName: "twitch", length: 5000, position: 0 },
+    ...{ isSeekable: false, isStream: true, artworkUrl: null, isrc: null },
+  };
+  return createTrack(info, { kind: "none" }).encoded;
+}

@@ -1,0 +1,86 @@
+// What the plugins of Bandcamp, Twitch and getyarn.io resolve is opened with the readers of the audio threads.
+
+import { afterEach, expect, test } from "vitest";
+import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
+import { GetyarnSite } from "../../../lab/sites/getyarn.ts";
+import { TwitchSite } from "../../../lab/sites/twitch.ts";
+import bandcamp from "../../../plugins/bandcamp/plugin.ts";
+import getyarn from "../../../plugins/getyarn/plugin.ts";
+import twitch from "../../../plugins/twitch/plugin.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/log.ts";
+import { HlsDemuxer } from "../../../src/media/demux/hls/hls-demuxer.ts";
+import { HttpClient } from "../../../src/media/input/http-client.ts";
+import { openInput } from "../../../src/media/input/open-input.ts";
+import { readPlaylist } from "../../../src/media/input/playlist.ts";
+import { openDemuxer } from "../../../src/media/opening/open-demuxer.ts";
+import { TrackOpener } from "../../../src/media/opening/track-opener.ts";
+import { OutboundGuard } from "../../../src/network/outbound-guard.ts";
+import { inputSettings as settings } from "../../support/input-builders.ts";
+import { PluginBench } from "../../support/plugin-bench.ts";
+import { createTrackBudget } from "../../support/track-budgets.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+test("a track of Bandcamp plays", async () => {
+  const stand = keep(await BandcampSite.start());
+  const bench = keep(await PluginBench.start(bandcamp, { hosts: stand.hosts }));
+  const heard = await hear(bench, "bandcamp", "https://stand-in.bandcamp.com/track/hall");
+  expect(heard).toEqual({ codec: "mp3", packets: 50 });
+  expect(stand.site.mediaRequests("song.mp3").length).toBeGreaterThan(0);
+});
+
+test.each([
+  ["a live channel", "https://www.twitch.tv/stand_in", 100],
+  ["a past broadcast", "https://www.twitch.tv/videos/123456789", 100],
+  ["a clip", "https://clips.twitch.tv/BraveStandIn-aB3_x", 50],
+])("%s of Twitch plays, its sound alone", async (_name, identifier, count) => {
+  const stand = keep(await TwitchSite.start());
+  const options = { playlistServer: stand.playlistServer };
+  const bench = keep(await PluginBench.start(twitch, { hosts: stand.hosts, options }));
+  expect(await hear(bench, "twitch", identifier, count)).toEqual({ codec: "mp3", packets: count });
+  const pictures = stand.site.requests.filter(({ path }) => path.includes("chunked"));
+  expect(pictures).toEqual([]);
+});
+
+test("a clip of getyarn.io plays", async () => {
+  const stand = keep(await GetyarnSite.start());
+  const bench = keep(await PluginBench.start(getyarn, { hosts: stand.hosts }));
+  const clip = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
+  expect(await hear(bench, "getyarn.io", clip, 10)).toEqual({ codec: "pcm", packets: 10 });
+});
+
+/** Opens what an identifier resolves to, and reads packets. */
+async function hear(bench: PluginBench, source: string, identifier: string, count = 50) {
+  const [track] = await bench.loadTracks(source, identifier);
+  const link = await bench.resolve(source, track?.encoded ?? "");
+  if (link.kind !== "link") throw new Error("no link");
+  const work = { signal: new AbortController().signal, budget: createTrackBudget() };
+  const demuxer = await createOpener().open({ kind: "http", url: link.url, container: undefined }, work);
+  cleanups.push(() => demuxer.close());
+  let packets = 0;
+  while (packets < count && (await demuxer.next()) !== undefined) packets += 1;
+  return { codec: demuxer.stream.codec, packets };
+}
+
+/** Wired as in src/media/opening/create-opener.ts. */
+function createOpener(): TrackOpener {
+  const deps = { clock: systemClock, logger: silentLogger };
+  const client = new HttpClient({ guard: new OutboundGuard(settings.network.allow), settings: settings.http, ...deps });
+  cleanups.push(() => client.close());
+  return new TrackOpener({
+    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings }),
+    readPlaylist,
+    openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
+    ...{ openDemuxer, clock: systemClock, readAheadMs: 10_000 },
+  });
+}
+
+function keep<Closing extends { close(): unknown }>(closing: Closing): Closing {
+  cleanups.push(() => closing.close());
+  return closing;
+}
