@@ -51,11 +51,21 @@ export function dateMsOf(text: string | undefined): number | undefined {
   return Number.isFinite(timeMs) ? timeMs : undefined;
 }
 
+/** Stands in for `URL.canParse`, which in Node.js 20 refuses hosts outside of ASCII once it is optimised. */
+export function parsedLink(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    // Feeds and clients write all sorts of things.
+    return undefined;
+  }
+}
+
 /** Of `http` or `https`, made whole where it counts from `base`, without user and fragment; else undefined. */
 export function webLink(text: string | undefined, base?: string): string | undefined {
   const trimmed = text?.trim() ?? "";
-  if (trimmed === "" || trimmed.length > LINK_LENGTH_MAX || !URL.canParse(trimmed, base)) return undefined;
-  const url = new URL(trimmed, base);
+  const url = trimmed === "" || trimmed.length > LINK_LENGTH_MAX ? undefined : parsedLink(trimmed, base);
+  if (url === undefined) return undefined;
   if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
   [url.username, url.password, url.hash] = ["", "", ""];
   return url.href.length <= LINK_LENGTH_MAX ? url.href : undefined;

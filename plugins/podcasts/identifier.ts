@@ -1,7 +1,7 @@
 // What identifiers of podcasts say: a feed, one episode of it, a show of Apple's directory, or words to look for. Plugin
 // thread.
 
-import { webLink } from "./feed-text.ts";
+import { parsedLink, webLink } from "./feed-text.ts";
 
 export type PodcastIdentifier =
   | { readonly kind: "feed"; readonly url: string }
@@ -57,12 +57,11 @@ function readLink(identifier: string): PodcastIdentifier | undefined {
 
 /** `https://podcasts.apple.com/us/podcast/a-show/id123?i=456`. */
 function readAppleLink(link: string): PodcastIdentifier | undefined {
-  if (!URL.canParse(link)) return undefined;
-  const { hostname, pathname, searchParams } = new URL(link);
+  const { hostname = "", pathname = "", searchParams } = parsedLink(link) ?? {};
   if (!APPLE_HOSTS.has(hostname)) return undefined;
   const showId = /\/podcast\/(?:[^/]+\/)?id(\d{1,15})\/?$/.exec(pathname)?.[1];
   if (showId === undefined) return undefined;
-  const episodeId = /^\d{1,18}$/.exec(searchParams.get("i") ?? "")?.[0];
+  const episodeId = /^\d{1,18}$/.exec(searchParams?.get("i") ?? "")?.[0];
   return { kind: "apple", showId, episodeId };
 }
 

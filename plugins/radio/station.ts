@@ -60,7 +60,13 @@ export function isPlaylistFile(url: string): boolean {
 export function webLinkOf(value: unknown): string | undefined {
   const text = textOf(value, LINK_LENGTH_MAX + 1);
   if (text === undefined || text.length > LINK_LENGTH_MAX || !/^https?:\/\/[^\s/]/i.test(text)) return undefined;
-  return URL.canParse(text) ? text : undefined;
+  try {
+    // Not with `URL.canParse`: that of Node.js 20 refuses hosts outside of ASCII once it is optimised.
+    return new URL(text).href === "" ? undefined : text;
+  } catch {
+    // A stranger's text.
+    return undefined;
+  }
 }
 
 function readStation(entry: unknown): Station | undefined {
