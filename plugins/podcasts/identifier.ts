@@ -1,5 +1,5 @@
-// What identifiers of podcasts say: a feed, one episode of it, a show of Apple's directory, or words to look for. Plugin
-// thread.
+// What identifiers of podcasts say: a feed, one episode of it, a show of Apple's directory, or words to look for.
+// Plugin thread.
 
 import { parsedLink, webLink } from "./feed-text.ts";
 

@@ -36,7 +36,7 @@ export class StationDirectory {
     this.#chosen = [...new Set(names)].slice(0, SERVERS_MAX);
   }
 
-  /** What the first server that is well answers as JSON. Rejects with the SourceError of the last one that was asked. */
+  /** What the first server that is well answers as JSON. Rejects with the SourceError of the last one asked. */
   async ask(
     path: string,
     query: Readonly<Record<string, string | number | undefined>>,

@@ -28,8 +28,8 @@ export const RADIO_MANIFEST = {
     servers: {
       ...{ type: "texts", default: [] },
       meaning:
-        "host names of the directory's servers to ask, such as `de1.api.radio-browser.info`, six at most; empty: those " +
-        "that the directory names",
+        "host names of the directory's servers to ask, such as `de1.api.radio-browser.info`, six at most; empty: " +
+        "those that the directory names",
     },
     countsClicks: {
       ...{ type: "flag", default: true },

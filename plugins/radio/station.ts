@@ -62,7 +62,8 @@ export function webLinkOf(value: unknown): string | undefined {
   if (text === undefined || text.length > LINK_LENGTH_MAX || !/^https?:\/\/[^\s/]/i.test(text)) return undefined;
   try {
     // Not with `URL.canParse`: that of Node.js 20 refuses hosts outside of ASCII once it is optimised.
-    return new URL(text).href === "" ? undefined : text;
+    void new URL(text);
+    return text;
   } catch {
     // A stranger's text.
     return undefined;

@@ -1,5 +1,5 @@
-// Reads `ftts://<text>?voice=&translate=&silence=&speed=&audio_format=`. The text stands where links have their host, so
-// it is taken apart by hand. Plugin thread.
+// Reads `ftts://<text>?voice=&translate=&silence=&speed=&audio_format=`. The text stands where links have their host,
+// so it is taken apart by hand. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 

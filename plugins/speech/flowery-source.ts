@@ -1,4 +1,5 @@
-// `ftts://`: flowery.pw reads a text out, in some hundred voices. The link says all, and holds no secret. Plugin thread.
+// `ftts://`: flowery.pw reads a text out, in some hundred voices. The link says all, and holds no secret. Plugin
+// thread.
 
 import {
   type LoadRequest,

@@ -160,7 +160,8 @@ test("an episode without a guid, or with one that is too long, is known by the a
 test("entities of a feed's own are not unfolded", () => {
   const bomb = `<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
     <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY file SYSTEM "file:///etc/passwd">]>
-    <rss><channel><title>&c;&file;</title><item><title>&c; &amp; &eacute;</title><enclosure url="/1.mp3"/></item></channel></rss>`;
+    <rss><channel><title>&c;&file;</title>
+    <item><title>&c; &amp; &eacute;</title><enclosure url="/1.mp3"/></item></channel></rss>`;
   expect(readFeed(bomb).feed).toMatchObject({ title: "&c;&file;", episodes: [{ title: "&c; & é" }] });
 });
 
@@ -178,21 +179,24 @@ test.each([
   ["a declaration", `<!DOCTYPE ${"a".repeat(2_000_000)}>`],
   ["closing tags of nothing", `${"<a>".repeat(300)}${"</b>".repeat(300_000)}`],
 ])("%s without end cost little, and what was before is kept", (_name, junk) => {
-  const feed = days([1]).replace("</channel>", `${junk}</channel>`);
-  const startMs = performance.now();
-  expect(titlesOf(feed)).toEqual(["Day 1"]);
-  expect(performance.now() - startMs).toBeLessThan(5000);
+  const text = days([1]).replace("</channel>", `${junk}</channel>`);
+  const { feed, read } = readFeed(text);
+  expect(feed?.episodes.map(({ title }) => title)).toEqual(["Day 1"]);
+  expect(read).toBeLessThan(text.length / 2);
 });
 
-test("texts without end are cut: a description of megabytes is passed over, a title keeps its first 500 characters", () => {
+test("texts without end are cut: descriptions are passed over, a title keeps its first 500 characters", () => {
   const long = "x".repeat(3_000_000);
   const item = { title: long, guid: "1", url: "https://a.example/1.mp3", more: `<description>${long}</description>` };
   const { feed } = readFeed(rssFeed([item, { ...item, title: `<![CDATA[${"y".repeat(200_000)}]]>` }]));
   expect(feed?.episodes.map(({ title }) => title)).toEqual(["x".repeat(500), "y".repeat(500)]);
+  // No more than the first 5,000 characters are looked at for markup.
+  expect(titlesOf(rssFeed([{ ...item, title: `${"&lt;b&gt;".repeat(3000)}x` }]))).toEqual(["<b"]);
 });
 
 test("a feed that is not quite XML is read all the same", () => {
-  const feed = `<rss><channel><title>Rock & Roll</title><item><title>A <3 B</title><description>one<br>two<br></description>
+  const feed = `<rss><channel><title>Rock & Roll</title><item><title>A <3 B</title>
+    <description>one<br>two<br></description>
     <enclosure url=/1.mp3 type=audio/mpeg></item><item><title>C</title><enclosure url="/2.mp3"/></item>`;
   expect(readFeed(feed).feed).toMatchObject({ title: "Rock & Roll", episodes: [{ title: "A <3 B" }, { title: "C" }] });
 });
@@ -206,7 +210,8 @@ test("a page is no feed, nor is JSON, nor nothing", () => {
 
 test("items within items and titles of other things do not count as the show's", () => {
   const feed = `<rss><channel><image><title>of a picture</title><url>/i.png</url></image><title>Show</title>
-    <item><a><item><title>within</title><enclosure url="/x.mp3"/></item></a><title>One</title><enclosure url="/1.mp3"/></item>
+    <item><a><item><title>within</title><enclosure url="/x.mp3"/></item></a><title>One</title>
+    <enclosure url="/1.mp3"/></item>
     </channel></rss>`;
   expect(readFeed(feed).feed).toMatchObject({
     ...{ title: "Show", imageUrl: "https://feeds.example/i.png" },
@@ -221,6 +226,8 @@ test("the encoding is that of the mark, the content type or the declaration", ()
   expect(decode(bytes(declared("iso-8859-1"), "latin1"))).toContain("é");
   expect(decode(bytes("<t>é</t>", "latin1"), 'text/xml; charset="ISO-8859-1"')).toContain("é");
   expect(decode(bytes(declared("utf-8"), "utf8"))).toContain("é");
+  expect(decode(bytes(declared("utf-8"), "latin1"), "text/xml;charset=latin1")).toContain("é");
+  expect(decode(bytes("\uFEFF<t>é</t>", "utf8"), "text/xml;charset=latin1")).toContain("é");
   expect(decode(bytes(`\uFEFF${declared("iso-8859-1")}`, "utf8"))).toContain("é");
   expect(decode(bytes(declared("utf-16"), "utf16le"))).toContain("é");
   expect(decode(bytes(`\uFEFF${declared("utf-16")}`, "utf16le").swap16())).toContain("é");

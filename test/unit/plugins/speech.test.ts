@@ -58,7 +58,7 @@ test("a short text is one track, and its link is that of the site", async () => 
   expect(await bench.resolve("speak", track?.encoded ?? "", { reason: "refused", status: 403 })).toMatchObject({ url });
 });
 
-test("a text is short up to 200 characters; from one more on it is a playlist that says all of it in order", async () => {
+test("a text of up to 200 characters is short; a longer one is a playlist that says all of it in order", async () => {
   const { sites, bench } = await stand();
   const word = "abcdefghi ";
   expect((await bench.load("speak", `speak:${word.repeat(20).trim()}x`))?.kind).toBe("track");
