@@ -17,8 +17,6 @@ import { isPlaylistFile, readStations, type Station, stationTrack, stationUuidOf
 const SEARCH_PREFIX = "rbsearch:";
 const QUERY_LENGTH_MAX = 200;
 const STATIONS = { ttlMs: 10 * 60_000, entriesMax: 1000 };
-/** The directory asks to be told; whether it was is nobody's to wait for. */
-const CLICK_TIMEOUT_MS = 10_000;
 
 export type RadioOptions = OptionValues<typeof RADIO_MANIFEST.config>;
 
@@ -109,10 +107,10 @@ export class RadioSource {
     throw new SourceError("not-found", "This track is not available: radio-browser no longer has the station");
   }
 
+  /** The directory asks to be told; whether it was is nobody's to wait for. */
   #countClick(uuid: string): void {
     if (!this.#host.options.countsClicks) return;
-    const signal = AbortSignal.any([this.#host.signal, AbortSignal.timeout(CLICK_TIMEOUT_MS)]);
-    this.#directory.ask(`/json/url/${uuid}`, {}, signal).catch(() => this.#host.count("click-failed"));
+    this.#directory.ask(`/json/url/${uuid}`, {}, this.#host.signal).catch(() => this.#host.count("click-failed"));
   }
 
   #known() {
