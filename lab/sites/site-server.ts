@@ -134,10 +134,8 @@ export class SiteServer {
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming, this.url);
     this.requests.push(request);
-    const outcome =
-      this.#faultFor(request) ??
-      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ??
-      { status: 404, json: {} };
+    const outcome = this.#faultFor(request) ??
+      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ?? { status: 404, json: {} };
     if (outcome === "hang") return;
     if (outcome === "cut") response.destroy();
     else send(outcome, response);
@@ -166,7 +164,9 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
   const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
   return {
     ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
-    headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")])),
+    headers: Object.fromEntries(
+      Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+    ),
   };
 }
 

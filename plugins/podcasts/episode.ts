@@ -1,0 +1,99 @@
+// One episode of a show, put together from the elements of its feed. What has no sound is none. Plugin thread.
+
+import { dateMsOf, durationMsOf, plainTitle, webLink } from "./feed-text.ts";
+
+export interface Episode {
+  /** What the feed knows it by, at most 500 characters; the address of its sound where the feed says none. */
+  readonly guid: string;
+  readonly title: string;
+  readonly enclosureUrl: string;
+  readonly enclosureType: string | undefined;
+  readonly lengthMs: number | undefined;
+  /** Epoch milliseconds. */
+  readonly publishedMs: number | undefined;
+  readonly imageUrl: string | undefined;
+  /** The episode's own page. */
+  readonly pageUrl: string | undefined;
+  /** Its number in the show. */
+  readonly number: number | undefined;
+}
+
+interface Enclosure {
+  readonly url: string;
+  readonly type: string | undefined;
+}
+
+const GUID_LENGTH_MAX = 500;
+const TYPE_LENGTH_MAX = 100;
+const SOUND_FILE = /\.(?:mp3|m4a|m4b|mp4|aac|ogg|oga|opus|flac|wav|webm)$/i;
+
+/** What the feed has said of an episode so far. */
+export class EpisodeDraft {
+  /** Texts of elements, by path. */
+  readonly texts = new Map<string, string>();
+  readonly #enclosures: Enclosure[] = [];
+
+  /** An element that says something in its attributes. */
+  addElement(path: string, attribute: (name: string) => string | undefined): void {
+    const href = attribute("href");
+    const url = attribute("url");
+    const type = attribute("type");
+    if (path === "enclosure" && url !== undefined) this.#add({ url, type });
+    else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined) this.#add({ url: href, type });
+    else if (path === "link" && href !== undefined && (attribute("rel") ?? "alternate") === "alternate")
+      this.#set(path, href);
+    else if (path === "itunes:image" && href !== undefined) this.#set(path, href);
+    // Only where its type says so: pictures stand there, too.
+    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && isSoundType(type))
+      this.#add({ url, type });
+  }
+
+  /** Undefined: it has no sound. */
+  finish(feedUrl: string): Episode | undefined {
+    const text = (...paths: readonly string[]): string | undefined => {
+      return paths.map((path) => this.texts.get(path)).find((value) => value !== undefined);
+    };
+    const enclosure = this.#enclosure(feedUrl);
+    if (enclosure === undefined) return undefined;
+    const guid = text("guid", "id")?.trim();
+    const number = /^\s*\d{1,6}\s*$/.exec(text("itunes:episode") ?? "")?.[0];
+    return {
+      guid: guid === undefined || guid === "" || guid.length > GUID_LENGTH_MAX ? enclosure.url : guid,
+      title: plainTitle(text("title")) ?? "Unknown title",
+      enclosureUrl: enclosure.url,
+      enclosureType: enclosure.type?.trim().slice(0, TYPE_LENGTH_MAX),
+      lengthMs: durationMsOf(text("itunes:duration")),
+      publishedMs: dateMsOf(text("pubdate", "published", "dc:date", "updated")),
+      imageUrl: webLink(text("itunes:image"), feedUrl),
+      pageUrl: webLink(text("link"), feedUrl),
+      number: number === undefined ? undefined : Number(number),
+    };
+  }
+
+  #add(enclosure: Enclosure): void {
+    if (this.#enclosures.length < 20) this.#enclosures.push(enclosure);
+  }
+
+  #set(path: string, value: string): void {
+    if (!this.texts.has(path)) this.texts.set(path, value);
+  }
+
+  /** The first that is sound by its type; else the first that may be. */
+  #enclosure(feedUrl: string): Enclosure | undefined {
+    const playable = this.#enclosures.flatMap(({ url, type }) => {
+      const whole = webLink(url, feedUrl);
+      return whole !== undefined && (isSoundType(type) || isSoundFile(whole, type)) ? [{ url: whole, type }] : [];
+    });
+    return playable.find(({ type }) => type?.toLowerCase().startsWith("audio/")) ?? playable[0];
+  }
+}
+
+function isSoundType(type: string | undefined): boolean {
+  return /^\s*(?:audio\/|video\/|application\/ogg)/i.test(type ?? "");
+}
+
+/** By its name, where the type says nothing; without a name that says something, an unknown type is taken for sound. */
+function isSoundFile(url: string, type: string | undefined): boolean {
+  const said = type?.trim().toLowerCase() ?? "";
+  return SOUND_FILE.test(new URL(url).pathname) ? !/^(?:image|text)\//.test(said) : said === "";
+}

@@ -1,0 +1,35 @@
+// What the main thread knows of the podcasts plugin before its thread is started: its options and which identifiers may
+// be its own. Main and plugin threads.
+
+import type { BuiltinManifest } from "../builtin-manifest.ts";
+
+/** Hosts of many shows whose feeds end in `.rss`: a claim cannot say the ending itself. */
+const FEED_HOSTS = ["feeds.buzzsprout.com", "www.omnycontent.com", "podcasts.files.bbci.co.uk"] as const;
+
+export const PODCASTS_MANIFEST = {
+  name: "podcasts",
+  version: "1.0.0",
+  config: {
+    episodeLoadLimit: {
+      ...{ type: "integer", default: 100, min: 1, max: 1000 },
+      meaning: "episodes of a show that are loaded at most, the newest ones",
+    },
+    searchEnabled: {
+      ...{ type: "flag", default: true },
+      meaning: "whether `podcast:` with words asks Apple's directory for the show",
+    },
+    countryCode: {
+      ...{ type: "text", default: "US" },
+      meaning: "country of Apple's directory that is searched: its two letters (ISO 3166)",
+    },
+  },
+  sources: [
+    {
+      name: "podcast",
+      prefixes: ["podcast:", "rss:"],
+      hosts: ["podcasts.apple.com", "itunes.apple.com", ...FEED_HOSTS],
+      // The last known address of the sound, for when the feed is gone.
+      fields: [{ name: "enclosureUrl", type: "optionalText" }],
+    },
+  ],
+} as const satisfies BuiltinManifest;

@@ -1,0 +1,62 @@
+// `ftts://`: flowery.pw reads a text out, in some hundred voices. The link says all, and holds no secret. Plugin
+// thread.
+
+import {
+  type LoadRequest,
+  type Playable,
+  type ResolveRequest,
+  type SourceAnswer,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
+import { type FloweryWish, readFloweryIdentifier } from "./flowery-identifier.ts";
+
+export interface FloweryOptions {
+  readonly isEnabled: boolean;
+  /** Undefined: the site's own. */
+  readonly voice: string | undefined;
+  readonly translate: boolean;
+  /** Milliseconds. */
+  readonly silence: number;
+  readonly speed: number;
+  readonly audioFormat: string;
+  /** Address of the server. */
+  readonly server: string;
+  /** With how to reach whoever runs the node. */
+  readonly userAgent: string;
+}
+
+export class FlowerySource {
+  readonly #options: FloweryOptions;
+
+  constructor(options: FloweryOptions) {
+    this.#options = options;
+  }
+
+  async load({ identifier }: LoadRequest): Promise<SourceAnswer | undefined> {
+    const wish = this.#options.isEnabled ? readFloweryIdentifier(identifier) : undefined;
+    if (wish === undefined) return undefined;
+    if (wish.text === "") return { kind: "empty" };
+    const track = { identifier, title: wish.text, author: "flowery-tts", isStream: false, uri: identifier };
+    return { kind: "track", track };
+  }
+
+  async resolve({ track }: ResolveRequest): Promise<Playable> {
+    const wish = readFloweryIdentifier(track.identifier);
+    if (wish === undefined || wish.text === "") throw new SourceError("invalid", "the track has no text to speak");
+    return { kind: "link", url: this.#link(wish), headers: { "user-agent": this.#options.userAgent } };
+  }
+
+  #link({ text, ...wish }: FloweryWish): string {
+    const options = this.#options;
+    const voice = wish.voice ?? options.voice;
+    const query = new URLSearchParams({
+      text,
+      ...(voice !== undefined && voice !== "" && { voice }),
+      translate: String(wish.translate ?? options.translate),
+      silence: String(wish.silence ?? options.silence),
+      speed: String(wish.speed ?? options.speed),
+      audio_format: wish.audioFormat ?? options.audioFormat,
+    });
+    return `${options.server}/v1/tts?${query}`;
+  }
+}
