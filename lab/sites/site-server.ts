@@ -126,10 +126,8 @@ export class SiteServer {
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming, this.url);
     this.requests.push(request);
-    const outcome =
-      this.#faultFor(request) ??
-      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ??
-      { status: 404, json: {} };
+    const outcome = this.#faultFor(request) ??
+      (request.host === MEDIA_HOST ? this.#media(request) : await this.#script(request)) ?? { status: 404, json: {} };
     if (outcome === "hang") return;
     if (outcome === "cut") response.destroy();
     else send(outcome, response);
@@ -158,7 +156,9 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
   const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
   return {
     ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
-    headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")])),
+    headers: Object.fromEntries(
+      Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+    ),
   };
 }
 
@@ -171,7 +171,11 @@ function ranged({ bytes, mimeType }: MediaFile, header: string | undefined, quer
   if (Number(from) >= bytes.length) return { status: 416, headers: { "content-range": `bytes */${bytes.length}` } };
   const part = bytes.subarray(Number(from), end);
   if (query !== null) return { headers: base, bytes: part };
-  return { status: 206, headers: { ...base, "content-range": `bytes ${from}-${end - 1}/${bytes.length}` }, bytes: part };
+  return {
+    status: 206,
+    headers: { ...base, "content-range": `bytes ${from}-${end - 1}/${bytes.length}` },
+    bytes: part,
+  };
 }
 
 function send({ status = 200, headers = {}, json, text, bytes }: SiteAnswer, response: ServerResponse): void {
