@@ -31,6 +31,9 @@ export interface Question {
   readonly accessToken?: string | undefined;
 }
 
+/** The access token that was sent is not, or no longer, good. */
+export class LoginRefusedError extends SourceError {}
+
 export class Innertube {
   readonly #host: Host;
   /** Empty: none was to be had. */
@@ -86,6 +89,7 @@ export class Innertube {
     if (answer.status < 200 || answer.status > 299) {
       const { kind, retryAfterMs } = this.#host.http.statusError(answer);
       const message = `Invalid status code for ${what} response: ${answer.status}`;
+      if (answer.status === 401) throw new LoginRefusedError("unavailable", message);
       // Whoever is turned away here is so as this client: that is no word about the video.
       throw new SourceError(kind === "busy" ? "busy" : "changed", message, { retryAfterMs });
     }

@@ -6,7 +6,7 @@ import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { chooseFormat, hlsManifestOf } from "./formats.ts";
 import { isVideoId } from "./identifiers.ts";
-import type { Innertube } from "./innertube.ts";
+import { type Innertube, LoginRefusedError } from "./innertube.ts";
 import { expiryOf, isBelow, urlOf } from "./links.ts";
 import { string } from "./read-json.ts";
 import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
@@ -39,11 +39,6 @@ interface Asking {
   readonly identity: ClientIdentity;
   readonly videoId: string;
   readonly request: ResolveRequest;
-}
-
-interface Tokens {
-  readonly poToken: string | undefined;
-  readonly accessToken: string | undefined;
 }
 
 export class Playback {
@@ -102,35 +97,47 @@ export class Playback {
 
   async #ask(asking: Asking): Promise<Playable> {
     const { identity, videoId, request } = asking;
-    const { innertube, unlocker, originTokens } = this.#parts;
-    const { signal } = request;
-    const tokens: Tokens = {
-      accessToken: identity.takesLogin ? await this.#accessToken(request) : undefined,
-      poToken: identity.takesTokens ? await originTokens.tokenFor(videoId, signal) : undefined,
-    };
-    const signatureTimestamp = identity.needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
-    const answer = await innertube.player(identity, { videoId, signal, signatureTimestamp, ...tokens });
+    const { signal, rendition: wanted } = request;
+    const poToken = identity.takesTokens ? await this.#parts.originTokens.tokenFor(videoId, signal) : undefined;
+    const answer = await this.#player(asking, poToken);
     checkPlayability(answer);
     checkVideoId(answer, videoId);
-    const manifest = hlsManifestOf(answer);
-    if (isLive(answer)) return this.#live(manifest, asking, tokens);
-    const { rendition: wanted } = request;
-    const { link, rendition, sizeBytes } = chooseFormat(answer, {
-      ...{ opensLocks: identity.needsPlayerScript, rendition: wanted },
-    });
-    const opened = identity.needsPlayerScript ? await unlocker.open(link, signal) : link.url;
+    if (isLive(answer)) return this.#live(hlsManifestOf(answer), asking, poToken);
+    const { link, ...chosen } = chooseFormat(answer, { opensLocks: identity.needsPlayerScript, rendition: wanted });
+    const opened = identity.needsPlayerScript ? await this.#parts.unlocker.open(link, signal) : link.url;
     const url = this.#checked(opened);
-    if (tokens.poToken !== undefined) url.searchParams.set("pot", tokens.poToken);
+    if (poToken !== undefined) url.searchParams.set("pot", poToken);
     const bytes = this.#parts.host.options.rangeBytes;
     return {
-      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent }, rendition },
+      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent }, rendition: chosen.rendition },
       expiresAtMs: expiryOf(url),
       // Without a length nobody knows which step is the last.
-      rangeStep: sizeBytes === undefined ? undefined : { bytes, by: "query" },
+      rangeStep: chosen.sizeBytes === undefined ? undefined : { bytes, by: "query" },
     };
   }
 
-  async #live(manifest: string | undefined, { identity, request }: Asking, { poToken }: Tokens): Promise<Playable> {
+  /** A login that is no longer good is renewed once. */
+  async #player({ identity, videoId, request }: Asking, poToken: string | undefined): Promise<unknown> {
+    const { innertube, unlocker, login } = this.#parts;
+    const { signal } = request;
+    const signatureTimestamp = identity.needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
+    const question = { videoId, signal, signatureTimestamp, poToken };
+    if (!identity.takesLogin) return innertube.player(identity, question);
+    try {
+      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+    } catch (error) {
+      const isOwn = string(request.userData, "oauth-token") !== undefined;
+      if (isOwn || !(error instanceof LoginRefusedError)) throw error;
+      login.forget();
+      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+    }
+  }
+
+  async #live(
+    manifest: string | undefined,
+    { identity, request }: Asking,
+    poToken: string | undefined,
+  ): Promise<Playable> {
     if (manifest === undefined) throw new SourceError("unavailable", "This client offers no HLS for the live stream.");
     const url = this.#checked(manifest);
     const challenge = /\/n\/([^/]+)/.exec(url.pathname)?.[1];
