@@ -85,10 +85,10 @@ class SolverThread implements Solver {
     this.#idle.abort();
     const prepared = this.#prepared.get(scriptId);
     const text = { text: prepared ?? script, isPrepared: prepared !== undefined };
+    const whole = () => this.#run({ scriptId, challenges, script: text }, LOADING_MS_MAX);
     // A thread that has it already is not sent megabytes again.
-    const first = await this.#run({ scriptId, challenges }, SOLVING_MS_MAX);
-    const reply =
-      first.kind === "script-wanted" ? await this.#run({ scriptId, challenges, script: text }, LOADING_MS_MAX) : first;
+    const first = this.#port === undefined ? undefined : await this.#run({ scriptId, challenges }, SOLVING_MS_MAX);
+    const reply = first === undefined || first.kind === "script-wanted" ? await whole() : first;
     if (reply.kind === "solved") {
       if (reply.prepared !== undefined) this.#keep(scriptId, reply.prepared);
       return reply.solutions;
