@@ -1,7 +1,7 @@
 // A stand-in for YouTube: its interface as its clients see it, its player script, its media servers, its login, and a
-// server each for tokens and ciphers beside it. Content is made up; shapes and rules are those of youtube.md sections
-// 1 to 6, read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. In whichever process
-// it is started.
+// server each for tokens and ciphers beside it. Content is made up; shapes and rules are those of the fact sheet, sections
+// 1 to 6, read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. In whichever
+// process it is started.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
 import { GoogleVideo, MEDIA_HOST } from "./youtube/google-video.ts";
@@ -125,7 +125,8 @@ export class YoutubeSite {
   #page({ path, query, body }: SiteRequest): SiteAnswer | undefined {
     const scriptPath = `/s/player/${this.script.id}/player_es6.vflset/en_US/base.js`;
     if (path === "/iframe_api") {
-      const text = `var scriptUrl = 'https:\\/\\/www.youtube.com\\/s\\/player\\/${this.script.id}\\/www-widgetapi.vflset\\/x.js';`;
+      const widget = `www.youtube.com\\/s\\/player\\/${this.script.id}\\/www-widgetapi.vflset\\/x.js`;
+      const text = `var scriptUrl = 'https:\\/\\/${widget}';`;
       return { text, headers: { "content-type": "text/javascript" } };
     }
     if (path.startsWith("/s/player/")) return path === scriptPath ? { text: this.script.text } : undefined;

@@ -47,10 +47,11 @@ const APP_PARAMS = "CgIIAdgDAQ%3D%3D";
 const CHROME =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 const SAFARI =
-  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.4 Safari/605.1.15";
+  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.4 " +
+  "Safari/605.1.15";
 const IPAD =
-  "Mozilla/5.0 (iPad; CPU OS 16_7_10 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.6 Mobile/15E148 " +
-  "Safari/604.1,gzip(gfe)";
+  "Mozilla/5.0 (iPad; CPU OS 16_7_10 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.6 " +
+  "Mobile/15E148 Safari/604.1,gzip(gfe)";
 const COBALT = "Mozilla/5.0 (ChromiumStylePlatform) Cobalt/Version";
 
 const EVERYTHING: ClientAbilities = { playback: true, videos: true, playlists: true, mixes: true, search: "videos" };

@@ -1,4 +1,5 @@
-// What an identifier asks YouTube for, by the rules of Lavalink's youtube-source, without asking anybody. Plugin thread.
+// What an identifier asks YouTube for, by the rules of Lavalink's youtube-source, without asking anybody. Plugin
+// thread.
 
 import { parsedLink, queryOf } from "./links.ts";
 import type { YoutubeOptions } from "./manifest.ts";

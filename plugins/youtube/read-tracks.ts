@@ -58,7 +58,7 @@ export function artworkOf(thumbnails: readonly unknown[]): string | undefined {
 }
 
 /** `1:02:03` and `3.33` in milliseconds. */
-export function durationOf(text: string | undefined): number | undefined {
+function durationOf(text: string | undefined): number | undefined {
   if (text === undefined || !DURATION.test(text)) return undefined;
   const seconds = text.split(/[:.]/).reduce((sum, part) => sum * 60 + Number(part), 0);
   return seconds * 1000;

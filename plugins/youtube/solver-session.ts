@@ -1,11 +1,11 @@
-// The solver as it is within its thread: prepares a player script, keeps one sandbox with it, solves with that. The same
-// in a thread of its own (solver-main.ts) and in tests. Solver thread.
+// The solver as it is within its thread: prepares a player script, keeps one sandbox with it, solves with that. The
+// same in a thread of its own (solver-main.ts) and in tests. Solver thread.
 
 import { prepareScript } from "./prepare-script.ts";
 import { type Challenges, Sandbox, type SandboxLimits } from "./sandbox.ts";
 
 /** Of which some are for parsing; whoever started the thread ends it after 15 s. */
-export const LIMITS: SandboxLimits = { openMs: 12_000, solveMs: 2000 };
+const LIMITS: SandboxLimits = { openMs: 12_000, solveMs: 2000 };
 
 /** Plain data, as between threads. */
 export interface SolverJob {

@@ -162,7 +162,7 @@ class SolverThread implements Solver {
 }
 
 /** Why a link could not be unlocked. */
-export class UnsolvedError extends Error {
+class UnsolvedError extends Error {
   override readonly name = "UnsolvedError";
   /** The same script would fail in the same way. */
   readonly isScriptUseless: boolean;

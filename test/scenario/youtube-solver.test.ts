@@ -10,7 +10,9 @@ const BUILT = new URL("../../dist/plugins/youtube/solver-thread.js", import.meta
 let solver: Solver;
 
 beforeEach(async () => {
-  const { createSolverThread } = (await import(BUILT)) as typeof import("../../plugins/youtube/solver-thread.ts"); // the same
+  // The same, as it was compiled.
+  const built = (await import(BUILT)) as typeof import("../../plugins/youtube/solver-thread.ts");
+  const { createSolverThread } = built;
   const sleep = async (delayMs: number, signal: AbortSignal): Promise<void> => {
     await pause(systemClock, delayMs, signal);
     signal.throwIfAborted();
@@ -35,7 +37,7 @@ test("a player script is solved in a thread of its own, while this one goes on",
   expect(turns).toBeGreaterThan(2);
 });
 
-test("a player script that never ends, or takes all memory, is ended with its thread, and the next one is solved", async () => {
+test("a player script that never ends or takes all memory is ended with its thread, the next is solved", async () => {
   await expect(solve(HOSTILE_SCRIPTS["loops for ever when it solves"])).rejects.toThrow("took too long");
   await expect(solve(HOSTILE_SCRIPTS["takes all memory when it solves"])).rejects.toThrow("the player script failed");
   expect(await solve(REVERSE_SCRIPT)).toMatchObject({ challenge: "fedcba" });

@@ -1,5 +1,5 @@
 // What the stand-in answers about single videos, by the client that asks: some are given open links, some locked ones,
-// some none at all (youtube.md sections 2.2, 2.3 and 3). In whichever process the stand-in runs.
+// some none at all (fact sheet, sections 2.2, 2.3 and 3). In whichever process the stand-in runs.
 
 import type { SiteServer } from "../site-server.ts";
 import type { GoogleVideo, OfferedMedia } from "./google-video.ts";

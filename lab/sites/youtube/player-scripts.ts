@@ -1,5 +1,5 @@
 // Made-up player scripts in the layouts that YouTube's has had, honest ones and hostile ones, each with what it turns
-// riddles into (youtube.md section 1: the stand-in script, and what an extractor relies on). In whichever process the
+// riddles into (fact sheet, section 1: the stand-in script, and what an extractor relies on). In whichever process the
 // stand-in runs.
 
 export interface PlayerScript {

@@ -1,4 +1,4 @@
-// Videos and lists in the shapes in which YouTube answers them, with made-up content (youtube.md section 3, read there
+// Videos and lists in the shapes in which YouTube answers them, with made-up content (fact sheet, section 3, read there
 // in youtube-source 158726d, yt-dlp 81ecd58 and YouTube.js acc908a; nothing was tried against YouTube). In whichever
 // process the stand-in runs.
 
@@ -9,7 +9,7 @@ export interface ListedVideo {
   readonly seconds: number;
 }
 
-export function clockText(seconds: number): string {
+function clockText(seconds: number): string {
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   const two = (value: number): string => String(value).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
@@ -26,20 +26,20 @@ function lengthOf(seconds: number): object {
 }
 
 /** WEB and VISIONOS. */
-export function videoRenderer({ id, title, author, seconds }: ListedVideo): object {
+function videoRenderer({ id, title, author, seconds }: ListedVideo): object {
   const byline = { longBylineText: runs(author), ownerText: runs(author) };
   const lengthText = lengthOf(seconds);
   return { videoRenderer: { videoId: id, title: runs(title), ...byline, ...lengthText, thumbnail: thumbnails(id) } };
 }
 
 /** ANDROID, ANDROID_VR and IOS. */
-export function compactVideoRenderer({ id, title, author, seconds }: ListedVideo): object {
+function compactVideoRenderer({ id, title, author, seconds }: ListedVideo): object {
   const lengthText = lengthOf(seconds);
   return { compactVideoRenderer: { videoId: id, title: runs(title), longBylineText: runs(author), ...lengthText } };
 }
 
 /** MWEB. */
-export function videoWithContextRenderer({ id, title, author, seconds }: ListedVideo): object {
+function videoWithContextRenderer({ id, title, author, seconds }: ListedVideo): object {
   const lengthText = lengthOf(seconds);
   return {
     videoWithContextRenderer: { videoId: id, headline: runs(title), shortBylineText: runs(author), ...lengthText },
@@ -88,7 +88,7 @@ export function lockupViewModel({ id, title, author, seconds }: ListedVideo): ob
   };
 }
 
-export function playlistPanelVideoRenderer({ id, title, author, seconds }: ListedVideo): object {
+function playlistPanelVideoRenderer({ id, title, author, seconds }: ListedVideo): object {
   const lengthText = { lengthText: { simpleText: clockText(seconds) } };
   return {
     playlistPanelVideoRenderer: {
@@ -99,7 +99,7 @@ export function playlistPanelVideoRenderer({ id, title, author, seconds }: Liste
 }
 
 /** A song of YouTube Music; views follow the time, as they do since YouTube.js 18. */
-export function musicListItem({ id, title, author, seconds }: ListedVideo): object {
+function musicListItem({ id, title, author, seconds }: ListedVideo): object {
   const column = (texts: readonly object[]) => ({
     musicResponsiveListItemFlexColumnRenderer: { text: { runs: texts } },
   });

@@ -1,5 +1,5 @@
-// What the stand-in plays: a tone as Opus in WebM, and a moment of silence as AAC for live streams. In whichever process
-// the stand-in runs.
+// What the stand-in plays: a tone as Opus in WebM, and a moment of silence as AAC for live streams. In whichever
+// process the stand-in runs.
 
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { makeTone } from "../../listen/tone.ts";
