@@ -4,7 +4,7 @@
 // process it is started.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
-import { GoogleVideo, MEDIA_HOST } from "./youtube/google-video.ts";
+import { GoogleVideo, MEDIA_HOST, type OfferedMedia } from "./youtube/google-video.ts";
 import { numbered, VIDEOS } from "./youtube/library.ts";
 import { PlayerAnswers } from "./youtube/player-answers.ts";
 import { type PlayerScript, REVERSE_SCRIPT } from "./youtube/player-scripts.ts";
@@ -56,15 +56,16 @@ export class YoutubeSite {
     const started: { site?: YoutubeSite } = {};
     const server = await SiteServer.start((request) => started.site?.answer(request));
     server.addMedia("live.aac", { bytes: adtsSilence(SEGMENT_SECONDS), mimeType: "audio/aac" });
-    server.addMedia("live.m3u8", { bytes: livePlaylist(server), mimeType: "application/vnd.apple.mpegurl" });
-    started.site = new YoutubeSite(server, webm);
+    const live = { bytes: livePlaylist(server), mimeType: "application/vnd.apple.mpegurl" };
+    server.addMedia("live.m3u8", live);
+    started.site = new YoutubeSite(server, webm, live);
     return started.site;
   }
 
-  private constructor(site: SiteServer, webm: Uint8Array) {
+  private constructor(site: SiteServer, webm: Uint8Array, live: OfferedMedia) {
     this.site = site;
     this.media = new GoogleVideo(site.url);
-    this.player = new PlayerAnswers({ site, media: this.media, webm, script: () => this.script });
+    this.player = new PlayerAnswers({ site, media: this.media, webm, livePlaylist: live, script: () => this.script });
   }
 
   /** For `tonearm.hosts`. */

@@ -51,7 +51,7 @@ globalThis.location = {
   const offered = [], others = ["constructor", "get", "set", "clone"];
   globalThis.${OFFER} = function (make) { offered.push(make); };
   function solveBy(make, n, s) {
-    const link = make("https://www.youtube.com/watch", "s", s === undefined ? undefined : encodeURIComponent(s));
+    const link = make("https://www.youtube.com/watch?v=aaaaaaaaaaa", "s", s === undefined ? undefined : encodeURIComponent(s));
     if (n !== undefined) link.set("n", n);
     const kind = Object.getPrototypeOf(link);
     const name = Object.getOwnPropertyNames(kind).find((name) => !others.includes(name));

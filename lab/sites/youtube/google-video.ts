@@ -66,12 +66,22 @@ export class GoogleVideo {
     return { url: url.href, lockedSignature: script?.lock(signature) };
   }
 
+  /** A live stream's playlist as clients get it that have to solve its n. */
+  issueManifest(playlist: OfferedMedia, script: PlayerScript): string {
+    const id = this.#tickets.length;
+    const n = `m${String(id).padStart(4, "0")}-AbCdEf_9`;
+    this.#tickets.push({ media: playlist, clientName: "", signature: "", n: script.solveN(n) });
+    const expire = Math.floor(Date.now() / 1000) + LIFE_SECONDS;
+    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/expire/${expire}/id/${id}/n/${n}/file/index.m3u8`;
+  }
+
   /** All links so far are refused from now on. */
   expire(): void {
     this.#expiredCount = this.#tickets.length;
   }
 
   answer({ path, query }: SiteRequest): SiteAnswer | undefined {
+    if (path.startsWith("/api/manifest/")) return this.#manifest(path);
     if (path !== "/videoplayback") return undefined;
     const id = Number(query.get("id"));
     const ticket = this.#tickets[id];
@@ -81,6 +91,14 @@ export class GoogleVideo {
     const isOver = id < this.#expiredCount || Number(query.get("expire")) * 1000 < Date.now();
     if (!isRight || !hasToken || isOver || this.refusedClients.has(ticket.clientName)) return { status: 403 };
     return part(ticket.media, query.get("range"));
+  }
+
+  #manifest(path: string): SiteAnswer {
+    const [, id = "", n, token] = /\/id\/(\d+)\/n\/([^/]+)(?:\/pot\/([^/]+))?\/file\/index\.m3u8$/.exec(path) ?? [];
+    const ticket = this.#tickets[Number(id)];
+    const isRight =
+      ticket !== undefined && n === ticket.n && Number(id) >= this.#expiredCount && token === this.wantedToken;
+    return isRight ? part(ticket.media, null) : { status: 403 };
   }
 }
 

@@ -19,6 +19,7 @@ interface Parts {
   readonly site: SiteServer;
   readonly media: GoogleVideo;
   readonly webm: Uint8Array;
+  readonly livePlaylist: OfferedMedia;
   readonly script: () => PlayerScript;
 }
 
@@ -67,7 +68,9 @@ export class PlayerAnswers {
     if (status.status !== "OK") return { playabilityStatus: status, ...details };
     if (video.state === "no-status") return details;
     if (video.state === "live") {
-      const hlsManifestUrl = this.#parts.site.link("live.m3u8");
+      const isLocked = this.offers.get(clientName) === "locked";
+      const { site, media, livePlaylist, script } = this.#parts;
+      const hlsManifestUrl = isLocked ? media.issueManifest(livePlaylist, script()) : site.link("live.m3u8");
       return { playabilityStatus: status, ...details, streamingData: { hlsManifestUrl } };
     }
     return { playabilityStatus: status, ...details, streamingData: this.#streams(clientName, body) };

@@ -87,6 +87,16 @@ describe("a link", () => {
     expect(playlist).toContain("#EXTM3U");
   });
 
+  test("of a live stream has its n solved, and a token where there is one, within its path", async () => {
+    const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
+    await restart((site) => ({ ...site.options, clients: ["WEBEMBEDDED"], pot }));
+    open.site.media.wantedToken = ORIGIN_TOKEN;
+    const link = await resolve("live0000001");
+    const response = await fetch(link.url);
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("#EXTM3U")]);
+    expect(link.expiresAtEpochMs).toBe(Number(/expire\/(\d+)/.exec(link.url)?.[1]) * 1000);
+  });
+
   test("elsewhere than on YouTube's own servers is turned down", async () => {
     await restart(() => ({ mediaHosts: ["googlevideo.com"] }));
     const { message } = await troubleWith(resolve("song0000001"));

@@ -284,6 +284,29 @@ describe("the options", () => {
   });
 });
 
+describe("an address that leads on", () => {
+  const VIDEOS = "https://www.youtube.com/watch_videos?video_ids=song0000002,song0000001";
+
+  test("is followed one step", async () => {
+    open.site.fail({ at: /watch_videos$/, outcome: { status: 303, headers: { location: "/watch?v=song0000002" } } });
+    expect(await load(VIDEOS)).toMatchObject({ kind: "track", track: { identifier: "song0000002" } });
+  });
+
+  test.each([
+    ["itself", VIDEOS],
+    ["another site", "https://example.org/watch?v=song0000002"],
+    ["nowhere", "javascript:alert(1)"],
+  ])("to %s is nothing", async (_, location) => {
+    open.site.fail({ at: /watch_videos$/, outcome: { status: 303, headers: { location } } });
+    expect(await load(VIDEOS)).toEqual({ kind: "empty" });
+  });
+
+  test("to a list that was made for it is that list", async () => {
+    expect((await troubleWith(load(VIDEOS))).message).toContain("The playlist does not exist.");
+    expect(open.site.asked("browse")[0]?.body.browseId).toBe("VLTLGGtemporary");
+  });
+});
+
 describe("a visitor", () => {
   test("is asked for once and goes with every question", async () => {
     await load("song0000001");
