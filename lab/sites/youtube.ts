@@ -1,7 +1,7 @@
 // A stand-in for YouTube: its interface as its clients see it, its player script, its media servers, its login, and a
-// server each for tokens and ciphers beside it. Content is made up; shapes and rules are those of the fact sheet, sections
-// 1 to 6, read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. In whichever
-// process it is started.
+// server each for tokens and ciphers beside it. Content is made up; shapes and rules are those of the fact sheet,
+// sections 1 to 6, read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. In
+// whichever process it is started.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
 import { GoogleVideo, MEDIA_HOST, type OfferedMedia } from "./youtube/google-video.ts";
@@ -139,7 +139,7 @@ export class YoutubeSite {
       const first = query.get("video_ids")?.split(",")[0] ?? "";
       return { status: 303, headers: { location: `https://www.youtube.com/watch?v=${first}&list=TLGGtemporary` } };
     }
-    if (path === "/o/oauth2/token") return this.#token(JSON.parse(body) as Readonly<Record<string, unknown>>);
+    if (path === "/o/oauth2/token") return this.#token(JSON.parse(body));
     if (path === "/tv") return { text: '<script id="base-js" src="/s/_/kabuki/base.js" nonce="x"></script>' };
     if (path === "/s/_/kabuki/base.js") return { text: `var a={clientId:"${CLIENT_ID}",qf:"${CLIENT_SECRET}"};` };
     return undefined;
@@ -154,6 +154,7 @@ export class YoutubeSite {
     const visitorData = body.context?.client?.visitorData ?? `visitor-${this.site.requests.length}`;
     const answer = this.#answerTo(endpoint, body, clientName, request);
     if (answer === undefined) return undefined;
+    // Only refusals have a status of their own.
     return "status" in answer ? (answer as SiteAnswer) : { json: { responseContext: { visitorData }, ...answer } };
   }
 

@@ -94,7 +94,7 @@ export class Innertube {
       throw new SourceError(kind === "busy" ? "busy" : "changed", message, { retryAfterMs });
     }
     try {
-      return JSON.parse(answer.text) as unknown;
+      return JSON.parse(answer.text);
     } catch {
       throw new SourceError("changed", `the ${what} response of YouTube is not JSON`);
     }

@@ -17,7 +17,7 @@ import { OFFER } from "./prepare-script.ts";
 declare const WebAssembly: { readonly Memory: new (pages: { initial: number; maximum: number }) => object };
 
 // Its types are those of its CommonJS form, whose `default` is one step deeper.
-const RELEASE = releaseVariant as unknown as QuickJSSyncVariant;
+const RELEASE = releaseVariant as unknown as QuickJSSyncVariant; // as said
 
 /** In pages of 64 KiB: 16 MiB at first, never more than 64 MiB. The runtime's own limit does not hold. */
 const MEMORY_PAGES = { initial: 256, maximum: 1024 };
@@ -51,7 +51,8 @@ globalThis.location = {
   const offered = [], others = ["constructor", "get", "set", "clone"];
   globalThis.${OFFER} = function (make) { offered.push(make); };
   function solveBy(make, n, s) {
-    const link = make("https://www.youtube.com/watch?v=aaaaaaaaaaa", "s", s === undefined ? undefined : encodeURIComponent(s));
+    const locked = s === undefined ? undefined : encodeURIComponent(s);
+    const link = make("https://www.youtube.com/watch?v=aaaaaaaaaaa", "s", locked);
     if (n !== undefined) link.set("n", n);
     const kind = Object.getPrototypeOf(link);
     const name = Object.getOwnPropertyNames(kind).find((name) => !others.includes(name));

@@ -251,19 +251,18 @@ describe("the options", () => {
 
   test("tell in the log which names are unknown, and when nothing plays without the script", () => {
     const lines: unknown[] = [];
+    // Only what is used.
     const log = { warn: (message: string, fields?: object) => void lines.push([message, fields]) } as PluginLogger;
     const options = {
       clients: ["WEB", "VISIONARY"],
       clientOptions: {},
       clientIdentities: {},
-    } as unknown as YoutubeOptions;
+    } as unknown as YoutubeOptions; // only what is used
     expect(chooseClients({ log, options }).map(({ identity }) => identity.name)).toEqual(["WEB"]);
-    expect(lines).toMatchObject(
-      [
-        [/left out/, { clients: ["VISIONARY"] }],
-        [/VISIONOS would/, undefined],
-      ].map(([text, fields]) => [expect.stringMatching(text as RegExp), fields]),
-    );
+    expect(lines).toMatchObject([
+      [expect.stringContaining("left out"), { clients: ["VISIONARY"] }],
+      [expect.stringContaining("VISIONOS would"), undefined],
+    ]);
   });
 
   test("replace what a client says of itself", async () => {
