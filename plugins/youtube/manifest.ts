@@ -74,7 +74,11 @@ export const YOUTUBE_MANIFEST = {
       members: {
         enabled: { type: "flag", default: false, meaning: "use it" },
         refreshToken: { type: "secret", meaning: "the token that a login has left" },
-        skipInitialization: { type: "flag", default: false, meaning: "accepted for youtube-source; has no effect" },
+        skipInitialization: {
+          type: "flag",
+          default: false,
+          meaning: "do not ask for a login where refreshToken is missing",
+        },
         clientId: {
           type: "text",
           meaning: "of the application that the token is for; default: read from youtube.com/tv",

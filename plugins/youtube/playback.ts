@@ -8,9 +8,10 @@ import { chooseFormat, hlsManifestOf } from "./formats.ts";
 import { isVideoId } from "./identifiers.ts";
 import { type Innertube, LoginRefusedError } from "./innertube.ts";
 import { expiryOf, isBelow, urlOf } from "./links.ts";
+import type { Login } from "./login.ts";
 import { string } from "./read-json.ts";
 import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
-import type { Login, OriginTokens } from "./tokens.ts";
+import type { OriginTokens } from "./tokens.ts";
 import { CHALLENGE, type Unlocker } from "./unlocker.ts";
 
 const PLAYED_MAX = 500;

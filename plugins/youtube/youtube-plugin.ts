@@ -5,12 +5,13 @@ import { API_VERSION, definePlugin, type Plugin } from "../../src/plugin-api/plu
 import { Catalogue } from "./catalogue.ts";
 import { chooseClients, type Host } from "./chosen-clients.ts";
 import { Innertube } from "./innertube.ts";
+import { Login } from "./login.ts";
 import { YOUTUBE_MANIFEST } from "./manifest.ts";
 import { Playback } from "./playback.ts";
 import { PlayerScripts } from "./player-script.ts";
 import { RemoteCipher } from "./remote-cipher.ts";
 import { ScriptUnlocker, type Solver } from "./script-unlocker.ts";
-import { Login, OriginTokens } from "./tokens.ts";
+import { OriginTokens } from "./tokens.ts";
 
 export type CreateSolver = (host: Pick<Host, "clock">) => Solver;
 
@@ -31,8 +32,11 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
           ? new ScriptUnlocker({ host, scripts, solver })
           : new RemoteCipher({ host, scripts, baseUrl: url });
       const catalogue = new Catalogue({ host, innertube, clients });
-      const tokens = { originTokens: new OriginTokens(host), login: new Login(host) };
-      const playback = new Playback({ host, innertube, clients, unlocker, ...tokens });
+      const login = new Login(host);
+      const originTokens = new OriginTokens(host);
+      const playback = new Playback({ host, innertube, clients, unlocker, originTokens, login });
+      // An operator may take minutes; it never rejects.
+      void login.begin();
       for (const alias of aliases) host.addAlias(alias.name, alias.version);
       for (const claims of sources) {
         host.addSource({
