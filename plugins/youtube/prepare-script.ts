@@ -72,11 +72,19 @@ function named(name: ESTree.Node, value: ESTree.Node | null | undefined): NamedF
   return [{ name, body: value.body.body }];
 }
 
+/** As a statement of its own, or as one of several with commas between. */
 function setsTheMark(statement: ESTree.Statement): boolean {
-  if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression") return false;
-  const { callee, arguments: given } = statement.expression;
-  if (callee.type !== "MemberExpression" || given.length !== 2) return false;
-  return given.every((value, index) => value.type === "Literal" && value.value === ["alr", "yes"][index]);
+  if (statement.type !== "ExpressionStatement") return false;
+  const { expression } = statement;
+  return (expression.type === "SequenceExpression" ? expression.expressions : [expression]).some((part) => {
+    if (part.type !== "CallExpression" || part.callee.type !== "MemberExpression") return false;
+    const [name, value] = part.arguments;
+    return isText(name, "alr") && isText(value, "yes");
+  });
+}
+
+function isText(node: ESTree.Node | undefined, text: string): boolean {
+  return node?.type === "Literal" && node.value === text;
 }
 
 /** Calls go; what defines something stays. `this` would be nothing, or not the window. */

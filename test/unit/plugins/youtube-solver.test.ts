@@ -46,6 +46,12 @@ describe("an honest script", () => {
     expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: script.solveN(N), signature: SIGNATURE } });
   });
 
+  test("whose function is written with commas, behind a strict beginning, is solved", async () => {
+    const text = `'use strict';${REVERSE_SCRIPT.text.replace(';a.set("alr","yes");', ',a.set("alr","yes");')}`;
+    expect(text).toContain(',a.set("alr"');
+    expect(await solve({ ...REVERSE_SCRIPT, text })).toMatchObject({ kind: "solved" });
+  });
+
   test("is prepared once and kept for the next challenges", async () => {
     const first = await solve(REVERSE_SCRIPT);
     const second = await session.handle({
