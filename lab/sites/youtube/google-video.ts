@@ -1,0 +1,111 @@
+// The part of the stand-in that hands out sound: links with an expiry, an n and a signature, which are checked as
+// googlevideo checks them; wrong ones are answered 403. Steps are asked for in the query. In whichever process the
+// stand-in runs.
+
+import type { SiteAnswer, SiteRequest } from "../site-server.ts";
+import type { PlayerScript } from "./player-scripts.ts";
+
+export const MEDIA_HOST = "googlevideo.stand-in";
+const LIFE_SECONDS = 6 * 3600;
+
+export interface OfferedMedia {
+  readonly bytes: Uint8Array;
+  readonly mimeType: string;
+}
+
+interface Ticket {
+  readonly media: OfferedMedia;
+  readonly clientName: string;
+  /** What the link must have by the time it is used. */
+  readonly n: string;
+  readonly signature: string;
+}
+
+/** A link as the client is given it. */
+export interface IssuedLink {
+  readonly url: string;
+  /** Only for those that have to turn it. */
+  readonly lockedSignature: string | undefined;
+}
+
+export class GoogleVideo {
+  /** Clients whose links are all refused. */
+  readonly refusedClients = new Set<string>();
+  /** With which every link must come; undefined: none is asked for. */
+  wantedToken: string | undefined;
+  readonly #baseUrl: string;
+  readonly #tickets: Ticket[] = [];
+  #expiredCount = 0;
+
+  constructor(baseUrl: string) {
+    this.#baseUrl = baseUrl;
+  }
+
+  /** `script`: the link is locked so that this one opens it. */
+  issue(
+    media: OfferedMedia,
+    {
+      clientName,
+      itag,
+      script,
+    }: {
+      readonly clientName: string;
+      readonly itag: number;
+      readonly script: PlayerScript | undefined;
+    },
+  ): IssuedLink {
+    const id = this.#tickets.length;
+    const n = `n${String(id).padStart(4, "0")}-AbCdEf_9`;
+    const signature = `AJfQdSswRQIgSIGNATURE${String(id).padStart(6, "0")}==`;
+    this.#tickets.push({ media, clientName, signature, n: script?.solveN(n) ?? n });
+    const url = new URL(`${this.#baseUrl}/${MEDIA_HOST}/videoplayback`);
+    const expire = String(Math.floor(Date.now() / 1000) + LIFE_SECONDS);
+    const query = { expire, ip: "192.0.2.1", id: String(id), itag: String(itag), c: clientName, n };
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (script === undefined) url.searchParams.set("sig", signature);
+    return { url: url.href, lockedSignature: script?.lock(signature) };
+  }
+
+  /** A live stream's playlist as clients get it that have to solve its n. */
+  issueManifest(playlist: OfferedMedia, script: PlayerScript): string {
+    const id = this.#tickets.length;
+    const n = `m${String(id).padStart(4, "0")}-AbCdEf_9`;
+    this.#tickets.push({ media: playlist, clientName: "", signature: "", n: script.solveN(n) });
+    const expire = Math.floor(Date.now() / 1000) + LIFE_SECONDS;
+    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/expire/${expire}/id/${id}/n/${n}/file/index.m3u8`;
+  }
+
+  /** All links so far are refused from now on. */
+  expire(): void {
+    this.#expiredCount = this.#tickets.length;
+  }
+
+  answer({ path, query }: SiteRequest): SiteAnswer | undefined {
+    if (path.startsWith("/api/manifest/")) return this.#manifest(path);
+    if (path !== "/videoplayback") return undefined;
+    const id = Number(query.get("id"));
+    const ticket = this.#tickets[id];
+    if (ticket === undefined) return { status: 404 };
+    const isRight = query.get("n") === ticket.n && query.get("sig") === ticket.signature;
+    const hasToken = this.wantedToken === undefined || query.get("pot") === this.wantedToken;
+    const isOver = id < this.#expiredCount || Number(query.get("expire")) * 1000 < Date.now();
+    if (!isRight || !hasToken || isOver || this.refusedClients.has(ticket.clientName)) return { status: 403 };
+    return part(ticket.media, query.get("range"));
+  }
+
+  #manifest(path: string): SiteAnswer {
+    const [, id = "", n, token] = /\/id\/(\d+)\/n\/([^/]+)(?:\/pot\/([^/]+))?\/file\/index\.m3u8$/.exec(path) ?? [];
+    const ticket = this.#tickets[Number(id)];
+    const isRight =
+      ticket !== undefined && n === ticket.n && Number(id) >= this.#expiredCount && token === this.wantedToken;
+    return isRight ? part(ticket.media, null) : { status: 403 };
+  }
+}
+
+function part({ bytes, mimeType }: OfferedMedia, range: string | null): SiteAnswer {
+  const headers = { "content-type": mimeType };
+  if (range === null) return { headers, bytes };
+  const [, from, to] = /^(\d+)-(\d+)$/.exec(range) ?? [];
+  if (from === undefined || to === undefined || Number(from) >= bytes.length) return { status: 416 };
+  return { headers, bytes: bytes.subarray(Number(from), Number(to) + 1) };
+}

@@ -1,0 +1,186 @@
+// Looks up what an identifier stands for: videos, searches, playlists page by page, mixes. Plugin thread.
+
+import { type JsonMembers, type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
+import type { ClientIdentity } from "./clients.ts";
+import { isVideoId, readIdentifier, type Wish } from "./identifiers.ts";
+import type { Innertube } from "./innertube.ts";
+import { parsedLink, urlOf } from "./links.ts";
+import { type PageReading, readMix, readPlaylistPage, readSearch } from "./read-lists.ts";
+import { readVideo, visitorOf } from "./read-player.ts";
+
+const PAGE_ENTRIES = 100;
+
+export interface CatalogueParts {
+  readonly host: Host;
+  readonly innertube: Innertube;
+  readonly clients: readonly ChosenClient[];
+}
+
+export class Catalogue {
+  readonly #parts: CatalogueParts;
+
+  constructor(parts: CatalogueParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined: it is not YouTube's. */
+  async load(identifier: string, signal: AbortSignal): Promise<SourceAnswer | undefined> {
+    const wish = readIdentifier(identifier, this.#parts.host.options);
+    if (wish?.kind !== "redirect") return wish === undefined ? undefined : this.#grant(wish, signal);
+    const target = await this.#targetOf(wish.url, signal);
+    // One step: YouTube needs no more, and another site's address is not ours to open.
+    const next = target === undefined ? undefined : readIdentifier(target, this.#parts.host.options);
+    return next === undefined || next.kind === "redirect" ? { kind: "empty" } : this.#grant(next, signal);
+  }
+
+  #grant(wish: Exclude<Wish, { readonly kind: "redirect" }>, signal: AbortSignal): Promise<SourceAnswer> {
+    switch (wish.kind) {
+      case "nothing":
+        return Promise.resolve({ kind: "empty" });
+      case "search":
+        return this.#search(wish, signal);
+      case "video":
+        return this.#video(wish.videoId, signal);
+      case "playlist":
+        return this.#playlist(wish, signal);
+      case "mix":
+        return this.#mix(wish, signal);
+    }
+  }
+
+  async #video(videoId: string, signal: AbortSignal): Promise<SourceAnswer> {
+    const { host, innertube, clients } = this.#parts;
+    const track = await askInOrder(
+      clients,
+      {
+        switch: "videoLoading",
+        isFor: ({ abilities }) => abilities.videos,
+        ask: async (identity) => readVideo(await innertube.player(identity, { videoId, signal }), videoId),
+      },
+      { host, signal },
+    );
+    return { kind: "track", track };
+  }
+
+  async #search({ of, text }: Extract<Wish, { kind: "search" }>, signal: AbortSignal): Promise<SourceAnswer> {
+    const { host, innertube, clients } = this.#parts;
+    const { searchFilter, musicSearchFilter } = host.options;
+    const body = { query: text, params: of === "music" ? musicSearchFilter : searchFilter };
+    let hasAnswered = false;
+    const ask = async (identity: ClientIdentity): Promise<readonly SourceTrack[]> => {
+      const reading = readSearch(await innertube.ask(identity, { endpoint: "search", body, signal }));
+      hasAnswered = true;
+      if (reading.tracks.length > 0 || reading.saysNothing) return reading.tracks;
+      // Perhaps there is nothing, perhaps this client's answer has a new shape: another one is to say.
+      throw new SourceError("unavailable", "no video was recognised in the search response");
+    };
+    const errand = {
+      switch: "searching",
+      isFor: ({ abilities }: ClientIdentity) => abilities.search === of,
+      ask,
+    } as const;
+    try {
+      return { kind: "search", tracks: await askInOrder(clients, errand, { host, signal }) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (hasAnswered) return { kind: "empty" };
+      throw error;
+    }
+  }
+
+  async #playlist(wish: Extract<Wish, { kind: "playlist" }>, signal: AbortSignal): Promise<SourceAnswer> {
+    const { host, clients } = this.#parts;
+    const { playlistId, selectedId } = wish;
+    const { name, tracks } = await askInOrder(
+      clients,
+      {
+        switch: "playlistLoading",
+        isFor: ({ abilities }) => abilities.playlists,
+        ask: (identity) => this.#pages(identity, playlistId, signal),
+      },
+      { host, signal },
+    );
+    return { kind: "playlist", name: name ?? playlistId, tracks, selectedTrack: indexOf(tracks, selectedId) };
+  }
+
+  /** As many as are allowed. Ends early where a page brings nothing or asks for one that was there already. */
+  async #pages(
+    identity: ClientIdentity,
+    playlistId: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly name: string | undefined; readonly tracks: readonly SourceTrack[] }> {
+    const { playlistPages } = this.#parts.host.options;
+    const first = await this.#page(identity, { browseId: `VL${playlistId}` }, { signal });
+    const tracks = [...first.page.tracks];
+    const seen = new Set<string>();
+    let { page, visitorData } = first;
+    for (let count = 1; count < playlistPages && page.token !== undefined && !seen.has(page.token); count++) {
+      seen.add(page.token);
+      const next = await this.#nextPage(identity, page.token, { signal, visitorData });
+      if (next === undefined || next.page.count === 0) break;
+      tracks.push(...next.page.tracks);
+      page = next.page;
+      visitorData = next.visitorData ?? visitorData;
+    }
+    if (tracks.length === 0) throw new SourceError("unavailable", "Could not find tracks from playlist.");
+    return { name: first.page.name, tracks: tracks.slice(0, playlistPages * PAGE_ENTRIES) };
+  }
+
+  /** What was read so far is worth more than the error of a later page. */
+  async #nextPage(
+    identity: ClientIdentity,
+    token: string,
+    context: { readonly signal: AbortSignal; readonly visitorData: string | undefined },
+  ): Promise<{ readonly page: PageReading; readonly visitorData: string | undefined } | undefined> {
+    try {
+      return await this.#page(identity, { continuation: token }, context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#parts.host.log.warn("a further page of a playlist could not be read", { client: identity.name, reason });
+      return undefined;
+    }
+  }
+
+  async #page(
+    identity: ClientIdentity,
+    body: JsonMembers,
+    context: { readonly signal: AbortSignal; readonly visitorData?: string | undefined },
+  ): Promise<{ readonly page: PageReading; readonly visitorData: string | undefined }> {
+    const answer = await this.#parts.innertube.ask(identity, { endpoint: "browse", body, ...context });
+    return { page: readPlaylistPage(answer), visitorData: visitorOf(answer) };
+  }
+
+  async #mix({ playlistId, selectedId }: Extract<Wish, { kind: "mix" }>, signal: AbortSignal): Promise<SourceAnswer> {
+    const { host, innertube, clients } = this.#parts;
+    const videoId = selectedId !== undefined && isVideoId(selectedId) ? { videoId: selectedId } : {};
+    const body = { playlistId, ...videoId };
+    const { name, tracks } = await askInOrder(
+      clients,
+      {
+        switch: "playlistLoading",
+        isFor: ({ abilities }) => abilities.mixes,
+        ask: async (identity) => {
+          const mix = readMix(await innertube.ask(identity, { endpoint: "next", body, signal }));
+          if (mix.tracks.length === 0) throw new SourceError("unavailable", "Could not find tracks from mix.");
+          return mix;
+        },
+      },
+      { host, signal },
+    );
+    return { kind: "playlist", name: name ?? "YouTube mix", tracks, selectedTrack: indexOf(tracks, selectedId) };
+  }
+
+  /** Where an address of YouTube's leads to; undefined: nowhere. */
+  async #targetOf(url: string, signal: AbortSignal): Promise<string | undefined> {
+    const { http } = this.#parts.host;
+    const { location } = (await http.request(url, { signal, redirect: "manual" })).headers;
+    const target = location === undefined ? undefined : urlOf(location, url);
+    return target === undefined || parsedLink(target.href) === undefined ? undefined : target.href;
+  }
+}
+
+function indexOf(tracks: readonly SourceTrack[], videoId: string | undefined): number {
+  return videoId === undefined ? -1 : tracks.findIndex(({ identifier }) => identifier === videoId);
+}

@@ -1,0 +1,176 @@
+// Asks YouTube's own interface, the one that its pages and apps ask, as one of its clients. Knows how a question is put
+// and not what the answers mean. Plugin thread.
+
+import { type Cache, type HttpAnswer, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
+import type { Host } from "./chosen-clients.ts";
+import { CLIENTS, type ClientIdentity } from "./clients.ts";
+import { isPassing, visitorOf } from "./read-player.ts";
+
+const VISITOR_TTL_MS = 60 * 60_000;
+/** How long nobody asks again where none was to be had. */
+const NO_VISITOR_TTL_MS = 60_000;
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** What a player request may carry. */
+export interface PlayerQuestion {
+  readonly videoId: string;
+  readonly signal: AbortSignal;
+  /** Of the player script whose locks the links shall have. */
+  readonly signatureTimestamp?: number | undefined;
+  readonly poToken?: string | undefined;
+  /** A login. */
+  readonly accessToken?: string | undefined;
+}
+
+export interface Question {
+  readonly endpoint: "player" | "search" | "browse" | "next";
+  readonly body: JsonMembers;
+  readonly signal: AbortSignal;
+  /** Of an earlier answer that this one goes on from. */
+  readonly visitorData?: string | undefined;
+  readonly accessToken?: string | undefined;
+}
+
+/** The access token that was sent is not, or no longer, good. */
+export class LoginRefusedError extends SourceError {}
+
+export class Innertube {
+  readonly #host: Host;
+  /** Empty: none was to be had. */
+  readonly #visitors: Cache<string>;
+
+  constructor(host: Host) {
+    this.#host = host;
+    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: 1 });
+  }
+
+  /** The answer as it came. Rejects with a SourceError. */
+  async ask(identity: ClientIdentity, question: Question): Promise<unknown> {
+    const { endpoint, body, signal, accessToken } = question;
+    const visitorData = question.visitorData ?? (await this.#visitorFor(identity, signal));
+    const answer = await this.#host.http.request(`https://${identity.host}/youtubei/v1/${endpoint}`, {
+      signal,
+      query: { prettyPrint: false, alt: "json" },
+      headers: { ...headersOf(identity, visitorData), authorization: bearer(accessToken) },
+      body: { ...body, context: this.#contextOf(identity, visitorData) },
+    });
+    return this.#read(answer, endpoint);
+  }
+
+  /** What is known of a video, and where its sound is. */
+  async player(identity: ClientIdentity, question: PlayerQuestion): Promise<unknown> {
+    const { videoId, signal, accessToken } = question;
+    const flags = identity.isEmbedded ? await this.#embedFlags(videoId, signal) : undefined;
+    const ask = () =>
+      this.ask(identity, { endpoint: "player", body: playerBody(identity, question, flags), signal, accessToken });
+    const answer = await ask();
+    if (!isPassing(answer)) return answer;
+    this.#visitors.delete("");
+    return ask();
+  }
+
+  #contextOf(identity: ClientIdentity, visitorData: string | undefined): JsonMembers {
+    const { clientName, clientVersion, context, isEmbedded } = identity;
+    const { language, region } = this.#host.options;
+    return {
+      client: {
+        ...{ clientName, clientVersion, hl: language, gl: region, ...context },
+        ...(visitorData !== undefined && { visitorData }),
+        ...(isEmbedded && { clientScreen: "EMBED" }),
+      },
+      user: { lockedSafetyMode: false },
+      request: { useSsl: true },
+      ...(isEmbedded && { thirdParty: { embedUrl: "https://google.com" } }),
+    };
+  }
+
+  #read(answer: HttpAnswer, endpoint: Question["endpoint"]): unknown {
+    const what = endpoint === "player" ? "player api" : endpoint === "search" ? "search" : "playlist";
+    if (answer.status < 200 || answer.status > 299) {
+      const { kind, retryAfterMs } = this.#host.http.statusError(answer);
+      const message = `Invalid status code for ${what} response: ${answer.status}`;
+      if (answer.status === 401) throw new LoginRefusedError("unavailable", message);
+      // Whoever is turned away here is so as this client: that is no word about the video.
+      throw new SourceError(kind === "busy" ? "busy" : "changed", message, { retryAfterMs });
+    }
+    try {
+      return JSON.parse(answer.text);
+    } catch {
+      throw new SourceError("changed", `the ${what} response of YouTube is not JSON`);
+    }
+  }
+
+  // Who asks
+
+  async #visitorFor({ takesTokens }: ClientIdentity, signal: AbortSignal): Promise<string | undefined> {
+    const { token, visitorData } = this.#host.options.pot;
+    if (takesTokens && token !== "" && visitorData !== "") return visitorData;
+    const found = await this.#visitors.getOrMake("", { signal, make: (shared) => this.#newVisitor(shared) });
+    return found === "" ? undefined : found;
+  }
+
+  /** Everything works without one, only worse. */
+  async #newVisitor(signal: AbortSignal): Promise<{ readonly value: string; readonly ttlMs: number }> {
+    const web = CLIENTS.find(({ name }) => name === "WEB")!; // it is in the list
+    try {
+      const answer = await this.#host.http.json("https://www.youtube.com/youtubei/v1/visitor_id", {
+        signal,
+        headers: headersOf(web, undefined),
+        body: { context: this.#contextOf(web, undefined) },
+      });
+      const value = visitorOf(answer) ?? "";
+      return { value, ttlMs: value === "" ? NO_VISITOR_TTL_MS : VISITOR_TTL_MS };
+    } catch {
+      signal.throwIfAborted();
+      this.#host.count("no-visitor");
+      return { value: "", ttlMs: NO_VISITOR_TTL_MS };
+    }
+  }
+
+  /** What a player on somebody's page has to show; undefined where the page does not have it. */
+  async #embedFlags(videoId: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const url = `https://www.youtube.com/embed/${videoId}`;
+      const page = await this.#host.http.text(url, { signal, sizeBytesMax: PAGE_BYTES_MAX });
+      return /"encryptedHostFlags":"([\w%+/=.-]{1,2000})"/.exec(page)?.[1];
+    } catch {
+      signal.throwIfAborted();
+      // The request itself will tell whether it was needed.
+      return undefined;
+    }
+  }
+}
+
+function playerBody(identity: ClientIdentity, question: PlayerQuestion, flags: string | undefined): JsonMembers {
+  const { videoId, signatureTimestamp, poToken } = question;
+  const { playerParams, name } = identity;
+  return {
+    ...{ videoId, contentCheckOk: true, racyCheckOk: true },
+    ...(playerParams !== undefined && { params: playerParams }),
+    playbackContext: {
+      contentPlaybackContext: {
+        html5Preference: "HTML5_PREF_WANTS",
+        ...(signatureTimestamp !== undefined && { signatureTimestamp }),
+        ...(flags !== undefined && { encryptedHostFlags: flags }),
+      },
+    },
+    ...(poToken !== undefined && { serviceIntegrityDimensions: { poToken } }),
+    ...(name === "TVHTML5_SIMPLY" && { attestationRequest: { omitBotguardData: true } }),
+  };
+}
+
+function headersOf(identity: ClientIdentity, visitorData: string | undefined): Record<string, string | undefined> {
+  const { userAgent, clientNumber, clientVersion, host } = identity;
+  return {
+    "user-agent": userAgent,
+    "x-youtube-client-name": String(clientNumber),
+    "x-youtube-client-version": clientVersion,
+    "x-goog-visitor-id": visitorData,
+    origin: `https://${host === "music.youtube.com" ? host : "www.youtube.com"}`,
+    referer: host === "music.youtube.com" ? `https://${host}/` : undefined,
+  };
+}
+
+function bearer(accessToken: string | undefined): string | undefined {
+  return accessToken === undefined ? undefined : `Bearer ${accessToken}`;
+}

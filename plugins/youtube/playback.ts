@@ -1,0 +1,184 @@
+// Where the sound of a video is to be had now: asks the clients that can play in turn, chooses a form, opens its link.
+// Remembers for a while whose links were refused, so that the next wish goes elsewhere. Plugin thread.
+
+import { type Cache, type Playable, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
+import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
+import type { ClientIdentity } from "./clients.ts";
+import { chooseFormat, hlsManifestOf } from "./formats.ts";
+import { isVideoId } from "./identifiers.ts";
+import { type Innertube, LoginRefusedError } from "./innertube.ts";
+import { expiryOf, isBelow, urlOf } from "./links.ts";
+import type { Login } from "./login.ts";
+import { string } from "./read-json.ts";
+import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
+import type { OriginTokens } from "./tokens.ts";
+import { CHALLENGE, type Unlocker } from "./unlocker.ts";
+
+const PLAYED_MAX = 500;
+const PLAYED_TTL_MS = 12 * 60 * 60_000;
+/** A client whose links were refused so often within so long is asked last. */
+const REFUSALS_MAX = 3;
+const REFUSALS_TTL_MS = 10 * 60_000;
+
+export interface PlaybackParts {
+  readonly host: Host;
+  readonly innertube: Innertube;
+  readonly clients: readonly ChosenClient[];
+  readonly unlocker: Unlocker;
+  readonly originTokens: OriginTokens;
+  readonly login: Login;
+}
+
+/** Who gave the last link of a video, and how many of its links in a row were refused. */
+interface Played {
+  readonly name: string;
+  readonly refusedCount: number;
+}
+
+/** What one client needs to know of a wish. */
+interface Asking {
+  readonly identity: ClientIdentity;
+  readonly videoId: string;
+  readonly request: ResolveRequest;
+}
+
+export class Playback {
+  readonly #parts: PlaybackParts;
+  readonly #played: Cache<Played>;
+  readonly #refusals: Cache<number>;
+
+  constructor(parts: PlaybackParts) {
+    this.#parts = parts;
+    this.#played = parts.host.cache("played", { ttlMs: PLAYED_TTL_MS, entriesMax: PLAYED_MAX });
+    this.#refusals = parts.host.cache("refusals", { ttlMs: REFUSALS_TTL_MS, entriesMax: 64 });
+  }
+
+  /** Rejects with a SourceError that says what each client said. */
+  async resolve(request: ResolveRequest): Promise<Playable> {
+    const { host } = this.#parts;
+    const videoId = request.track.identifier;
+    if (!isVideoId(videoId)) throw new SourceError("invalid", "the track's identifier is no id of a YouTube video");
+    const refusedCount = this.#note(videoId, request);
+    return askInOrder(
+      this.#inOrder(videoId, request, refusedCount),
+      {
+        switch: "playback",
+        isFor: ({ abilities }) => abilities.playback,
+        ask: async (identity) => {
+          const playable = await this.#ask({ identity, videoId, request });
+          const isSame = this.#played.get(videoId)?.name === identity.name;
+          this.#played.set(videoId, { name: identity.name, refusedCount: isSame ? refusedCount : 0 });
+          return playable;
+        },
+      },
+      { host, signal: request.signal },
+    );
+  }
+
+  /** Counts a refusal; returns how many there were in a row for this client. */
+  #note(videoId: string, { reason }: ResolveRequest): number {
+    const last = this.#played.get(videoId);
+    if (reason !== "refused" || last === undefined) return 0;
+    const refusedCount = last.refusedCount + 1;
+    this.#played.set(videoId, { ...last, refusedCount });
+    this.#refusals.set(last.name, (this.#refusals.get(last.name) ?? 0) + 1);
+    this.#parts.host.count(`refused-${last.name}`);
+    return refusedCount;
+  }
+
+  /** As chosen; but what plays goes on with its client, which is given up after a second refusal. */
+  #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
+    const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
+    const placeOf = ({ identity: { name } }: ChosenClient): number => {
+      if (name === last) return refusedCount < 2 ? -1 : 2;
+      return (this.#refusals.get(name) ?? 0) >= REFUSALS_MAX ? 1 : 0;
+    };
+    return this.#parts.clients.toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+
+  async #ask(asking: Asking): Promise<Playable> {
+    const { identity, videoId, request } = asking;
+    const { signal, rendition: wanted } = request;
+    const poToken = identity.takesTokens ? await this.#parts.originTokens.tokenFor(videoId, signal) : undefined;
+    const answer = await this.#player(asking, poToken);
+    checkPlayability(answer);
+    checkVideoId(answer, videoId);
+    if (isLive(answer)) return this.#live(hlsManifestOf(answer), asking, poToken);
+    const { link, ...chosen } = chooseFormat(answer, { opensLocks: identity.needsPlayerScript, rendition: wanted });
+    const opened = identity.needsPlayerScript ? await this.#parts.unlocker.open(link, signal) : link.url;
+    const url = this.#checked(opened);
+    if (poToken !== undefined) url.searchParams.set("pot", poToken);
+    const bytes = this.#parts.host.options.rangeBytes;
+    return {
+      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent }, rendition: chosen.rendition },
+      expiresAtMs: expiryOf(url),
+      // Without a length nobody knows which step is the last.
+      rangeStep: chosen.sizeBytes === undefined ? undefined : { bytes, by: "query" },
+    };
+  }
+
+  /** A login that is no longer good is renewed once. */
+  async #player({ identity, videoId, request }: Asking, poToken: string | undefined): Promise<unknown> {
+    const { innertube, unlocker, login } = this.#parts;
+    const { signal } = request;
+    const signatureTimestamp = identity.needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
+    const question = { videoId, signal, signatureTimestamp, poToken };
+    if (!identity.takesLogin) return innertube.player(identity, question);
+    try {
+      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+    } catch (error) {
+      const isOwn = string(request.userData, "oauth-token") !== undefined;
+      if (isOwn || !(error instanceof LoginRefusedError)) throw error;
+      login.forget();
+      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+    }
+  }
+
+  async #live(
+    manifest: string | undefined,
+    { identity, request }: Asking,
+    poToken: string | undefined,
+  ): Promise<Playable> {
+    if (manifest === undefined) throw new SourceError("unavailable", "This client offers no HLS for the live stream.");
+    const url = this.#checked(manifest);
+    const challenge = /\/n\/([^/]+)/.exec(url.pathname)?.[1];
+    if (identity.needsPlayerScript && challenge !== undefined) {
+      url.pathname = url.pathname.replace(
+        `/n/${challenge}`,
+        `/n/${await this.#solved(challenge, url, request.signal)}`,
+      );
+    }
+    if (poToken !== undefined)
+      url.pathname = url.pathname.replace(/(\/(?:file|playlist)\/index\.m3u8)$/, `/pot/${poToken}$1`);
+    return {
+      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent } },
+      expiresAtMs: expiryOf(url),
+    };
+  }
+
+  /** The riddle of a path, asked as that of a query. */
+  async #solved(challenge: string, { origin }: URL, signal: AbortSignal): Promise<string> {
+    const opened = await this.#parts.unlocker.open(
+      { kind: "open", url: `${origin}/?n=${encodeURIComponent(challenge)}` },
+      signal,
+    );
+    const solved = urlOf(opened)?.searchParams.get("n") ?? "";
+    if (!CHALLENGE.test(solved)) throw new SourceError("changed", "the n of a live stream could not be solved");
+    return solved;
+  }
+
+  /** A track's own login goes before the operator's. */
+  async #accessToken({ userData, signal }: ResolveRequest): Promise<string> {
+    const own = string(userData, "oauth-token");
+    const token = own ?? (await this.#parts.login.accessToken(signal));
+    if (token === undefined) throw new SourceError("unavailable", "this client plays only with a login (oauth)");
+    if (!/^[\w.~+/=-]{1,4000}$/.test(token)) throw new SourceError("invalid", "the oauth-token of the track is none");
+    return token;
+  }
+
+  #checked(text: string): URL {
+    const url = urlOf(text);
+    if (url !== undefined && isBelow(url, this.#parts.host.options.mediaHosts)) return url;
+    throw new SourceError("changed", "YouTube gave a media link to a host that is none of its own");
+  }
+}

@@ -1,0 +1,108 @@
+// Whole answers that hold lists of videos: searches, pages of playlists, mixes. They are walked for what is known
+// instead of along fixed paths, which differ by client and change often. Plugin thread.
+
+import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { findMember, findMembers, label, list, member, string, wholeLabel } from "./read-json.ts";
+import { readEntries } from "./read-tracks.ts";
+
+const SEARCH_ENTRIES_MAX = 200;
+/** Pages have a hundred. */
+const PAGE_ENTRIES_MAX = 500;
+const TOKEN_LENGTH_MAX = 8000;
+const CONTINUATIONS: ReadonlySet<string> = new Set([
+  ...["continuationItemRenderer", "continuationItemViewModel", "nextContinuationData"],
+]);
+
+export interface SearchReading {
+  readonly tracks: readonly SourceTrack[];
+  /** YouTube itself says that there is nothing; otherwise none were recognised. */
+  readonly saysNothing: boolean;
+}
+
+export interface PageReading {
+  readonly name: string | undefined;
+  /** Entries of any kind, also those that cannot be played. */
+  readonly count: number;
+  readonly tracks: readonly SourceTrack[];
+  /** Asks for the next page. */
+  readonly token: string | undefined;
+}
+
+export interface MixReading {
+  readonly name: string | undefined;
+  readonly tracks: readonly SourceTrack[];
+}
+
+/** Throws `changed` for what is no search. */
+export function readSearch(answer: unknown): SearchReading {
+  const contents = member(answer, "contents");
+  if (typeof contents !== "object" || contents === null) {
+    throw new SourceError("changed", "a search was answered without contents");
+  }
+  const shelf = findMember(contents, "musicShelfRenderer");
+  const { tracks } = readEntries(shelf ?? contents, "search", SEARCH_ENTRIES_MAX);
+  const saysNothing =
+    string(answer, "estimatedResults") === "0" ||
+    findMember(contents, "backgroundPromoRenderer", "noResultsRenderer") !== undefined;
+  return { tracks: distinct(tracks), saysNothing };
+}
+
+/** Throws what YouTube says against it, and `changed` for what is no page of a playlist. */
+export function readPlaylistPage(answer: unknown): PageReading {
+  const alert = findMembers(member(answer, "alerts"), new Set(["alertRenderer"]), { countMax: 20 })
+    .map(({ value }) => value)
+    .find((value) => string(value, "type") === "ERROR");
+  const complaint = wholeLabel("", alert, "text");
+  if (complaint !== undefined) throw new SourceError("unavailable", complaint);
+  const scope = scopeOf(answer);
+  if (scope === undefined) throw new SourceError("changed", "a playlist was answered without contents");
+  const { count, tracks } = readEntries(scope, "playlist", PAGE_ENTRIES_MAX);
+  return { name: playlistName(answer), count, tracks, token: tokenIn(scope) };
+}
+
+/** Throws `changed` for what is no mix. */
+export function readMix(answer: unknown): MixReading {
+  const contents = member(answer, "contents");
+  const names = new Set(["playlist", "playlistPanelRenderer"]);
+  const panels = findMembers(contents, names, { countMax: 20 }).map(({ value }) => innermost(value));
+  const panel = panels.find((value) => list(value, "contents").length > 0);
+  if (panel === undefined) throw new SourceError("changed", "a mix was answered without a list");
+  return { name: label(panel, "title"), tracks: readEntries(panel, "mix", PAGE_ENTRIES_MAX).tracks };
+}
+
+/** A playlist within `playlist`, as most clients have it. */
+function innermost(panel: unknown): unknown {
+  return member(panel, "playlist") ?? panel;
+}
+
+/** The part of the answer that is the list: other parts have continuations of their own. */
+function scopeOf(answer: unknown): unknown {
+  const more = list(answer, "onResponseReceivedActions").concat(list(answer, "onResponseReceivedEndpoints"));
+  const appended = findMember(more, "continuationItems");
+  if (appended !== undefined) return appended;
+  const contents = member(answer, "continuationContents") ?? member(answer, "contents");
+  return findMember(contents, "playlistVideoListRenderer", "musicPlaylistShelfRenderer") ?? contents;
+}
+
+function tokenIn(scope: unknown): string | undefined {
+  const found = findMembers(scope, CONTINUATIONS, { countMax: 10 }).map(({ name, value }) => {
+    if (name === "nextContinuationData") return string(value, "continuation");
+    return string(findMembers(value, new Set(["token"]), { countMax: 1 })[0]?.value);
+  });
+  return found.find((token) => token !== undefined && token.length <= TOKEN_LENGTH_MAX);
+}
+
+function playlistName(answer: unknown): string | undefined {
+  const header = member(answer, "header");
+  return (
+    label(answer, "metadata", "playlistMetadataRenderer", "title") ??
+    label(header, "playlistHeaderRenderer", "title") ??
+    label(header, "pageHeaderRenderer", "pageTitle") ??
+    label(findMember(header, "musicDetailHeaderRenderer", "musicResponsiveHeaderRenderer"), "title")
+  );
+}
+
+function distinct(tracks: readonly SourceTrack[]): SourceTrack[] {
+  const seen = new Set<string>();
+  return tracks.filter(({ identifier }) => !seen.has(identifier) && seen.add(identifier));
+}

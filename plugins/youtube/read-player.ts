@@ -1,0 +1,104 @@
+// What YouTube answers about one video: what it is, why it cannot be played, and where its sound is. The messages are
+// those of Lavalink's youtube-source. Plugin thread.
+
+import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { label, list, member, number, string, wholeLabel } from "./read-json.ts";
+import { artworkOf, toTrack } from "./read-tracks.ts";
+
+/** Private is private, whoever asks: no other client is tried. */
+export class PrivateVideoError extends SourceError {}
+
+/** Another client may know more, but not this one. */
+const LOADING_FAILED = "Loading information for video failed";
+const BOT_CHECK = /not a bot/i;
+const RATE_LIMIT = /try again later/i;
+const AGE_WORDS = "This video may be inappropriate for some users";
+const EMBED_WORDS = "Playback on other websites has been disabled by the video owner";
+
+export function visitorOf(answer: unknown): string | undefined {
+  const found = string(answer, "responseContext", "visitorData");
+  return found !== undefined && found.length <= 2000 ? found : undefined;
+}
+
+export function isLive(answer: unknown): boolean {
+  return member(answer, "videoDetails", "isLive") === true;
+}
+
+/** Its title and the like, also where it cannot be played. Throws what is said against it, if it has none. */
+export function readVideo(answer: unknown, videoId: string): SourceTrack {
+  const details = member(answer, "videoDetails");
+  const title = string(details, "title");
+  if (title === undefined) {
+    checkPlayability(answer);
+    throw new SourceError("changed", `${LOADING_FAILED}.`);
+  }
+  checkVideoId(answer, videoId);
+  const seconds = number(details, "lengthSeconds") ?? 0;
+  const isStream = isLive(answer);
+  return toTrack({
+    ...{ videoId, title, author: string(details, "author"), isStream },
+    lengthMs: isStream || seconds <= 0 ? undefined : seconds * 1000,
+    artworkUrl: artworkOf(list(details, "thumbnail", "thumbnails")),
+  });
+}
+
+/** Another video than was asked for is how YouTube turns away addresses it does not like. */
+export function checkVideoId(answer: unknown, videoId: string): void {
+  const found = string(answer, "videoDetails", "videoId");
+  if (found !== videoId) throw new SourceError("busy", "The video returned is not what was requested.");
+}
+
+/** Throws what is said against playing it. */
+export function checkPlayability(answer: unknown): void {
+  const block = member(answer, "playabilityStatus");
+  const status = string(block, "status");
+  if (status === undefined) throw new SourceError("changed", "No playability status block.");
+  if (status !== "OK") throw troubleOf(status, block);
+}
+
+/** YouTube has had a hiccup; the same with another visitor mostly works. */
+export function isPassing(answer: unknown): boolean {
+  return /needs to be reloaded/i.test(string(answer, "playabilityStatus", "reason") ?? "");
+}
+
+function troubleOf(status: string, block: unknown): SourceError {
+  const reason = label(block, "reason") ?? "";
+  switch (status) {
+    case "LOGIN_REQUIRED":
+      return loginTrouble(reason);
+    case "UNPLAYABLE":
+      return unplayableTrouble(reason, block);
+    case "LIVE_STREAM_OFFLINE": {
+      const isTrailer = member(block, "errorScreen", "ypcTrailerRenderer") !== undefined;
+      return unavailable(isTrailer ? "This trailer cannot be loaded." : reason || "This live event has not begun yet.");
+    }
+    case "ERROR":
+    case "CONTENT_CHECK_REQUIRED":
+      return RATE_LIMIT.test(reason)
+        ? new SourceError("busy", reason)
+        : unavailable(reason || "This video is unavailable.");
+    default:
+      return unavailable("This video cannot be viewed anonymously.");
+  }
+}
+
+function loginTrouble(reason: string): SourceError {
+  if (reason.includes("This video is private")) return new PrivateVideoError("unavailable", "This is a private video.");
+  if (reason.includes(AGE_WORDS)) return unavailable("This video requires age verification.");
+  // Meant for the address that asked, not for the video: the way is to be left alone.
+  return new SourceError(BOT_CHECK.test(reason) ? "busy" : "unavailable", "This video requires login.");
+}
+
+function unplayableTrouble(reason: string, block: unknown): SourceError {
+  if (reason === "") return unavailable("This video is unplayable.");
+  if (reason.includes(EMBED_WORDS)) return unavailable(LOADING_FAILED);
+  const more =
+    wholeLabel("\n", block, "errorScreen", "playerErrorMessageRenderer", "subreason") ??
+    wholeLabel("\n", block, "subreason");
+  const text = more ?? reason;
+  return RATE_LIMIT.test(text) ? new SourceError("busy", text) : unavailable(text);
+}
+
+function unavailable(message: string): SourceError {
+  return new SourceError("unavailable", message);
+}

@@ -1,0 +1,192 @@
+// The solver's thread, seen from outside: started when it is needed, given one job at a time, ended when a job takes
+// too long and when nothing was to do for a minute. The one place in a plugin that starts a thread: a player script
+// takes seconds to read, and the plugin's thread must not stand still meanwhile. Plugin thread.
+
+import { Worker } from "node:worker_threads";
+import { SourceError } from "../../src/plugin-api/plugin.ts";
+import type { Host } from "./chosen-clients.ts";
+import type { Challenges } from "./sandbox.ts";
+import type { Solver, SolverWish } from "./script-unlocker.ts";
+import type { SolverJob, SolverReply } from "./solver-session.ts";
+
+/** With a script to be parsed and run first. */
+const LOADING_MS_MAX = 15_000;
+/** The sandbox itself gives up after two. */
+const SOLVING_MS_MAX = 4000;
+const IDLE_MS_MAX = 60_000;
+const WAITING_MAX = 32;
+const PREPARED_MAX = 2;
+/** MiB. A script of six needs some two hundred for its tree; the sandbox is not on this heap. */
+const HEAP = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+
+/** A thread with a session in it. */
+export interface SolverPort {
+  post(job: SolverJob): void;
+  /** Nothing comes any more. */
+  end(): void;
+}
+
+export type StartPort = (on: {
+  readonly reply: (reply: SolverReply) => void;
+  /** It is gone, for whatever reason. */
+  readonly gone: (why: string) => void;
+}) => SolverPort;
+
+type SolverHost = Pick<Host, "clock">;
+
+export function createSolverThread(host: SolverHost, startPort: StartPort = startThread): Solver {
+  return new SolverThread(host, startPort);
+}
+
+interface RunningJob {
+  readonly jobId: number;
+  readonly resolve: (reply: SolverReply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class SolverThread implements Solver {
+  readonly #host: SolverHost;
+  readonly #startPort: StartPort;
+  /** By script, as the thread has made them ready: the next thread saves that time. */
+  readonly #prepared = new Map<string, string>();
+  #port: SolverPort | undefined;
+  #job: RunningJob | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  #waitingCount = 0;
+  #jobCount = 0;
+  #idle = new AbortController();
+  #isClosed = false;
+
+  constructor(host: SolverHost, startPort: StartPort) {
+    this.#host = host;
+    this.#startPort = startPort;
+  }
+
+  async solve(wish: SolverWish): Promise<Challenges> {
+    if (this.#waitingCount >= WAITING_MAX) throw new SourceError("busy", "too many links wait to be unlocked");
+    this.#waitingCount += 1;
+    const work = this.#queue.then(() => this.#solveNow(wish));
+    this.#queue = work.catch(() => undefined);
+    try {
+      return await work;
+    } finally {
+      this.#waitingCount -= 1;
+      if (this.#waitingCount === 0) this.#endWhenIdle();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#end("the plugin is ended");
+  }
+
+  async #solveNow({ scriptId, script, challenges }: SolverWish): Promise<Challenges> {
+    if (this.#isClosed) throw new Error("the plugin is ended");
+    this.#idle.abort();
+    const prepared = this.#prepared.get(scriptId);
+    const text = { text: prepared ?? script, isPrepared: prepared !== undefined };
+    const whole = () => this.#run({ scriptId, challenges, script: text }, LOADING_MS_MAX);
+    // A thread that has it already is not sent megabytes again.
+    const first = this.#port === undefined ? undefined : await this.#run({ scriptId, challenges }, SOLVING_MS_MAX);
+    const reply = first === undefined || first.kind === "script-wanted" ? await whole() : first;
+    if (reply.kind === "solved") {
+      if (reply.prepared !== undefined) this.#keep(scriptId, reply.prepared);
+      return reply.solutions;
+    }
+    // It has shown what it is: nothing of it is used again.
+    this.#end("a player script failed");
+    const message = reply.kind === "failed" ? reply.message : "the solver asked for the script twice";
+    throw new UnsolvedError(message, reply.kind === "failed" && reply.isScriptUseless);
+  }
+
+  async #run(job: Omit<SolverJob, "jobId">, limitMs: number): Promise<SolverReply> {
+    const jobId = ++this.#jobCount;
+    const inTime = new AbortController();
+    const reply = new Promise<SolverReply>((resolve, reject) => {
+      this.#job = { jobId, resolve, reject };
+    });
+    void this.#host.clock.sleep(limitMs, inTime.signal).then(
+      () => this.#end(`the player script took more than ${limitMs} ms`),
+      () => undefined, // it was in time
+    );
+    try {
+      this.#port ??= this.#start();
+      this.#port.post({ ...job, jobId });
+      return await reply;
+    } catch (error) {
+      reply.catch(() => undefined);
+      throw error instanceof UnsolvedError ? error : new UnsolvedError(String(error), job.script !== undefined);
+    } finally {
+      inTime.abort();
+      this.#job = undefined;
+    }
+  }
+
+  #start(): SolverPort {
+    const port: SolverPort = this.#startPort({
+      reply: (reply) => {
+        if (reply.jobId === this.#job?.jobId) this.#job.resolve(reply);
+      },
+      gone: (why) => {
+        if (this.#port === port) this.#end(`the solver's thread ended: ${why}`);
+      },
+    });
+    return port;
+  }
+
+  #end(why: string): void {
+    const port = this.#port;
+    this.#port = undefined;
+    this.#idle.abort();
+    this.#job?.reject(new UnsolvedError(why, true));
+    port?.end();
+  }
+
+  #endWhenIdle(): void {
+    if (this.#port === undefined) return;
+    const idle = new AbortController();
+    this.#idle = idle;
+    void this.#host.clock.sleep(IDLE_MS_MAX, idle.signal).then(
+      () => this.#end("nothing was to do"),
+      () => undefined, // there is something to do again
+    );
+  }
+
+  #keep(scriptId: string, code: string): void {
+    for (const oldest of this.#prepared.keys()) {
+      if (this.#prepared.size < PREPARED_MAX) break;
+      this.#prepared.delete(oldest);
+    }
+    this.#prepared.set(scriptId, code);
+  }
+}
+
+/** Why a link could not be unlocked. */
+class UnsolvedError extends Error {
+  override readonly name = "UnsolvedError";
+  /** The same script would fail in the same way. */
+  readonly isScriptUseless: boolean;
+
+  constructor(message: string, isScriptUseless: boolean) {
+    super(message);
+    this.isScriptUseless = isScriptUseless;
+  }
+}
+
+const startThread: StartPort = ({ reply, gone }) => {
+  const worker = new Worker(new URL("./solver-main.js", import.meta.url), {
+    ...{ name: "tonearm-youtube-solver", env: {}, execArgv: [], resourceLimits: HEAP },
+  });
+  // Nothing waits for it when the node ends.
+  worker.unref();
+  worker.on("message", reply);
+  worker.on("error", (error) => gone(error.message));
+  worker.on("exit", (code) => gone(`exit code ${code}`));
+  return {
+    post: (job) => worker.postMessage(job),
+    end: () => {
+      worker.removeAllListeners("message");
+      void worker.terminate();
+    },
+  };
+};

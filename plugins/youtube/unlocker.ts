@@ -1,0 +1,43 @@
+// What opens the links of clients whose links are locked: the player script itself in a sandbox, or a server of the
+// operator's. Plugin thread.
+
+import { SourceError } from "../../src/plugin-api/plugin.ts";
+import type { FormatLink } from "./formats.ts";
+import { urlOf } from "./links.ts";
+
+export interface Unlocker {
+  /** For the player request, so that the links fit the script. */
+  signatureTimestamp(signal: AbortSignal): Promise<number | undefined>;
+  /** The link as it is to be fetched. Rejects with a SourceError. */
+  open(link: FormatLink, signal: AbortSignal): Promise<string>;
+}
+
+/** Nothing else is ever handed to a script. */
+export const CHALLENGE = /^[\w-]{5,64}$/;
+export const SIGNATURE = /^[\w=.~%+/-]{8,1024}$/;
+
+/** The two riddles of a link. */
+export interface Riddles {
+  readonly url: URL;
+  /** Slows the link down, or bars it, unless it is replaced by its solution. */
+  readonly challenge: string | undefined;
+  readonly signature: string | undefined;
+  /** Under which the solved signature is sent. */
+  readonly parameter: string;
+}
+
+/** Rejects what does not look like YouTube's. */
+export function riddlesOf(link: FormatLink): Riddles {
+  const url = urlOf(link.url);
+  if (url === undefined) throw new SourceError("changed", "YouTube gave a media link that is none");
+  const challenge = url.searchParams.get("n") ?? undefined;
+  if (challenge !== undefined && !CHALLENGE.test(challenge)) {
+    throw new SourceError("changed", "a media link has an n that looks like none");
+  }
+  if (link.kind === "open") return { url, challenge, signature: undefined, parameter: "sig" };
+  const { signature, parameter } = link;
+  if (!SIGNATURE.test(signature) || !/^\w{1,40}$/.test(parameter)) {
+    throw new SourceError("changed", "a media link has a signature that looks like none");
+  }
+  return { url, challenge, signature, parameter };
+}

@@ -1,0 +1,50 @@
+// Puts the YouTube plugin together around what solves the riddles of the player script: a thread of its own in the
+// node, the same code without a thread in tests. Plugin thread.
+
+import { API_VERSION, definePlugin, type Plugin } from "../../src/plugin-api/plugin.ts";
+import { Catalogue } from "./catalogue.ts";
+import { chooseClients, type Host } from "./chosen-clients.ts";
+import { Innertube } from "./innertube.ts";
+import { Login } from "./login.ts";
+import { YOUTUBE_MANIFEST } from "./manifest.ts";
+import { Playback } from "./playback.ts";
+import { PlayerScripts } from "./player-script.ts";
+import { RemoteCipher } from "./remote-cipher.ts";
+import { ScriptUnlocker, type Solver } from "./script-unlocker.ts";
+import { OriginTokens } from "./tokens.ts";
+
+export type CreateSolver = (host: Pick<Host, "clock">) => Solver;
+
+/** `createSolver`: called once for each life of the plugin. */
+export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {
+  const { name, version, config, aliases, sources } = YOUTUBE_MANIFEST;
+  return definePlugin({
+    ...{ name, version, config, apiVersion: API_VERSION },
+    setup(host) {
+      const clients = chooseClients(host);
+      const innertube = new Innertube(host);
+      const scripts = new PlayerScripts(host);
+      const solver = createSolver(host);
+      host.onDispose(() => solver.close());
+      const { url } = host.options.remoteCipher;
+      const unlocker =
+        url === undefined || url === ""
+          ? new ScriptUnlocker({ host, scripts, solver })
+          : new RemoteCipher({ host, scripts, baseUrl: url });
+      const catalogue = new Catalogue({ host, innertube, clients });
+      const login = new Login(host);
+      const originTokens = new OriginTokens(host);
+      const playback = new Playback({ host, innertube, clients, unlocker, originTokens, login });
+      // An operator may take minutes; it never rejects.
+      void login.begin();
+      for (const alias of aliases) host.addAlias(alias.name, alias.version);
+      for (const claims of sources) {
+        host.addSource({
+          ...claims,
+          load: ({ identifier, signal }) => catalogue.load(identifier, signal),
+          resolve: (request) => playback.resolve(request),
+        });
+      }
+    },
+  });
+}

@@ -1,0 +1,54 @@
+// The YouTube plugin against its stand-in, with its solver in this thread: the same session, but without a thread.
+
+import { YoutubeSite } from "../../lab/sites/youtube.ts";
+import type { SandboxLimits } from "../../plugins/youtube/sandbox.ts";
+import { SolverSession } from "../../plugins/youtube/solver-session.ts";
+import { createSolverThread, type StartPort } from "../../plugins/youtube/solver-thread.ts";
+import { createYoutubePlugin } from "../../plugins/youtube/youtube-plugin.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { PlainTree } from "../../src/lib/plain-tree.ts";
+import { PluginBench } from "./plugin-bench.ts";
+
+/** Short enough for tests with scripts that never end, long enough for honest ones on a busy machine. */
+export const SHORT_LIMITS: SandboxLimits = { openMs: 1500, solveMs: 1000 };
+
+/** A solver's session without a thread around it; what it is given is copied, as between threads. */
+export function inThisThread(limits: SandboxLimits = SHORT_LIMITS): StartPort {
+  return ({ reply }) => {
+    const session = new SolverSession(limits);
+    return {
+      post: (job) => void session.handle(structuredClone(job)).then((answer) => reply(structuredClone(answer))),
+      end: () => undefined,
+    };
+  };
+}
+
+export interface YoutubeBench {
+  readonly site: YoutubeSite;
+  readonly bench: PluginBench;
+  close(): Promise<void>;
+}
+
+export interface YoutubeBenchOptions {
+  readonly options?: (site: YoutubeSite) => Readonly<Record<string, PlainTree>>;
+  readonly clock?: Clock;
+  readonly startPort?: StartPort;
+}
+
+export async function startYoutubeBench(wishes: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
+  const { options, clock, startPort = inThisThread() } = wishes;
+  const site = await YoutubeSite.start();
+  const plugin = createYoutubePlugin((host) => createSolverThread(host, startPort));
+  const bench = await PluginBench.start(plugin, {
+    hosts: site.hosts,
+    options: { ...site.options, ...options?.(site) },
+    ...(clock !== undefined && { clock }),
+  });
+  return {
+    ...{ site, bench },
+    async close() {
+      bench.close();
+      await site.close();
+    },
+  };
+}

@@ -1,0 +1,303 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ROTATE_SCRIPT } from "../../../lab/sites/youtube/player-scripts.ts";
+import { CIPHER_PASSWORD, ORIGIN_TOKEN, REFRESH_TOKEN } from "../../../lab/sites/youtube.ts";
+import type { LinkWish, PluginLink } from "../../../src/bridge/plugin-messages.ts";
+import { troubleWith } from "../../support/plugin-bench.ts";
+import { startYoutubeBench, type YoutubeBench, type YoutubeBenchOptions } from "../../support/youtube-bench.ts";
+
+// protocol-v4.md section 5.5: one that a client has kept for years.
+const OLD_TRACK =
+  "QAAApgMABFNvbmcABkFydGlzdAAAAAAAAzwgAAtkUXc0dzlXZ1hjUQABACtodHRwczovL3d3dy55b3V0dWJlLmNvbS93YXRjaD92PWRRdzR3OVdn" +
+  "WGNRAQAwaHR0cHM6Ly9pLnl0aW1nLmNvbS92aS9kUXc0dzlXZ1hjUS9tcWRlZmF1bHQuanBnAQAMR0JBUkw5MzAwMTM1AAd5b3V0dWJlAAAAAAAA" +
+  "Bdw=";
+
+let open: YoutubeBench;
+
+beforeEach(async () => {
+  open = await startYoutubeBench();
+});
+
+afterEach(() => open.close());
+
+async function restart(options: NonNullable<YoutubeBenchOptions["options"]>): Promise<void> {
+  await open.close();
+  open = await startYoutubeBench({ options });
+}
+
+type Link = Extract<PluginLink, { readonly kind: "link" }>;
+
+async function resolve(identifier: string, wish: Partial<LinkWish> = {}): Promise<Link> {
+  const [track] = await open.bench.loadTracks("youtube", identifier);
+  const link = await open.bench.resolve("youtube", track?.encoded ?? "", wish);
+  if (link.kind !== "link") throw new Error("a reference to elsewhere");
+  return link;
+}
+
+/** The status with which its first bytes are answered. */
+async function statusOf({ url }: Link): Promise<number> {
+  const response = await fetch(`${url}&range=0-99`);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const queryOf = ({ url }: Link) => new URL(url).searchParams;
+const playersAsked = () => open.site.asked("player").map(({ clientName }) => clientName);
+
+describe("a link", () => {
+  test("is the best Opus of VISIONOS, without a script", async () => {
+    const link = await resolve("song0000001");
+    expect(queryOf(link).get("itag")).toBe("251");
+    expect(link).toMatchObject({
+      ...{ rendition: "251/1753333181840409", rangeStep: { bytes: 10_485_760, by: "query" } },
+      headers: { "user-agent": expect.stringContaining("Safari") },
+      expiresAtEpochMs: Number(queryOf(link).get("expire")) * 1000,
+    });
+    expect(await statusOf(link)).toBe(200);
+    expect(open.site.site.requestsTo("www.youtube.com", "/iframe_api")).toEqual([]);
+  });
+
+  test("is had for a track that a client has kept", async () => {
+    const link = await open.bench.resolve("youtube", OLD_TRACK);
+    expect(link).toMatchObject({ kind: "link", rendition: "251/1753333181840409" });
+  });
+
+  test("is AAC where there is no Opus, and the plain file where there is nothing else", async () => {
+    await restart((site) => ({ ...site.options, clients: ["IOS"] }));
+    const link = await resolve("song0000001");
+    expect(queryOf(link).get("itag")).toBe("140");
+    open.site.fail({
+      at: /player$/,
+      outcome: ({ body }) => {
+        const answer = JSON.stringify(
+          open.site.player.answer({ body: JSON.parse(body), clientName: "IOS", authorization: "" }),
+        );
+        return { text: answer.replaceAll("audio/mp4", "audio/novel") };
+      },
+    });
+    const plain = await resolve("song0000002");
+    expect(queryOf(plain).get("itag")).toBe("18");
+    expect(plain.rangeStep).toBeUndefined();
+  });
+
+  test("of a live stream is its HLS playlist", async () => {
+    const link = await resolve("live0000001");
+    expect(new URL(link.url).pathname).toContain("live.m3u8");
+    expect([link.rangeStep, link.rendition]).toEqual([undefined, undefined]);
+    const playlist = await (await fetch(link.url)).text();
+    expect(playlist).toContain("#EXTM3U");
+  });
+
+  test("of a live stream has its n solved, and a token where there is one, within its path", async () => {
+    const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
+    await restart((site) => ({ ...site.options, clients: ["WEBEMBEDDED"], pot }));
+    open.site.media.wantedToken = ORIGIN_TOKEN;
+    const link = await resolve("live0000001");
+    const response = await fetch(link.url);
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("#EXTM3U")]);
+    expect(link.expiresAtEpochMs).toBe(Number(/expire\/(\d+)/.exec(link.url)?.[1]) * 1000);
+  });
+
+  test("elsewhere than on YouTube's own servers is turned down", async () => {
+    await restart(() => ({ mediaHosts: ["googlevideo.com"] }));
+    const { message } = await troubleWith(resolve("song0000001"));
+    expect(message).toContain("Client [VISIONOS] failed: YouTube gave a media link to a host that is none of its own");
+    expect(message).not.toContain("sig");
+  });
+
+  test.each([
+    ["region00001", "The uploader has not made this video available in your country"],
+    ["login000001", "This video requires login."],
+    ["botcheck001", "This video requires login."],
+    ["noreason001", "This video is unplayable."],
+    ["upcoming001", "Premieres in 3 hours"],
+    ["nostatus001", "No playability status block."],
+  ])("of %s is not to be had: %s", async (id, reason) => {
+    const { message } = await troubleWith(resolve(id));
+    expect(message).toContain("(yts.version: 1.18.2) All clients failed to load the item.");
+    expect(message).toContain(`Client [VISIONOS] failed: ${reason}`);
+    expect(message).toContain("Client [WEB] failed: ");
+  });
+
+  test("of a video with an age gate is had from the embedded player", async () => {
+    const link = await resolve("agegate0001");
+    expect(queryOf(link).get("c")).toBe("WEB_EMBEDDED_PLAYER");
+    expect(await statusOf(link)).toBe(200);
+    const asked = open.site.asked("player").at(-1)?.body;
+    expect(JSON.stringify(asked)).toContain('"encryptedHostFlags":"host-flags-of-the-day"');
+    expect(asked?.context).toMatchObject({ thirdParty: { embedUrl: "https://google.com" } });
+  });
+
+  test("of a video that wants a reload is had with another visitor", async () => {
+    expect(await statusOf(await resolve("reload00001"))).toBe(200);
+    expect(open.site.asked("visitor_id").length).toBe(2);
+  });
+
+  test("says that a client offers SABR only", async () => {
+    await restart((site) => ({ ...site.options, clients: ["WEB"] }));
+    expect((await troubleWith(resolve("song0000001"))).message).toContain("is offered sound over SABR only");
+  });
+});
+
+describe("a link that was refused", () => {
+  test("is had anew from the same client, then from another, and goes on with the same form", async () => {
+    const first = await resolve("song0000001");
+    open.site.expireLinks();
+    expect(await statusOf(first)).toBe(403);
+    const rendition = first.rendition;
+    const second = await resolve("song0000001", { reason: "refused", status: 403, rendition });
+    expect([queryOf(second).get("c"), second.rendition]).toEqual(["VISIONOS", rendition]);
+    expect(await statusOf(second)).toBe(200);
+    const third = await resolve("song0000001", { reason: "refused", status: 403, rendition });
+    expect([queryOf(third).get("c"), third.rendition]).toEqual(["WEB_EMBEDDED_PLAYER", rendition]);
+    expect(await statusOf(third)).toBe(200);
+  });
+
+  test("keeps its itag where the bytes have changed meanwhile", async () => {
+    open.site.player.lastModified = "1";
+    const link = await resolve("song0000001", { reason: "refused", rendition: "250/1753333181840409" });
+    expect([queryOf(link).get("itag"), link.rendition]).toEqual(["250", "250/1"]);
+  });
+
+  test("again and again sends other videos elsewhere, too", async () => {
+    open.site.player.offers.set("WEB", "open");
+    for (const id of ["song0000001", "song0000002", "song-_00003"]) {
+      await resolve(id);
+      await resolve(id, { reason: "refused", status: 403 });
+    }
+    expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("WEB");
+  });
+
+  test("is not answered from what is kept", async () => {
+    const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
+    expect(urls.size).toBe(1);
+    urls.add((await resolve("song0000001", { reason: "expiring" })).url);
+    expect(urls.size).toBe(2);
+  });
+});
+
+describe("a locked link", () => {
+  test("is opened by the player script, which is fetched once", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
+    for (const id of ["song0000001", "song0000002", "song-_00003"]) expect(await statusOf(await resolve(id))).toBe(200);
+    expect(
+      open.site.site.requestsTo("www.youtube.com").filter(({ path }) => path.startsWith("/s/player/")),
+    ).toHaveLength(1);
+    expect(JSON.stringify(open.site.asked("player").at(-1)?.body)).toContain('"signatureTimestamp":20777');
+  });
+
+  test("is opened by a script of another layout as well", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
+    open.site.script = ROTATE_SCRIPT;
+    expect(await statusOf(await resolve("song0000001"))).toBe(200);
+  });
+
+  test("is opened with the script that /embed/ names where /iframe_api names none", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
+    open.site.fail({ at: /iframe_api$/, outcome: { text: "var nothing;" } });
+    expect(await statusOf(await resolve("song0000001"))).toBe(200);
+  });
+
+  test("without a script that can be had is left to clients that need none", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MWEB", "VISIONOS"] }));
+    open.site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+    expect(queryOf(await resolve("song0000001")).get("c")).toBe("VISIONOS");
+  });
+
+  test("is opened by the operator's server where one is set", async () => {
+    const remoteCipher = { password: CIPHER_PASSWORD };
+    await restart((site) => ({
+      ...{ ...site.options, clients: ["MWEB"] },
+      remoteCipher: { ...remoteCipher, url: site.cipherUrl },
+    }));
+    expect(await statusOf(await resolve("song0000001"))).toBe(200);
+    const asked = open.site.site.requestsTo("cipher.stand-in");
+    expect(asked.map(({ path }) => path)).toEqual(["/get_sts", "/resolve_url"]);
+    expect(asked[1]?.headers["user-agent"]).toBe("yt-source");
+    expect(open.site.site.requestsTo("www.youtube.com").some(({ path }) => path.startsWith("/s/player/"))).toBe(false);
+  });
+
+  test("stays locked where the operator's server does not answer; its password is told to nobody", async () => {
+    await restart((site) => ({
+      ...{ ...site.options, clients: ["MWEB"] },
+      remoteCipher: { url: site.cipherUrl, password: "wrong-password" },
+    }));
+    const { message } = await troubleWith(resolve("song0000001"));
+    expect(message).toContain("answered HTTP 401");
+    expect(message).not.toContain("wrong-password");
+  });
+});
+
+describe("tokens", () => {
+  test("of a provider go with the request and the link of WEB, and are asked for once a video", async () => {
+    await restart((site) => ({ ...site.options, clients: ["WEB"], pot: { providerUrl: site.providerUrl } }));
+    open.site.player.offers.set("WEB", "locked");
+    open.site.media.wantedToken = ORIGIN_TOKEN;
+    expect(await statusOf(await resolve("song0000001"))).toBe(200);
+    expect(await statusOf(await resolve("song0000001", { reason: "expiring" }))).toBe(200);
+    const asked = open.site.site.requestsTo("provider.stand-in", "/get_pot");
+    expect(asked.map(({ body }) => body)).toEqual(['{"content_binding":"song0000001"}']);
+    expect(open.site.asked("player").at(-1)?.body.serviceIntegrityDimensions).toEqual({ poToken: ORIGIN_TOKEN });
+  });
+
+  test("of a provider that fails are done without", async () => {
+    await restart((site) => ({ ...site.options, clients: ["WEB"], pot: { providerUrl: site.providerUrl } }));
+    open.site.player.offers.set("WEB", "locked");
+    open.site.fail({ at: /get_pot$/, outcome: { status: 500, json: { error: "no browser" } } });
+    expect(queryOf(await resolve("song0000001")).has("pot")).toBe(false);
+  });
+
+  test("that are set go with their visitor", async () => {
+    const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
+    await restart((site) => ({ ...site.options, clients: ["WEB"], pot }));
+    open.site.player.offers.set("WEB", "locked");
+    expect(queryOf(await resolve("song0000001")).get("pot")).toBe(ORIGIN_TOKEN);
+    expect(open.site.asked("player").at(-1)?.request.headers["x-goog-visitor-id"]).toBe("the-visitor");
+  });
+
+  test("of a login are renewed with the application that youtube.com/tv names, and sent by TV alone", async () => {
+    const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
+    await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
+    expect(await statusOf(await resolve("song0000001"))).toBe(200);
+    expect(await statusOf(await resolve("song0000002"))).toBe(200);
+    const logins = open.site
+      .asked("player")
+      .map(({ clientName, request }) => [clientName, request.headers.authorization]);
+    expect(new Set(logins.map((pair) => pair.join(" ")))).toEqual(new Set(["WEB ", "TVHTML5 Bearer access-token-1"]));
+    expect(open.site.site.requestsTo("www.youtube.com", "/o/oauth2/token")).toHaveLength(1);
+  });
+
+  test("of a login are renewed once they are refused", async () => {
+    const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
+    await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
+    await resolve("song0000001");
+    open.site.player.accessToken = "another";
+    expect(await statusOf(await resolve("song0000002"))).toBe(200);
+    expect(open.site.asked("player").at(-1)?.request.headers.authorization).toBe("Bearer access-token-2");
+  });
+
+  test("of a login that is not accepted are told without being shown", async () => {
+    const oauth = { enabled: "true", refreshToken: "1//not-a-good-one" };
+    await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
+    const { message } = await troubleWith(resolve("song0000001"));
+    expect(message).toContain("YouTube did not accept the refresh token of oauth (invalid_grant); log in anew");
+    expect(message).not.toContain("not-a-good-one");
+  });
+
+  test("of a track's own go before those", async () => {
+    await restart((site) => ({ ...site.options, clients: ["WEB", "TV"] }));
+    open.site.player.accessToken = "of-the-track";
+    const link = await resolve("song0000001", { userData: { "oauth-token": "of-the-track" } });
+    expect(await statusOf(link)).toBe(200);
+    expect((await troubleWith(resolve("song0000002"))).message).toContain("plays only with a login (oauth)");
+  });
+});
+
+test("playback that is switched off for a client is left to the others", async () => {
+  await restart((site) => ({
+    ...site.options,
+    clients: ["VISIONOS", "IOS"],
+    clientOptions: { VISIONOS: { playback: "false" } },
+  }));
+  expect(queryOf(await resolve("song0000001")).get("c")).toBe("IOS");
+  expect(playersAsked()).toEqual(["VISIONOS", "IOS"]);
+});

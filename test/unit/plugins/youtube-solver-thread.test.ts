@@ -1,0 +1,224 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { HOSTILE_SCRIPTS } from "../../../lab/sites/youtube/player-scripts.ts";
+import type { Solver } from "../../../plugins/youtube/script-unlocker.ts";
+import type { SolverJob, SolverReply } from "../../../plugins/youtube/solver-session.ts";
+import { createSolverThread, type StartPort } from "../../../plugins/youtube/solver-thread.ts";
+import { pause } from "../../../src/lib/pause.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { inThisThread, startYoutubeBench } from "../../support/youtube-bench.ts";
+
+/** A thread that answers when the test says so. */
+class ScriptedThread {
+  readonly jobs: SolverJob[] = [];
+  isEnded = false;
+  readonly #on: Parameters<StartPort>[0];
+
+  constructor(on: Parameters<StartPort>[0]) {
+    this.#on = on;
+  }
+
+  reply(reply: SolverReply): void {
+    this.#on.reply(reply);
+  }
+
+  goes(why: string): void {
+    this.#on.gone(why);
+  }
+
+  get lastJob(): SolverJob {
+    const job = this.jobs.at(-1);
+    if (job === undefined) throw new Error("it has no job");
+    return job;
+  }
+}
+
+const WISH = { scriptId: "s", script: "the script", challenges: { challenge: "abcdef" } };
+const SOLUTIONS = { challenge: "fedcba" };
+
+let clock: FakeClock;
+let threads: ScriptedThread[];
+let solver: Solver;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  threads = [];
+  const start: StartPort = (on) => {
+    const thread = new ScriptedThread(on);
+    threads.push(thread);
+    return {
+      post: (job) => void thread.jobs.push(job),
+      end: () => {
+        thread.isEnded = true;
+      },
+    };
+  };
+  const sleep = async (delayMs: number, signal: AbortSignal): Promise<void> => {
+    await pause(clock, delayMs, signal);
+    signal.throwIfAborted();
+  };
+  solver = createSolverThread({ clock: { now: () => clock.epochMs(), sleep } }, start);
+});
+
+/** Until all that waits for nothing but a turn has had it. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+async function answerWithScript(thread: ScriptedThread | undefined): Promise<void> {
+  await turns();
+  thread?.reply({ jobId: thread.lastJob.jobId, kind: "solved", solutions: SOLUTIONS, prepared: "prepared" });
+}
+
+async function solveFirst(): Promise<void> {
+  const work = solver.solve(WISH);
+  await turns();
+  await answerWithScript(threads[0]);
+  expect(await work).toEqual(SOLUTIONS);
+}
+
+describe("the solver's thread", () => {
+  test("is started for the first job with the script, and sent another one only when it asks", async () => {
+    expect(threads).toEqual([]);
+    await solveFirst();
+    expect(threads[0]?.lastJob.script).toEqual({ text: "the script", isPrepared: false });
+    const again = solver.solve(WISH);
+    await turns();
+    expect(threads[0]?.lastJob.script).toBeUndefined();
+    threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "solved", solutions: SOLUTIONS });
+    await again;
+    const other = solver.solve({ ...WISH, scriptId: "t", script: "another script" });
+    await turns();
+    threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "script-wanted" });
+    await answerWithScript(threads[0]);
+    expect(await other).toEqual(SOLUTIONS);
+    expect(threads[0]?.lastJob.script).toEqual({ text: "another script", isPrepared: false });
+    expect(threads).toHaveLength(1);
+  });
+
+  test("is ended after a minute without work, and its successor is given what it had prepared", async () => {
+    await solveFirst();
+    await turns();
+    clock.advance(59_999);
+    await turns();
+    expect(threads[0]?.isEnded).toBe(false);
+    clock.advance(1);
+    await turns();
+    expect(threads[0]?.isEnded).toBe(true);
+    const second = solver.solve(WISH);
+    await turns();
+    await answerWithScript(threads[1]);
+    await second;
+    expect(threads[1]?.lastJob.script).toEqual({ text: "prepared", isPrepared: true });
+  });
+
+  test("that takes more than 15 s for a script is ended, and the next job has another", async () => {
+    const work = solver.solve(WISH);
+    const failed = expect(work).rejects.toMatchObject({
+      isScriptUseless: true,
+      message: expect.stringContaining("more than 15000 ms"),
+    });
+    await turns();
+    clock.advance(14_999);
+    await turns();
+    expect(threads[0]?.isEnded).toBe(false);
+    clock.advance(1);
+    await failed;
+    expect(threads[0]?.isEnded).toBe(true);
+    const next = solver.solve(WISH);
+    await turns();
+    await answerWithScript(threads[1]);
+    expect(await next).toEqual(SOLUTIONS);
+  });
+
+  test("that takes more than 4 s for a solution is ended", async () => {
+    await solveFirst();
+    const failed = expect(solver.solve(WISH)).rejects.toThrow("more than 4000 ms");
+    await turns();
+    clock.advance(4000);
+    await failed;
+    expect(threads[0]?.isEnded).toBe(true);
+  });
+
+  test("that is gone costs its job only", async () => {
+    const failed = expect(solver.solve(WISH)).rejects.toThrow("the solver's thread ended: out of memory");
+    const waiting = solver.solve(WISH);
+    await turns();
+    threads[0]?.goes("out of memory");
+    await failed;
+    await turns();
+    await answerWithScript(threads[1]);
+    expect(await waiting).toEqual(SOLUTIONS);
+  });
+
+  test("is thrown away with a script that failed", async () => {
+    const failed = expect(solver.solve(WISH)).rejects.toMatchObject({ message: "why", isScriptUseless: false });
+    await turns();
+    const jobId = threads[0]?.lastJob.jobId ?? 0;
+    threads[0]?.reply({ jobId, kind: "failed", message: "why", isScriptUseless: false });
+    await failed;
+    expect(threads[0]?.isEnded).toBe(true);
+  });
+
+  test("has one job at a time, and only so many wait", async () => {
+    const works = Array.from({ length: 32 }, () => solver.solve(WISH));
+    works.forEach((work) => void work.catch(() => undefined));
+    await expect(solver.solve(WISH)).rejects.toMatchObject({ kind: "busy" });
+    await turns();
+    expect(threads[0]?.jobs).toHaveLength(1);
+    solver.close();
+    const outcomes = await Promise.allSettled(works);
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+    expect(threads).toHaveLength(1);
+    expect(threads[0]?.isEnded).toBe(true);
+  });
+
+  test("answers of an earlier job change nothing", async () => {
+    const work = solver.solve(WISH);
+    await turns();
+    threads[0]?.reply({ jobId: 99, kind: "solved", solutions: { challenge: "of another" } });
+    await answerWithScript(threads[0]);
+    expect(await work).toEqual(SOLUTIONS);
+  });
+});
+
+describe("a script that fails", () => {
+  test("is left alone for ten minutes, while clients without one play", async () => {
+    const clock = new FakeClock();
+    const starts: number[] = [];
+    const startPort: StartPort = (on) => {
+      starts.push(clock.now());
+      return inThisThread()(on);
+    };
+    const options = (site: { options: { mediaHosts: string[] } }) => ({
+      ...site.options,
+      clients: ["MWEB", "VISIONOS"],
+    });
+    const { site, bench, close } = await startYoutubeBench({ clock, startPort, options });
+    site.script = HOSTILE_SCRIPTS["has no function that unlocks"];
+    for (const id of ["song0000001", "song0000002"]) {
+      const [track] = await bench.loadTracks("youtube", id);
+      const link = await bench.resolve("youtube", track?.encoded ?? "");
+      expect(link.kind === "link" && new URL(link.url).searchParams.get("c")).toBe("VISIONOS");
+    }
+    expect(starts).toHaveLength(1);
+    clock.advance(10 * 60_000);
+    const [track] = await bench.loadTracks("youtube", "song-_00003");
+    await bench.resolve("youtube", track?.encoded ?? "");
+    expect(starts).toHaveLength(2);
+    await close();
+  });
+
+  test.each([
+    ["answers the question", "gave no solution for n"],
+    ["answers its own failure", "gave no solution for n"],
+    ["answers a megabyte", "answered too much"],
+  ] as const)("because it %s is told", async (name, text) => {
+    const options = (site: { options: { mediaHosts: string[] } }) => ({ ...site.options, clients: ["MWEB"] });
+    const { site, bench, close } = await startYoutubeBench({ options });
+    site.script = HOSTILE_SCRIPTS[name];
+    const [track] = await bench.loadTracks("youtube", "song0000001");
+    const failure = await bench.resolve("youtube", track?.encoded ?? "").catch((error: unknown) => String(error));
+    expect(failure).toContain(text);
+    await close();
+  });
+});

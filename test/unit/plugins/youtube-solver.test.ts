@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  CURIOUS_SCRIPT,
+  HOSTILE_SCRIPTS,
+  type PlayerScript,
+  REVERSE_SCRIPT,
+  ROTATE_SCRIPT,
+} from "../../../lab/sites/youtube/player-scripts.ts";
+import { prepareScript } from "../../../plugins/youtube/prepare-script.ts";
+import { Sandbox } from "../../../plugins/youtube/sandbox.ts";
+import { type SolverReply, SolverSession } from "../../../plugins/youtube/solver-session.ts";
+import { SHORT_LIMITS } from "../../support/youtube-bench.ts";
+
+const N = "abcDEF_1-9xyz";
+const SIGNATURE = "AJfQdSswRQIgabcdefghijklmnop==";
+const MIB = 2 ** 20;
+
+let session: SolverSession;
+let jobCount: number;
+
+beforeEach(() => {
+  session = new SolverSession(SHORT_LIMITS);
+  jobCount = 0;
+});
+
+afterEach(() => {
+  expect(Object.getPrototypeOf({}), "nothing of the script got out").toBe(Object.prototype);
+});
+
+function solve(script: PlayerScript, challenges = { challenge: N, signature: SIGNATURE }): Promise<SolverReply> {
+  const text = { text: script.text, isPrepared: false };
+  return session.handle({
+    jobId: ++jobCount,
+    scriptId: script.text.slice(0, 2000) + script.id,
+    script: text,
+    challenges,
+  });
+}
+
+describe("an honest script", () => {
+  test.each([
+    ["two statements", REVERSE_SCRIPT],
+    ["one strict statement with a class", ROTATE_SCRIPT],
+  ])("of %s is solved", async (_, script) => {
+    const reply = await solve(script, { challenge: N, signature: script.lock(SIGNATURE) });
+    expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: script.solveN(N), signature: SIGNATURE } });
+  });
+
+  test("whose function is written with commas, behind a strict beginning, is solved", async () => {
+    const text = `'use strict';${REVERSE_SCRIPT.text.replace(';a.set("alr","yes");', ',a.set("alr","yes");')}`;
+    expect(text).toContain(',a.set("alr"');
+    expect(await solve({ ...REVERSE_SCRIPT, text })).toMatchObject({ kind: "solved" });
+  });
+
+  test("is prepared once and kept for the next challenges", async () => {
+    const first = await solve(REVERSE_SCRIPT);
+    const second = await session.handle({
+      ...{ jobId: 2, scriptId: REVERSE_SCRIPT.text.slice(0, 2000) + REVERSE_SCRIPT.id },
+      challenges: { challenge: "other-n-00" },
+    });
+    expect(second).toEqual({ jobId: 2, kind: "solved", solutions: { challenge: "00-n-rehto", signature: undefined } });
+    if (first.kind !== "solved" || first.prepared === undefined) throw new Error("it was not prepared");
+    const script = { text: first.prepared, isPrepared: true };
+    const again = await new SolverSession(SHORT_LIMITS).handle({
+      jobId: 3,
+      scriptId: "x",
+      script,
+      challenges: { challenge: N },
+    });
+    expect(again).toMatchObject({ kind: "solved", solutions: { challenge: REVERSE_SCRIPT.solveN(N) } });
+  });
+
+  test("is asked for when it is not there", async () => {
+    const reply = await session.handle({ jobId: 1, scriptId: "unseen", challenges: { challenge: N } });
+    expect(reply).toEqual({ jobId: 1, kind: "script-wanted" });
+  });
+
+  test("loses what only acts, and nothing else", () => {
+    const code = prepareScript(REVERSE_SCRIPT.text);
+    expect(code).not.toContain("g.boot(");
+    expect(code).toContain("var window=globalThis");
+    expect(code).toContain("g.k.get=function");
+    expect(code.length - REVERSE_SCRIPT.text.length).toBeLessThan(200);
+  });
+
+  test("of two megabytes is prepared and run", async () => {
+    const ballast = Array.from({ length: 25_000 }, (_, index) => {
+      return `g.b${index}=function(a,b){var c=[${index},a],d={x:b,y:c};return c.map(function(e){return e+d.x})};`;
+    }).join("\n");
+    const text = REVERSE_SCRIPT.text.replace("var cfg=", `${ballast}\nvar cfg=`);
+    expect(text.length).toBeGreaterThan(2 * MIB);
+    session = new SolverSession({ openMs: 30_000, solveMs: 10_000 });
+    expect(await solve({ ...REVERSE_SCRIPT, text })).toMatchObject({ kind: "solved" });
+  });
+});
+
+describe("a hostile script", () => {
+  test.each(Object.entries(HOSTILE_SCRIPTS))("that %s costs its own job only", async (_, script) => {
+    const reply = await solve(script);
+    if (reply.kind === "solved") {
+      // What came out is told apart from a solution by whoever asked.
+      const { challenge } = reply.solutions;
+      expect(challenge === N || challenge?.startsWith("enhanced_except_")).toBe(true);
+    } else {
+      expect(reply.kind).toBe("failed");
+    }
+    expect(await solve(REVERSE_SCRIPT)).toMatchObject({ kind: "solved" });
+  });
+
+  test.each(["takes all memory when it is read", "takes all memory when it solves"] as const)(
+    "that %s gets no more than 64 MiB",
+    async (name) => {
+      const before = process.memoryUsage().rss;
+      expect(await solve(HOSTILE_SCRIPTS[name])).toMatchObject({ kind: "failed" });
+      expect((process.memoryUsage().rss - before) / MIB).toBeLessThan(200);
+    },
+  );
+
+  test.each([
+    ["loops for ever when it is read", "the player script took too long"],
+    ["loops for ever when it solves", "the player script took too long"],
+    ["never ends a regular expression", "the player script took too long"],
+    ["answers a megabyte", "the player script answered too much"],
+    ["throws at once", "the player script failed: out of order"],
+    ["has two functions that disagree", "the player script failed: several functions answer differently"],
+    ["has no function that unlocks", "the player script has no function that unlocks links"],
+  ] as const)("that %s is told as: %s", async (name, message) => {
+    expect(await solve(HOSTILE_SCRIPTS[name])).toMatchObject({ kind: "failed", message });
+  });
+
+  test("finds no way out of the sandbox", async () => {
+    const reply = await solve(CURIOUS_SCRIPT);
+    expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: "nothing-found" } });
+  });
+
+  test("is thrown away with its sandbox", async () => {
+    const sandbox = await Sandbox.open(
+      prepareScript(HOSTILE_SCRIPTS["loops for ever when it solves"].text),
+      SHORT_LIMITS,
+    );
+    const startedMs = performance.now();
+    expect(() => sandbox.solve({ challenge: N })).toThrow("took too long");
+    // One second is allowed; a busy machine takes a while to say so.
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(() => sandbox.solve({ signature: SIGNATURE })).toThrow("of no use any more");
+  });
+});
+
+test.each(['";globalThis.hit=1;"', "$" + "{globalThis.hit=1}", "\\u0022);hit=1;(\\u0022", "*/hit=1/*"])(
+  "a challenge such as %s is a text and nothing else",
+  async (challenge) => {
+    const reply = await solve(REVERSE_SCRIPT, { challenge, signature: SIGNATURE });
+    expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: challenge.split("").reverse().join("") } });
+  },
+);
