@@ -2,9 +2,21 @@
 // and which of the keys that operators know from Lavalink are their options. Main thread; node.ts has them run.
 
 import type { NodeConfig } from "../src/config/node-config.ts";
-import type { PlainTree, PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { canonicalName } from "../src/lib/canonical-name.ts";
+import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import type { Claims } from "../src/plugin-api/plugin.ts";
+import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest } from "./builtin-manifest.ts";
+import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
+import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
+import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
+import { RADIO_MANIFEST } from "./radio/manifest.ts";
+import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
+import { SPEECH_MANIFEST } from "./speech/manifest.ts";
+import { SUBSONIC_MANIFEST } from "./subsonic/manifest.ts";
+import { TWITCH_MANIFEST } from "./twitch/manifest.ts";
+import { YOUTUBE_MANIFEST } from "./youtube/manifest.ts";
+import { claimsOf, YTDLP_MANIFEST } from "./ytdlp/manifest.ts";
 
 /** One of them. */
 export interface BuiltinPlugin {
@@ -30,4 +42,68 @@ export interface Configured {
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
 }
 
-export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [];
+/** protocol-v4.md section 6.3 has the order of the first. */
+export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
+  {
+    ...{ manifest: YOUTUBE_MANIFEST, rank: "first", module: "youtube/plugin.js" },
+    // As Lavalink's, which is a plugin that somebody has to ask for.
+    isOn: ({ config, own }) => Object.keys(own).length > 0 || config.plugins.javaNames.includes("youtube-plugin"),
+    options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
+  },
+  {
+    ...{ manifest: SOUNDCLOUD_MANIFEST, rank: "first", module: "soundcloud/plugin.js" },
+    isOn: ({ config }) => config.sources.soundcloud,
+    options: ({ config: { soundcloud } }) => ({
+      searchEnabled: String(soundcloud.isSearchEnabled),
+      filterOutPreviewTracks: String(soundcloud.isPreviewLeftOut),
+    }),
+  },
+  {
+    ...{ manifest: BANDCAMP_MANIFEST, rank: "first", module: "bandcamp/plugin.js" },
+    isOn: ({ config }) => config.sources.bandcamp,
+  },
+  {
+    ...{ manifest: TWITCH_MANIFEST, rank: "first", module: "twitch/plugin.js" },
+    isOn: ({ config }) => config.sources.twitch,
+  },
+  { manifest: GETYARN_MANIFEST, rank: "middle", module: "getyarn/plugin.js", isOn: () => true },
+  { manifest: RADIO_MANIFEST, rank: "middle", module: "radio/plugin.js", isOn: () => true },
+  { manifest: PODCASTS_MANIFEST, rank: "middle", module: "podcasts/plugin.js", isOn: () => true },
+  {
+    ...{ manifest: SPEECH_MANIFEST, rank: "middle", module: "speech/plugin.js", isOn: () => true },
+    options: ({ lavalink }) => ({
+      ...chosen(lavalink("lavasrc", "flowerytts"), ["voice", "translate", "silence", "speed", "audioFormat"]),
+      ...chosen(lavalink("dunctebot"), ["ttsLanguage"]),
+    }),
+  },
+  {
+    ...{ manifest: SUBSONIC_MANIFEST, rank: "middle", module: "subsonic/plugin.js" },
+    isOn: ({ own }) => "servers" in own,
+  },
+  {
+    ...{ manifest: JELLYFIN_MANIFEST, rank: "middle", module: "jellyfin/plugin.js" },
+    isOn: ({ own }) => "servers" in own,
+  },
+  {
+    ...{ manifest: YTDLP_MANIFEST, rank: "last", module: "ytdlp/plugin.js" },
+    isOn: ({ own, lavalink }) => "path" in own || isTextOf(lavalink("lavasrc", "ytdlp", "path")),
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
+    claims: ({ sites }) => [claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined })],
+  },
+];
+
+/** Those of these names that stand there. */
+function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTreeMap {
+  const wanted = new Map(names.map((name) => [canonicalName(name), name]));
+  const entries = isTreeMap(tree) ? Object.entries(tree) : [];
+  return Object.fromEntries(
+    entries.flatMap(([written, value]) => {
+      const name = wanted.get(canonicalName(written));
+      return name === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function isTextOf(tree: PlainTree | undefined): tree is string {
+  return typeof tree === "string" && tree !== "";
+}

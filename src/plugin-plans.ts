@@ -61,7 +61,8 @@ function knownManifest(
   const { name, version, config, sources, aliases = [] } = manifest;
   const changed = values === undefined ? undefined : claims?.(written);
   // Read by that very schema.
-  const servers = values === undefined ? [] : allowedServersOf(config, values as Parameters<typeof allowedServersOf>[1]);
+  const servers =
+    values === undefined ? [] : allowedServersOf(config, values as Parameters<typeof allowedServersOf>[1]);
   return {
     ...{ name, version, aliases, ownServers: servers.map(({ host, port }) => `${host}:${port}`) },
     sources: sources.map((source, index) => ({ fields: [], ...source, ...changed?.[index] })),

@@ -171,7 +171,11 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
 }
 
 /** The part that is asked for, by a header or, as googlevideo has it, in the query. */
-function ranged({ bytes, mimeType, cutAfterBytes }: MediaFile, header: string | undefined, query: string | null): SiteAnswer {
+function ranged(
+  { bytes, mimeType, cutAfterBytes }: MediaFile,
+  header: string | undefined,
+  query: string | null,
+): SiteAnswer {
   const [, from, to] = /^(?:bytes=)?(\d+)-(\d*)$/.exec(query ?? header ?? "") ?? [];
   const base = { "content-type": mimeType, "accept-ranges": "bytes", etag: `"${bytes.length}"` };
   if (from === undefined) return { headers: base, bytes, cutAfterBytes };

@@ -1,10 +1,10 @@
 // What an audio and a look-up thread do alike when they start: they say in shared memory who they are and that they
 // live, and outlive what nobody has caught. Called by the entries, main.ts and lookup-main.ts.
 
-import { BEAT_MS, WorkMark } from "./work-mark.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import type { Logger } from "../log.ts";
+import { BEAT_MS, WorkMark } from "./work-mark.ts";
 
 /** Failures without an owner, each within a minute of the one before, after which the thread is better begun anew. */
 const STRAYS_MAX = 20;

@@ -11,10 +11,16 @@ type PluginValues = KeyValues["plugins"];
 /** So many names are told, no more. */
 const SHOWN_NAMES_MAX = 20;
 
-/** The plugins that come with the node, by their names in relaxed spelling: what stands in `plugins.<name>` is theirs. */
+/**
+ * What of `plugins.<name>` is read, by names in relaxed spelling: that of the plugins that come with the node, and of
+ * those of Lavalink that ours take options of.
+ */
 const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "bandcamp",
+  "dunctebot",
+  "getyarn",
   "jellyfin",
+  "lavasrc",
   "podcasts",
   "radio",
   "soundcloud",

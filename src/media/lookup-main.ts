@@ -3,11 +3,11 @@
 // any time.
 
 import { parentPort, workerData } from "node:worker_threads";
+import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { systemClock } from "../lib/clock.ts";
 import { systemSockets } from "../network/sockets.ts";
 import { startLookups } from "./start-lookups.ts";
-import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 import { WorkNames } from "./work-names.ts";
 
 function startThread(port: NonNullable<typeof parentPort>, { settings, markMemory }: WorkerStart): void {

@@ -3,13 +3,13 @@
 // load when it is first needed.
 
 import { parentPort, workerData } from "node:worker_threads";
+import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
 import { readThreadCpuMs } from "../lib/thread-cpu.ts";
 import { systemSockets } from "../network/sockets.ts";
 import { startAudio } from "./start-audio.ts";
-import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 
 function startWorker(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const { settings, markMemory, codecPort, isSpare } = start;

@@ -4,6 +4,7 @@
 
 import type { MessagePort } from "node:worker_threads";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
+import { startBeating } from "../bridge/thread-start.ts";
 import type { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -20,7 +21,6 @@ import { CodecModules, packageSource } from "./decode/codec-modules.ts";
 import { createGuard, createOpener } from "./opening/create-opener.ts";
 import { Codecs } from "./pipeline/codecs.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
-import { startBeating } from "../bridge/thread-start.ts";
 import { Bulkhead } from "./tick/bulkhead.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 

@@ -3,6 +3,7 @@
 
 import { EventChannel, type ThreadEnd } from "../bridge/channel.ts";
 import type { LookupCommand } from "../bridge/commands.ts";
+import { startBeating } from "../bridge/thread-start.ts";
 import { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -14,7 +15,6 @@ import { TrackBudget } from "./budget/track-budget.ts";
 import { createTrackMemory } from "./budget/track-memory.ts";
 import { LookupWorker, type LookupWorkerOptions } from "./lookup-worker.ts";
 import { createGuard, createOpener } from "./opening/create-opener.ts";
-import { startBeating } from "../bridge/thread-start.ts";
 
 /** Kept outside of V8's heap by all look-ups together. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;

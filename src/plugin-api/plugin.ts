@@ -56,7 +56,12 @@ export type OptionType =
       readonly default?: string;
       readonly isRequired?: boolean;
     })
-  | (Described & { readonly type: "integer" | "number"; readonly default?: number; readonly min: number; readonly max: number })
+  | (Described & {
+      readonly type: "integer" | "number";
+      readonly default?: number;
+      readonly min: number;
+      readonly max: number;
+    })
   | (Described & { readonly type: "flag"; readonly default: boolean })
   | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default: string })
   | (Described & { readonly type: "texts"; readonly default?: readonly string[] })
@@ -353,7 +358,9 @@ export class CookieJar {
     const equals = pair.indexOf("=");
     if (equals <= 0 || pair.length > 4096) return;
     const { hostname } = new URL(url);
-    const domain = attributes.map((text) => /^\s*domain\s*=\s*\.?(.+)$/i.exec(text)?.[1]?.trim().toLowerCase()).find(Boolean);
+    const domain = attributes
+      .map((text) => /^\s*domain\s*=\s*\.?(.+)$/i.exec(text)?.[1]?.trim().toLowerCase())
+      .find(Boolean);
     const isOwn = domain !== undefined && domain.includes(".") && `.${hostname}`.endsWith(`.${domain}`);
     const host = isOwn ? domain : hostname;
     const cookies = this.#byHost.get(host) ?? new Map<string, string>();

@@ -54,7 +54,10 @@ describe("a plugin's source", () => {
   it("finds, and what it found is heard to the end", async () => {
     const call = await MusicCall.join(stage);
     const { body } = await call.bot.load("exsearch:second");
-    expect(body).toMatchObject({ loadType: "search", data: [{ info: { title: "Second song", sourceName: "example" } }] });
+    expect(body).toMatchObject({
+      loadType: "search",
+      data: [{ info: { title: "Second song", sourceName: "example" } }],
+    });
     const [track] = body.data as { encoded: string }[];
     await call.update({ track: { encoded: track?.encoded } });
     expect(await call.ended()).toMatchObject({ reason: "finished" });
@@ -94,7 +97,13 @@ describe("a plugin's source", () => {
     await call.hearMore(10);
     const { status, body } = await call.bot.request("POST", "/v4/tonearm/plugins/example/reload");
     expect(status).toBe(200);
-    expect(body).toMatchObject({ name: "example", version: "1.0.0", state: "running", losses: 0, sources: ["example"] });
+    expect(body).toMatchObject({
+      name: "example",
+      version: "1.0.0",
+      state: "running",
+      losses: 0,
+      sources: ["example"],
+    });
     site.expireLinks();
     expect((await call.bot.load("exsearch:first")).body.loadType).toBe("search");
     await call.hearMore(50);

@@ -74,10 +74,7 @@ describe("a plugin that", () => {
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
     await call.hearMore(10);
     const before = (await naughty()).losses;
-    const [lost, other] = await Promise.all([
-      call.bot.load(`naughty:${deed}`),
-      call.bot.load(`exsearch:song ${deed}`),
-    ]);
+    const [lost, other] = await Promise.all([call.bot.load(`naughty:${deed}`), call.bot.load(`exsearch:song ${deed}`)]);
     expect(lost.body).toMatchObject({
       loadType: "error",
       data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.mjs stopped while it was asked/) },

@@ -2,7 +2,14 @@
 // main thread would ask of it is asked by calls. Hosts of sites are replaced by stand-ins on loopback.
 
 import { EventEmitter } from "node:events";
-import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink, PluginManifest } from "../../src/bridge/plugin-messages.ts";
+import type {
+  LinkWish,
+  PluginAnswer,
+  PluginCommand,
+  PluginEvent,
+  PluginLink,
+  PluginManifest,
+} from "../../src/bridge/plugin-messages.ts";
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { PlainTree } from "../../src/lib/plain-tree.ts";
@@ -118,7 +125,8 @@ export class PluginBench {
   #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
     if (event.type === "log") this.lines.push(event);
     else if (event.type === "report") this.#lastReport = event;
-    else if (event.type === "reply") this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
+    else if (event.type === "reply")
+      this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
     else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));
     else if (event.type === "loadWanted") {
       const { askId, identifier } = event;

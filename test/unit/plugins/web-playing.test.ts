@@ -67,13 +67,15 @@ async function hear(bench: PluginBench, source: string, identifier: string, coun
   return { codec: demuxer.stream.codec, packets };
 }
 
+const wantLink = () => Promise.reject(new Error("no link is wanted for what is a link"));
+
 /** Wired as in src/media/opening/create-opener.ts. */
 function createOpener(): TrackOpener {
   const deps = { clock: systemClock, logger: silentLogger };
   const client = new HttpClient({ guard: new OutboundGuard(settings.network.allow), settings: settings.http, ...deps });
   cleanups.push(() => client.close());
   return new TrackOpener({
-    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings }),
+    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings, wantLink }),
     readPlaylist,
     openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
     ...{ openDemuxer, clock: systemClock, readAheadMs: 10_000 },
