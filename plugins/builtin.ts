@@ -1,5 +1,5 @@
-// The plugins that come with the node: which there are, in the order in which their sources are asked, when they are on,
-// and which of the keys that operators know from Lavalink are their options. Main thread; node.ts has them run.
+// The plugins that come with the node: which there are, in the order in which their sources are asked, when they are
+// on, and which of the keys that operators know from Lavalink are their options. Main thread; node.ts has them run.
 
 import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";

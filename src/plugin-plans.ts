@@ -16,6 +16,7 @@ import { VERSION } from "./version.ts";
 /** Where the modules of built-in plugins are. */
 const BUILTIN_FOLDER = new URL("../plugins/", import.meta.url);
 
+/** What plans are made from, beside the configuration. */
 export interface PlanOptions {
   /** Where packages are looked for. */
   readonly cwd: string;

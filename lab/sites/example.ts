@@ -14,7 +14,7 @@ interface Song {
 }
 
 /** Each song's first packet number is 1,000 times its place, so that a listener can tell them apart. */
-export const EXAMPLE_SONGS: readonly Song[] = [
+const EXAMPLE_SONGS: readonly Song[] = [
   { id: "one", title: "First song", artist: "Somebody", seconds: 120 },
   { id: "two", title: "Second song", artist: "Somebody else", seconds: 6 },
 ];
@@ -36,9 +36,9 @@ function answer(site: SiteServer, { host, path, query }: SiteRequest): SiteAnswe
   if (path === "/api/search") {
     const words = query.get("q")?.toLowerCase() ?? "";
     const songs = EXAMPLE_SONGS.filter(({ title }) => title.toLowerCase().includes(words));
-    return { json: { songs: songs.slice(0, Number(query.get("limit"))) } };
+    return { json: { tracks: songs.slice(0, Number(query.get("limit"))) } };
   }
-  const [, id, isLink] = /^\/api\/songs\/([^/]+)(\/link)?$/.exec(path) ?? [];
+  const [, id, isLink] = /^\/api\/tracks\/([^/]+)(\/link)?$/.exec(path) ?? [];
   const song = EXAMPLE_SONGS.find((candidate) => candidate.id === id);
   if (song === undefined) return undefined;
   return { json: isLink === undefined ? song : { url: site.link(`${song.id}.ogg`), expires: Date.now() + 3_600_000 } };

@@ -26,24 +26,24 @@ export default definePlugin({
       async load({ identifier, signal }) {
         if (identifier.startsWith("exsearch:")) {
           const query = { q: identifier.slice("exsearch:".length), limit: searchLimit };
-          const { songs } = await ask("/api/search", query, signal);
-          if (!Array.isArray(songs)) throw new SourceError("changed", "a search answered no list of songs");
-          return { kind: "search", tracks: songs.map(toTrack) };
+          const { tracks } = await ask("/api/search", query, signal);
+          if (!Array.isArray(tracks)) throw new SourceError("changed", "a search answered no list of tracks");
+          return { kind: "search", tracks: tracks.map(toTrack) };
         }
-        const song = await ask(`/api/songs/${encodeURIComponent(identifier.slice("example:".length))}`, {}, signal);
-        return { kind: "track", track: toTrack(song) };
+        const found = await ask(`/api/tracks/${encodeURIComponent(identifier.slice("example:".length))}`, {}, signal);
+        return { kind: "track", track: toTrack(found) };
       },
 
       // Asked shortly before the track is heard, and again before the link expires or when it is refused.
       async resolve({ track, signal }) {
-        const { url, expires } = await ask(`/api/songs/${encodeURIComponent(track.identifier)}/link`, {}, signal);
+        const { url, expires } = await ask(`/api/tracks/${encodeURIComponent(track.identifier)}/link`, {}, signal);
         return { kind: "link", url, expiresAtMs: expires };
       },
     });
   },
 });
 
-/** A track as the node wants it, made of a song as the site has it. */
+/** A track as the node wants it, made of one as the site has it. */
 function toTrack({ id, title, artist, seconds }) {
   return { identifier: String(id), title, author: artist, lengthMs: seconds * 1000 };
 }

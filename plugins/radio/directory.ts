@@ -94,7 +94,7 @@ export class StationDirectory {
 }
 
 /** Names that are the directory's own, each once: what else a server names is not asked. */
-export function readServers(answer: unknown): readonly string[] {
+function readServers(answer: unknown): readonly string[] {
   const entries: readonly unknown[] = Array.isArray(answer) ? answer.slice(0, 200) : [];
   const names = entries.map((entry) => {
     const name = typeof entry === "object" && entry !== null && "name" in entry ? entry.name : undefined;

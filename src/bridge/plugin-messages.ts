@@ -117,6 +117,7 @@ export type PluginCommand =
   /** It has 1 s to dispose of what it holds, and says `disposed`. */
   | { readonly type: "dispose" };
 
+/** What it tells. */
 export type PluginEvent =
   /** Its module is loaded; its options are awaited. */
   | { readonly type: "named"; readonly name: string }

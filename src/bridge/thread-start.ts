@@ -10,6 +10,7 @@ import { BEAT_MS, WorkMark } from "./work-mark.ts";
 const STRAYS_MAX = 20;
 const STRAY_MEMORY_MS = 60_000;
 
+/** Whose failures, and where they are told. */
 export interface StraysOptions {
   /** For the log: "the look-up thread". */
   readonly threadName: string;

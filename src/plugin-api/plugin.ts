@@ -8,6 +8,7 @@ export const API_VERSION = 1;
 
 /** Data that crosses between threads and ends in JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonMembers;
+/** An object of it. */
 export interface JsonMembers {
   readonly [name: string]: Json;
 }
@@ -38,6 +39,7 @@ export function definePlugin<const Options extends OptionSchema>(plugin: Plugin<
 
 // Options
 
+/** Options by their names. */
 export type OptionSchema = Readonly<Record<string, OptionType>>;
 
 interface Described {
@@ -142,6 +144,7 @@ export interface PluginHost<Options = unknown> {
   onDispose(dispose: () => void | Promise<void>): void;
 }
 
+/** Time, passed in so that tests can move it. */
 export interface PluginClock {
   /** Epoch milliseconds. */
   now(): number;
@@ -172,6 +175,7 @@ export interface Claims {
   readonly words?: readonly { readonly startsWith?: string; readonly length?: number }[];
 }
 
+/** Finds tracks under identifiers, and knows where their sound is. */
 export interface Source extends Claims {
   /** As in a track's `sourceName`; what clients look for in `info.sourceManagers`. At most 64 characters. */
   readonly name: string;
@@ -196,6 +200,7 @@ export interface LoadRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a source has found. */
 export type SourceAnswer =
   | { readonly kind: "track"; readonly track: SourceTrack }
   /** At most 10,000 tracks; what is more is left out. `selectedTrack`: an index, -1 (the default) for none. */
@@ -237,6 +242,7 @@ export interface TrackField {
   readonly type: "text" | "optionalText" | "flag";
 }
 
+/** Whose sound is wanted, and why. */
 export interface ResolveRequest {
   /** As it was found, or as a client keeps it. */
   readonly track: SourceTrack;
@@ -251,6 +257,7 @@ export interface ResolveRequest {
   readonly signal: AbortSignal;
 }
 
+/** Where the sound is. */
 export type Playable =
   | {
       readonly kind: "link";
@@ -260,7 +267,7 @@ export type Playable =
       readonly headers?: Readonly<Record<string, string>> | undefined;
       /** Epoch milliseconds. Default: it never does. */
       readonly expiresAtMs?: number | undefined;
-      /** Names these bytes: as long as it stays the same, the song goes on at the byte where the last link ended. */
+      /** Names these bytes: as long as it stays the same, playing goes on at the byte where the last link ended. */
       readonly rendition?: string | undefined;
       /** The site wants long files in steps of so many bytes, asked for in a header or in the query (`range=0-99`). */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
@@ -318,6 +325,7 @@ export interface HttpClient {
   statusError(answer: HttpAnswer): SourceError;
 }
 
+/** What to ask for. */
 export interface HttpRequest {
   readonly signal: AbortSignal;
   /** Default: GET, or POST with a body. */
@@ -331,12 +339,13 @@ export interface HttpRequest {
   readonly redirect?: "follow" | "manual" | undefined;
   /** Bytes of the body, at most; default 8 MiB, highest 64 MiB. */
   readonly sizeBytesMax?: number | undefined;
-  /** From the first byte out to the last byte in; default 10,000 ms. */
+  /** With the wait for its turn, to the last byte in; default 10,000 ms. */
   readonly timeoutMs?: number | undefined;
   /** Where cookies are kept and taken from: `host.http` has none of its own. */
   readonly cookies?: CookieJar | undefined;
 }
 
+/** What came back, whole. */
 export interface HttpAnswer {
   readonly status: number;
   /** Names in lower case; of repeated ones the values joined with `, `. */
@@ -361,7 +370,7 @@ export class CookieJar {
     const domain = attributes
       .map((text) => /^\s*domain\s*=\s*\.?(.+)$/i.exec(text)?.[1]?.trim().toLowerCase())
       .find(Boolean);
-    const isOwn = domain !== undefined && domain.includes(".") && `.${hostname}`.endsWith(`.${domain}`);
+    const isOwn = domain?.includes(".") === true && `.${hostname}`.endsWith(`.${domain}`);
     const host = isOwn ? domain : hostname;
     const cookies = this.#byHost.get(host) ?? new Map<string, string>();
     if (cookies.size < 50) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
@@ -380,6 +389,7 @@ export class CookieJar {
 
 // Caches, ways, programs
 
+/** How much a cache keeps, and for how long. */
 export interface CacheOptions {
   /** How long a value is good, milliseconds. A value's own, given with it, counts first. */
   readonly ttlMs: number;
@@ -414,13 +424,14 @@ export interface Way {
   readonly isClosed: boolean;
   /**
    * Takes it: runs `work` and counts what comes of it. SourceErrors of the kinds `not-found`, `unavailable` and
-   * `invalid` are the site's answer, no failure of the way. After five failures in a row it is closed for 30 s, then one
-   * attempt tells; each further failure doubles the pause, up to 30 minutes. Rejects with what `work` rejects with, or
+   * `invalid` are the site's answer, no failure of the way. After five failures in a row it is closed for 30 s, then
+   * one attempt tells; each further failure doubles the pause, up to 30 minutes. Rejects with what `work` rejects with, or
    * with `busy` while it is closed.
    */
   take<Value>(work: () => Promise<Value>): Promise<Value>;
 }
 
+/** How a program is run. */
 export interface RunOptions {
   /** Each is one argument, whatever is in it. */
   readonly args: readonly string[];
@@ -433,6 +444,7 @@ export interface RunOptions {
   readonly concurrencyMax?: number | undefined;
 }
 
+/** What it came to. */
 export interface RunResult {
   /** Null when it was killed by a signal. */
   readonly exitCode: number | null;

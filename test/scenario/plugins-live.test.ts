@@ -80,13 +80,13 @@ describe("a plugin's source", () => {
     const call = await MusicCall.join(stage);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
     await call.hearMore(50);
-    const linksBefore = site.requestsTo(EXAMPLE_HOST, "/api/songs/one/link").length;
+    const linksBefore = site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length;
     site.expireLinks();
     // Beyond what was read ahead when they expired.
     await call.discord.until(() => call.sound.length > 50 + 650, "far more than was read ahead", 60_000);
     const numbers = packetNumbers(call.sound);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
-    expect(site.requestsTo(EXAMPLE_HOST, "/api/songs/one/link").length).toBe(linksBefore + 1);
+    expect(site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length).toBe(linksBefore + 1);
     expect(call.eventTypes).toEqual(["TrackStartEvent"]);
     await call.leave();
   });

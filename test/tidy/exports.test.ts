@@ -88,7 +88,9 @@ test("what one room imports from another has a docstring", () => {
 
 test.each(["src/", "lab/"])("no word is exported twice in %s: neither for two things, nor twice for one", (folder) => {
   const places = new Map<string, string[]>();
-  for (const file of typescriptFiles(folder)) {
+  // The interface of plugins is for those who do not see the rest: its words are the field's.
+  const files = typescriptFiles(folder).filter(({ path }) => path !== "src/plugin-api/plugin.ts");
+  for (const file of files) {
     // In one file, a type and what makes a value of it may go by one name: `trackInfo` the schema, `TrackInfo` its
     // type.
     const words = new Set(exportsOf(file).map(({ name }) => name.toLowerCase()));

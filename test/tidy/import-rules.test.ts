@@ -12,6 +12,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "src/track/",
     "src/lib/",
     "src/config/",
+    "src/plugin-api/",
     "src/errors.ts",
     "src/log.ts",
     "src/version.ts",
@@ -22,6 +23,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 
 /** `tonearm demo` is a command of the node and a tool of the lab. */
 const DEMO_IMPORT = "src/cli/run-command.ts -> lab/demo/main.ts";
+/** The list of the plugins that come with the node. */
+const BUILTIN_IMPORT = "src/plugin-plans.ts -> plugins/builtin.ts";
 
 const FILES = typescriptFiles("src/", "lab/", "test/");
 const EDGES = FILES.flatMap((file) => importsOf(file).map((target) => ({ from: file.path, target })));
@@ -57,7 +60,7 @@ describe("imports", () => {
 
   test("src needs neither lab nor test", () => {
     const wrong = edgesThat((from, target) => from.startsWith("src/") && !target.startsWith("src/"));
-    expect(wrong.filter((edge) => edge !== DEMO_IMPORT)).toEqual([]);
+    expect(wrong.filter((edge) => edge !== DEMO_IMPORT && edge !== BUILTIN_IMPORT)).toEqual([]);
   });
 
   test("lab does not need test", () => {
@@ -72,9 +75,21 @@ describe("imports", () => {
   });
 });
 
+test("a built-in plugin knows of the node what every plugin knows: its interface", () => {
+  const files = typescriptFiles("plugins/").filter(({ path }) => path !== "plugins/builtin.ts");
+  const wrong = files.flatMap((file) =>
+    importsOf(file).flatMap((target) =>
+      target.startsWith("plugins/") || target === "src/plugin-api/plugin.ts" ? [] : [`${file.path} -> ${target}`],
+    ),
+  );
+  expect(wrong).toEqual([]);
+  expect(files.length).toBeGreaterThan(20);
+});
+
 describe("only one place", () => {
   test("reads parentPort and workerData: the entries of the threads", () => {
-    const entries = ["src/media/codec-main.ts", "src/media/lookup-main.ts", "src/media/main.ts"];
+    const media = ["src/media/codec-main.ts", "src/media/lookup-main.ts", "src/media/main.ts"];
+    const entries = [...media, "src/plugin-thread/main.ts"];
     const readers = filesWith(/\bparentPort\b|\bworkerData\b\s*[,}].*worker_threads/);
     expect(readers.sort()).toEqual(entries);
   });

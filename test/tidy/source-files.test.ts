@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { projectFiles, typescriptFiles } from "../support/project-files.ts";
 
-const SOURCES = typescriptFiles("src/", "lab/");
-const ALL_TYPESCRIPT = typescriptFiles("src/", "lab/", "test/");
+const SOURCES = typescriptFiles("src/", "lab/", "plugins/");
+const ALL_TYPESCRIPT = typescriptFiles("src/", "lab/", "plugins/", "test/");
 const LINES_MAX = 500;
 const COLUMNS_MAX = 120;
 

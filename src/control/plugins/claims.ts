@@ -1,10 +1,11 @@
 // Whether an identifier may be a source's, by what the source has said of itself: looked at on the main thread, in time
-// that grows with the identifier's length alone, so that no plugin's thread is asked for what is another's. Main thread.
+// that grows with the identifier's length alone, so that no plugin's thread is asked for what is another's. Main
+// thread.
 
 import type { Claims } from "../../plugin-api/plugin.ts";
 
 /** As long as links get. */
-export const IDENTIFIER_LENGTH_MAX = 4096;
+const IDENTIFIER_LENGTH_MAX = 4096;
 const WORD = /^[\w-]+$/;
 /** Scheme, user and port around a host; without a scheme, a dot makes it one. */
 const HOST = /^(?:https?:\/\/)?(?:[^/?#@]*@)?([a-z0-9.-]+)(?::\d+)?(?:[/?#]|$)/i;

@@ -5,20 +5,17 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { PluginEntry } from "../../config/keys/plugin-entries.ts";
 import { NodeError } from "../../errors.ts";
 
 const CONDITIONS = new Set(["node", "import", "module-sync", "default"]);
 const CONDITIONS_DEPTH_MAX = 8;
 
-/** One entry of `tonearm.plugins`. */
-export interface PluginEntry {
-  readonly package?: string | undefined;
-  /** Absolute. */
-  readonly path?: string | undefined;
-}
+/** What of an entry of `tonearm.plugins` says where it is; a path is absolute. */
+type ModulePlace = Pick<PluginEntry, "package" | "path">;
 
 /** The file URL of its module. Throws `plugin-off` saying what is missing. */
-export function findModule(entry: PluginEntry, cwd: string): string {
+export function findModule(entry: ModulePlace, cwd: string): string {
   const path = entry.path ?? packageFolder(entry.package ?? "", cwd);
   try {
     const real = realpathSync(path);
@@ -29,7 +26,7 @@ export function findModule(entry: PluginEntry, cwd: string): string {
 }
 
 /** As the operator has named it. */
-export function describePlugin({ package: name, path }: PluginEntry): string {
+export function describePlugin({ package: name, path }: ModulePlace): string {
   return name === undefined ? `the plugin at ${path}` : `the plugin of the package ${name}`;
 }
 

@@ -63,6 +63,7 @@ interface WantedLoad {
 /** What plugins ask of the node. */
 type Loader = Pick<TrackLoader, "load" | "playableInput">;
 
+/** One for the node. Threads start when they are needed. */
 export class Plugins implements LinkSource {
   readonly #options: PluginsOptions;
   readonly #plugins: readonly InstalledPlugin[];

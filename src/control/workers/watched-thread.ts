@@ -49,6 +49,7 @@ export interface WatchedThreadOptions {
   readonly onLost: (loss: ThreadLoss) => void;
 }
 
+/** Gone once, whatever ends it. */
 export class WatchedThread {
   /** Resolves when the thread has ended. */
   readonly exited: Promise<void>;

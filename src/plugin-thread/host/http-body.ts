@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /** Reads it whole. Rejects with `tooLarge`, or with what went wrong on the way. */
-export async function readBody(
+export async function readHttpBody(
   { headers, body }: Answer,
   options: BodyOptions,
 ): Promise<{ bytes: Buffer; text: string }> {

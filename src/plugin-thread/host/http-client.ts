@@ -1,5 +1,5 @@
-// A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait bounded,
-// failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
+// A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait
+// bounded, failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
 
 import type { Dispatcher } from "undici";
 import type { PluginSettings } from "../../bridge/plugin-messages.ts";
@@ -14,7 +14,7 @@ import {
   type JsonMembers,
   SourceError,
 } from "../../plugin-api/plugin.ts";
-import { readBody } from "./http-body.ts";
+import { readHttpBody } from "./http-body.ts";
 import { Places } from "./places.ts";
 
 const REQUESTS_MAX = 32;
@@ -41,6 +41,7 @@ interface Hop {
   readonly body: string | undefined;
 }
 
+/** One for a plugin. */
 export class PluginHttpClient implements HttpClient {
   readonly #options: PluginHttpOptions;
   readonly #places = new Places({ runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, what: "requests" });
@@ -136,7 +137,7 @@ export class PluginHttpClient implements HttpClient {
     });
     for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
-    const { bytes, text } = await readBody(answer, {
+    const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
       tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`),
     });
@@ -145,7 +146,7 @@ export class PluginHttpClient implements HttpClient {
 }
 
 /** Scheme, host and path: what follows may be a secret. */
-export function describe(url: string): string {
+function describe(url: string): string {
   const parsed = parseUrl(url);
   return parsed === undefined ? "an address that is none" : `${parsed.origin}${parsed.pathname.slice(0, 120)}`;
 }

@@ -18,6 +18,7 @@ export interface LimitedLoggerOptions {
   readonly hide: (text: string) => string;
 }
 
+/** Lines beyond 100 a minute are counted, not written. */
 export function createPluginLogger({ logger, clock, hide }: LimitedLoggerOptions): PluginLogger {
   const allowance = new Allowance({ clock, burst: LINES_PER_MINUTE, perSecond: LINES_PER_MINUTE / 60 });
   let leftOutCount = 0;

@@ -22,6 +22,7 @@ interface Flight<Value> {
   waiting: number;
 }
 
+/** The interface says the rest. */
 export class MemoryCache<Value> implements Cache<Value> {
   readonly #options: CacheOptions;
   readonly #clock: Clock;

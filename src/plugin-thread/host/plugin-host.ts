@@ -45,6 +45,7 @@ export interface HostParts<Options> {
   readonly onReport: () => void;
 }
 
+/** One for each life of a plugin. */
 export class LivingHost<Options> implements PluginHost<Options> {
   readonly options: Options;
   readonly userAgent: string;
