@@ -1,8 +1,8 @@
 // A stand-in for SoundCloud: its home page with scripts, its API and the songs behind it, small and made up. Shapes are
 // those of the fact sheet on sources, section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's
-// script tags, `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`, transcodings
-// whose addresses answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in the first
-// (lavaplayer, the same); other than there, AAC comes as ADTS and not in MP4.
+// script tags, `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`,
+// transcodings whose addresses answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in
+// the first (lavaplayer, the same); other than there, AAC comes as ADTS and not in MP4.
 
 import { concat, repeat } from "../media-files/bytes.ts";
 import { AAC_SILENCE, adtsFrame, mp3Frame } from "../media-files/containers.ts";

@@ -315,7 +315,7 @@ export class SourceError extends Error {
  * requests at once, more wait. The host of an address can be replaced in the configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
-  /** Rejects with a SourceError (`unreachable`, `busy` on 429, `changed` for a body that is too large). */
+  /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */
   request(url: string, options: HttpRequest): Promise<HttpAnswer>;
   /** The body as JSON. Rejects like `request`, with `statusError` unless 2xx, and with `changed` for what is none. */
   json<Value = unknown>(url: string, options: HttpRequest): Promise<Value>;
@@ -425,8 +425,8 @@ export interface Way {
   /**
    * Takes it: runs `work` and counts what comes of it. SourceErrors of the kinds `not-found`, `unavailable` and
    * `invalid` are the site's answer, no failure of the way. After five failures in a row it is closed for 30 s, then
-   * one attempt tells; each further failure doubles the pause, up to 30 minutes. Rejects with what `work` rejects with, or
-   * with `busy` while it is closed.
+   * one attempt tells; each further failure doubles the pause, up to 30 minutes. Rejects with what `work` rejects with,
+   * or with `busy` while it is closed.
    */
   take<Value>(work: () => Promise<Value>): Promise<Value>;
 }

@@ -1,7 +1,7 @@
 // A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait
 // bounded, failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
 
-import type { Dispatcher } from "undici";
+import { type Dispatcher, errors } from "undici";
 import type { PluginSettings } from "../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -62,9 +62,7 @@ export class PluginHttpClient implements HttpClient {
     let release = (): void => undefined;
     try {
       release = await this.#place(ended, late.signal);
-      const answer = await this.#follow(first, request, ended);
-      if (answer.status === 429) throw this.statusError(answer);
-      return answer;
+      return await this.#follow(first, request, ended);
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof SourceError ? error : unreachable(first.url, error);
@@ -131,9 +129,15 @@ export class PluginHttpClient implements HttpClient {
     const target = replaced(url, settings.hosts);
     const cookie = cookies?.headerFor(url.href);
     const headers = cookie === undefined ? hop.headers : { ...hop.headers, cookie };
-    const answer = await dispatcher.request({
-      ...{ origin: target.origin, path: `${target.pathname}${target.search}`, method, headers, signal },
-      ...(body !== undefined && { body }),
+    const send = () =>
+      dispatcher.request({
+        ...{ origin: target.origin, path: `${target.pathname}${target.search}`, method, headers, signal },
+        ...(body !== undefined && { body }),
+      });
+    const answer = await send().catch((error: unknown) => {
+      // An idle connection that the server closed just as it was used: once more on a fresh one.
+      if (method !== "POST" && error instanceof errors.SocketError) return send();
+      throw error;
     });
     for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);

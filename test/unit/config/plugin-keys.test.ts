@@ -149,16 +149,16 @@ describe("plugins.<name>", () => {
   });
 
   test("options that no plugin takes are told; those of built-in plugins and of entries are not", () => {
-    const text = "plugins: { lavasrc: { a: 1 }, youtube: { a: 1 }, my-own: { a: 1 } }";
+    const text = "plugins: { xm: { a: 1 }, youtube: { a: 1 }, my-own: { a: 1 } }";
     expect(load(text)).toMatchObject({
       warnings: [
-        "no effect, because Tonearm has no such plugin and tonearm.plugins is empty: plugins.lavasrc, plugins.myown",
+        "no effect, because Tonearm has no such plugin and tonearm.plugins is empty: plugins.xm, plugins.myown",
       ],
       notes: [],
     });
     expect(load(`${text}\ntonearm.plugins: [{ package: "@me/tonearm-my-own" }]`)).toMatchObject({
       warnings: [],
-      notes: ["no effect unless a plugin in tonearm.plugins is named so: plugins.lavasrc"],
+      notes: ["no effect unless a plugin in tonearm.plugins is named so: plugins.xm"],
     });
   });
 });

@@ -149,7 +149,7 @@ describe("a link", () => {
       signal: SIGNAL,
     });
     await answer("songs", LINK);
-    expect(await found).toEqual(LINK);
+    expect(await found).toEqual({ ...LINK, isOwnServer: false });
     expect(threadOf("songs").all("resolve")).toMatchObject([
       {
         source: "songs",
@@ -169,7 +169,7 @@ describe("a link", () => {
     await answer("tunes", { kind: "track", track: trackOf("tunes", "2") });
     expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 1 }]);
     await answer("tunes", LINK);
-    expect(await other).toEqual(LINK);
+    expect(await other).toEqual({ ...LINK, isOwnServer: false });
   });
 
   test("by references ends after three", async () => {

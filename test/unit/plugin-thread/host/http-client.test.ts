@@ -174,7 +174,9 @@ describe("an answer", () => {
     [undefined, undefined],
   ])("of 429 is an error that says how long to wait: %j", async (value, retryAfterMs) => {
     script = () => ({ status: 429, headers: value === undefined ? {} : { "retry-after": value } });
-    const error = await trouble(get("/a", { query: { token: SECRET } }));
+    expect((await get("/a")).status).toBe(429);
+    const { signal } = new AbortController();
+    const error = await trouble(client.text(`${SITE}/a`, { signal, query: { token: SECRET } }));
     expect(error).toMatchObject({ kind: "busy", retryAfterMs, message: `${SITE}/a answered HTTP 429` });
   });
 
