@@ -172,6 +172,7 @@ async function buildParts(
     ? new NodeMetrics({
         readStats: () => sessions.stats(),
         readLoad: () => loadToJson(workers.load),
+        sources: plugins,
         sound: workers.totals,
         logCounts: logs.counts,
         startEpochMs: clock.epochMs(),

@@ -45,7 +45,8 @@ export interface SiteFault {
 
 /** What is behind links. */
 export interface MediaFile {
-  readonly bytes: Uint8Array;
+  /** A function is told the ticket of the link that led there: a playlist hands it on to what it names. */
+  readonly bytes: Uint8Array | ((ticket: string) => Uint8Array);
   readonly mimeType: string;
   /**
    * Each connection is cut after so many bytes of it, as of a site that lets nobody receive far ahead: what follows is
@@ -53,6 +54,8 @@ export interface MediaFile {
    */
   readonly cutAfterBytes?: number;
 }
+
+type WholeFile = MediaFile & { readonly bytes: Uint8Array };
 
 const MEDIA_HOST = "media.stand-in";
 
@@ -152,8 +155,10 @@ export class SiteServer {
   #media({ path, query, headers }: SiteRequest): SiteAnswer {
     const file = this.#files.get(path.slice(1));
     if (file === undefined) return { status: 404 };
-    if (Number(query.get("ticket")) <= this.#expiredCount) return { status: 403, text: "expired" };
-    return ranged(file, headers.range, query.get("range"));
+    const ticket = query.get("ticket") ?? "";
+    if (Number(ticket) <= this.#expiredCount) return { status: 403, text: "expired" };
+    const bytes = typeof file.bytes === "function" ? file.bytes(ticket) : file.bytes;
+    return ranged({ ...file, bytes }, headers.range, query.get("range"));
   }
 }
 
@@ -172,7 +177,7 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
 
 /** The part that is asked for, by a header or, as googlevideo has it, in the query. */
 function ranged(
-  { bytes, mimeType, cutAfterBytes }: MediaFile,
+  { bytes, mimeType, cutAfterBytes }: WholeFile,
   header: string | undefined,
   query: string | null,
 ): SiteAnswer {

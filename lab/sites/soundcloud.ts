@@ -193,14 +193,15 @@ export class SoundCloudSite {
     { parts, mimeType }: { readonly parts: readonly Uint8Array[]; readonly mimeType: string },
   ): void {
     const seconds = SONG_SECONDS / parts.length;
-    const lines = ["#EXTM3U", "#EXT-X-VERSION:6", "#EXT-X-PLAYLIST-TYPE:VOD", `#EXT-X-TARGETDURATION:${seconds}`];
+    const head = ["#EXTM3U", "#EXT-X-VERSION:6", "#EXT-X-PLAYLIST-TYPE:VOD", `#EXT-X-TARGETDURATION:${seconds}`];
     parts.forEach((bytes, index) => {
       this.server.addMedia(`${folder}/data${index}`, { bytes, mimeType });
-      lines.push(`#EXTINF:${seconds.toFixed(3)},`, `data${index}`);
     });
-    const text = [...lines, "#EXT-X-ENDLIST", ""].join("\n");
     this.server.addMedia(`${folder}/song.m3u8`, {
-      bytes: Buffer.from(text),
+      bytes: (ticket) => {
+        const pieces = parts.map((_bytes, index) => `#EXTINF:${seconds.toFixed(3)},\ndata${index}?ticket=${ticket}`);
+        return Buffer.from([...head, ...pieces, "#EXT-X-ENDLIST", ""].join("\n"));
+      },
       mimeType: "application/vnd.apple.mpegurl",
     });
   }

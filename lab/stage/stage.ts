@@ -22,6 +22,8 @@ export interface StageGround extends NodeGround {
 export interface StageOptions {
   /** Environment variables for the node's configuration, over those that make it meet the fakes. */
   readonly config?: Readonly<Record<string, string>>;
+  /** Arguments for it, over those: `--tonearm.hosts.api-v2.example.org=…`. */
+  readonly args?: readonly string[];
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
@@ -33,7 +35,7 @@ export interface StageOptions {
   readonly lookupEntry?: URL;
   readonly codecEntry?: URL;
   readonly pluginEntry?: URL;
-  /** Where plugins are found. */
+  /** Which plugins there are, and where they are found. Default: none of those that come with the node. */
   readonly plugins?: NodeOptions["plugins"];
   /** Default: this machine. */
   readonly ground?: StageGround;
@@ -66,7 +68,7 @@ export class Stage {
       ...options.media,
     });
     const { config } = loadConfig({
-      args: [],
+      args: options.args ?? [],
       cwd: "/nonexistent",
       env: {
         SERVER_PORT: "0",
@@ -82,7 +84,8 @@ export class Stage {
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
       ...(options.pluginEntry === undefined ? {} : { pluginEntry: options.pluginEntry }),
-      ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+      // None that would look for real sites, unless they are asked for.
+      plugins: { builtins: [], ...options.plugins },
       ...(ground === undefined ? {} : { ground }),
     });
     return new Stage({ node, discord, media }, ground);

@@ -8,10 +8,12 @@ import type { LogLevel } from "../log.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
 import { soundFamilies } from "./sound-families.ts";
+import { type SourceReadings, sourceFamilies } from "./source-families.ts";
 
 export interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
   readonly readLoad: () => LoadJson;
+  readonly sources: SourceReadings;
   /** What has become of sound since the start. */
   readonly sound: SoundTotals;
   readonly logCounts: Readonly<Record<LogLevel, number>>;
@@ -31,8 +33,9 @@ export class NodeMetrics {
 
   /** All families, or those of the given names. */
   read(names: readonly string[] | undefined): string {
-    const { sound } = this.#options;
-    const families = [...this.#ofLavalink(), ...this.#ofTonearm(), ...soundFamilies(sound), ...this.#ofProcess()];
+    const { sound, sources } = this.#options;
+    const ofTonearm = [...this.#ofTonearm(), ...soundFamilies(sound), ...sourceFamilies(sources)];
+    const families = [...this.#ofLavalink(), ...ofTonearm, ...this.#ofProcess()];
     return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
   }
 

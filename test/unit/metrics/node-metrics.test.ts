@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { LOSS_CAUSES, REPAIR_KINDS } from "../../../src/bridge/sound-report.ts";
 import type { LoadJson } from "../../../src/control/protocol/node-load-json.ts";
+import type { PluginJson, SourceJson } from "../../../src/control/protocol/sources-json.ts";
 import type { StatsJson } from "../../../src/control/protocol/stats-json.ts";
 import { SoundTotals } from "../../../src/control/workers/sound-totals.ts";
 import { silentLogger } from "../../../src/log.ts";
@@ -32,6 +33,20 @@ const LOAD: LoadJson = {
   workers: [WORKER],
 };
 
+const COUNTS = { succeeded: 5, refused: 1, failed: 2, lastError: null };
+const WAY = { succeeded: 5, failed: 2, lastError: null, closedUntilMs: null };
+const SOURCE: SourceJson = {
+  ...{ name: "tunes", plugin: "tunes", state: "running", trouble: null, loads: COUNTS, links: COUNTS },
+  ways: [
+    { ...WAY, name: "api", state: "open" },
+    { ...WAY, name: "page", state: "closed" },
+  ],
+};
+const PLUGIN: PluginJson = {
+  ...{ name: "tunes", version: "1.0.0", isBuiltIn: false, state: "running", trouble: null, losses: 3 },
+  ...{ sources: ["tunes"], counts: { scraped: 4 } },
+};
+
 let metrics: NodeMetrics | undefined;
 
 afterEach(() => metrics?.close());
@@ -43,6 +58,7 @@ function create(): NodeMetrics {
   metrics = new NodeMetrics({
     readStats: () => STATS,
     readLoad: () => LOAD,
+    sources: { sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] },
     sound: new SoundTotals(),
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
@@ -74,14 +90,30 @@ describe("the text", () => {
 
   test("is what docs/reference/metrics.md says: each family with its type and labels, and no others", () => {
     const page = readFileSync(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
-    const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| (?:`(\w+)` )?\| .{10,} \|$/gm)];
-    const told = rows.map(([, name, type, label = ""]) => `${name} ${type} ${label}`);
+    const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ((?:`\w+`(?:, )?)*) ?\| .{10,} \|$/gm)];
+    const told = rows.map(([, name, type, labels = ""]) => `${name} ${type} ${labels.replaceAll("`", "")}`);
     const text = create().read(undefined);
-    const served = [...text.matchAll(/^# TYPE (\w+) (\w+)\n\w+(?:\{(\w+)=[^,}]*\})? /gm)].map(
-      ([, name, type, label = ""]) => `${name} ${type} ${label}`,
+    const served = [...text.matchAll(/^# TYPE (\w+) (\w+)\n\w+(?:\{([^}]*)\})? /gm)].map(
+      ([, name, type, pairs = ""]) => {
+        const labels = pairs === "" ? [] : pairs.split(",").map((pair) => pair.split("=")[0]);
+        return `${name} ${type} ${labels.join(", ")}`;
+      },
     );
     expect(told.toSorted()).toEqual(served.toSorted());
     expect(text.match(/^# TYPE /gm)).toHaveLength(served.length);
+  });
+
+  test("says how sources and plugins do", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const line of [
+      'tonearm_source_requests_total{source="tunes",request="load",outcome="failed"} 2',
+      'tonearm_plugin_way_open{plugin="tunes",way="api"} 1',
+      'tonearm_plugin_way_open{plugin="tunes",way="page"} 0',
+      'tonearm_plugin_losses_total{plugin="tunes"} 3',
+      'tonearm_plugin_events_total{plugin="tunes",event="scraped"} 4',
+    ]) {
+      expect(lines).toContain(line);
+    }
   });
 
   test("has every cause and kind from the start, with 0", () => {
@@ -121,10 +153,11 @@ describe("the text", () => {
     const lines = create().read(undefined).split("\n");
     expect(lines.pop()).toBe("");
     let family = "";
+    const pairs = '\\w+="[^"]*"(,\\w+="[^"]*")*';
     for (const line of lines) {
       const [, kind, name = ""] = /^# (HELP|TYPE) (\w+) ./.exec(line) ?? [];
       if (kind !== undefined) family = name;
-      else expect(line).toMatch(new RegExp(`^${family}(_bucket|_sum|_count)?(\\{\\w+="[^"]*"\\})? [0-9.e+-]+$`));
+      else expect(line).toMatch(new RegExp(`^${family}(_bucket|_sum|_count)?(\\{${pairs}\\})? [0-9.e+-]+$`));
     }
   });
 
