@@ -6,7 +6,7 @@ import { errors } from "undici";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { parseUrl, serverOf } from "../../lib/parse-url.ts";
+import { serverOf } from "../../lib/parse-url.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
@@ -15,6 +15,7 @@ import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { connectionError, describeUrl } from "./http-errors.ts";
 import { exchange } from "./http-exchange.ts";
 import { headerOf } from "./http-headers.ts";
+import { parseInputUrl } from "./input-url.ts";
 import type { OutgoingRoutes } from "./outgoing-routes.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { requestShoutcast } from "./shoutcast-client.ts";
@@ -195,20 +196,6 @@ export class HttpClient {
     if (url.username !== "" || url.password !== "") headers.authorization = basicCredentials(url);
     return headers;
   }
-}
-
-/**
- * Parses the address of an input; `icy:` is another name for `http:`.
- * @throws NodeError "input-url-invalid"
- */
-export function parseInputUrl(text: string, base?: URL): URL {
-  const withScheme = text.trim().replace(/^icy:/i, "http:");
-  const url = parseUrl(withScheme, base?.href);
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") {
-    const reason = url === undefined ? "not an address" : `scheme ${url.protocol} cannot be loaded`;
-    throw new NodeError("input-url-invalid", `reading the address of an input: ${reason}; use http:, https: or icy:`);
-  }
-  return url;
 }
 
 /** Where a redirect leads. Credentials go along only while scheme, host and port stay (or http turns into https). */

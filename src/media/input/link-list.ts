@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PlainInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
-import { parseInputUrl } from "./http-client.ts";
+import { parseInputUrl } from "./input-url.ts";
 import { decodeText } from "./legacy-text.ts";
 
 /** Lavalink's names for the kinds of text that lead elsewhere; `hls` is its own kind here, `m3u` to clients. */

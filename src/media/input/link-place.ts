@@ -4,7 +4,7 @@
 import type { RangeStep, SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { serverOf } from "../../lib/parse-url.ts";
-import { parseInputUrl } from "./http-client.ts";
+import { parseInputUrl } from "./input-url.ts";
 
 const HEADERS_MAX = 64;
 const HEADERS_LENGTH_MAX = 16 * 1024;

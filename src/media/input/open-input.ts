@@ -10,8 +10,9 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { FileByteSource } from "./file-byte-source.ts";
 import { HttpByteSource } from "./http-byte-source.ts";
-import { type HttpClient, parseInputUrl } from "./http-client.ts";
+import type { HttpClient } from "./http-client.ts";
 import type { IcyStation } from "./icy-metadata.ts";
+import { parseInputUrl } from "./input-url.ts";
 import { TrackLink } from "./track-link.ts";
 
 export interface InputDeps {

@@ -2,7 +2,7 @@
 
 import type { PlainInput, PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
-import { parseInputUrl } from "./http-client.ts";
+import { parseInputUrl } from "./input-url.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
 import type { OpenedInput } from "./open-input.ts";
 
