@@ -46,7 +46,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const read = readOptions(manifest.config, written, { path: `plugins.${name}` });
   return [
     {
-      ...{ name, rank, isBuiltIn: true, isRequired: false, optionsOf: () => written },
+      ...{ name, rank, isBuiltIn: true, isRequired: false, isReloadedOnChange: false, optionsOf: () => written },
       problem: read.problems?.join("; "),
       manifest: knownManifest(plugin, { written, values: read.values }),
       settings: settingsOf(config, new URL(module, folder).href),
@@ -84,6 +84,7 @@ function planEntry(
   return {
     ...{ name: nameOf(entry), rank: "middle", isBuiltIn: false, isRequired: entry.isRequired },
     ...{ manifest: undefined, problem, settings: settingsOf(config, module) },
+    isReloadedOnChange: config.plugins.isReloadedOnChange,
     optionsOf: (name) => configuredFor(config, name),
   };
 }

@@ -32,6 +32,7 @@ beforeAll(async () => {
     config: {
       TONEARM_PLUGINS_0_PATH: join(folder, "plugin.mjs"),
       TONEARM_PLUGINS_0_REQUIRED: "true",
+      TONEARM_PLUGINRELOADONCHANGE: "true",
       PLUGINS_EXAMPLE_SEARCHLIMIT: "1",
       TONEARM_HOSTS_MUSIC_EXAMPLE_ORG: `${site.url}/${EXAMPLE_HOST}`,
     },
@@ -45,6 +46,14 @@ afterAll(async () => {
 
 it("is the one in plugins/example", async () => {
   expect(code).toBe(await readFile(join(ROOT, "plugins/example/plugin.mjs"), "utf8"));
+});
+
+it("is loaded anew by itself when it changes on disk, where that is asked for", async () => {
+  const bot = await stage.connectBot();
+  await writeFile(join(folder, "plugin.mjs"), code.replace('version: "1.0.0"', 'version: "1.0.2"'));
+  await expect
+    .poll(async () => (await bot.request<{ version: string }[]>("GET", "/v4/tonearm/plugins")).body[0]?.version)
+    .toBe("1.0.2");
 });
 
 it("loads with its options, plays, and is loaded anew as it is on disk", async () => {

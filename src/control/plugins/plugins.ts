@@ -18,6 +18,7 @@ import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
@@ -39,6 +40,8 @@ export interface PluginPlan {
   readonly manifest: PluginManifest | undefined;
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
+  /** It is loaded anew when its module changes on disk. */
+  readonly isReloadedOnChange: boolean;
   /** What it is given, by the name that it says it has. */
   readonly optionsOf: (name: string) => PlainTree | undefined;
   readonly settings: PluginSettings;
@@ -67,12 +70,14 @@ type Loader = Pick<TrackLoader, "load" | "playableInput">;
 export class Plugins implements LinkSource {
   readonly #options: PluginsOptions;
   readonly #plugins: readonly InstalledPlugin[];
+  readonly #watches: readonly ModuleWatch[];
   readonly #wanted = new Set<WantedLoad>();
   #loader: Loader | undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
     this.#plugins = options.plans.map((plan) => this.#install(plan));
+    this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
   }
 
   /** Who looks up what plugins ask for. Set once, before anything is asked. */
@@ -142,7 +147,20 @@ export class Plugins implements LinkSource {
 
   async close(): Promise<void> {
     for (const { abort } of this.#wanted) abort.abort(new NodeError("plugin-lost", "the node is closing"));
+    for (const watch of this.#watches) watch.close();
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
+  }
+
+  #watch({ settings, problem, isReloadedOnChange }: PluginPlan, plugin: InstalledPlugin | undefined): ModuleWatch[] {
+    if (!isReloadedOnChange || problem !== undefined) return [];
+    const { clock, logger } = this.#options;
+    const onChange = (): void => {
+      plugin?.runner.reload().then(
+        () => logger.info("a plugin has changed on disk and was loaded anew", { plugin: plugin.name }),
+        (error: unknown) => logger.warn("a plugin has changed on disk", { plugin: plugin.name, error }),
+      );
+    };
+    return [new ModuleWatch({ module: settings.module, clock, logger, onChange })];
   }
 
   #install({ name, rank, isBuiltIn, manifest, problem, optionsOf, settings }: PluginPlan): InstalledPlugin {

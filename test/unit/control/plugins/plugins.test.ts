@@ -41,6 +41,7 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
         rank: "middle",
         isBuiltIn: true,
         isRequired: false,
+        isReloadedOnChange: false,
         problem: undefined,
         optionsOf: () => ({ of: plan.name }),
       },
