@@ -25,9 +25,6 @@ const TURN_BYTES = 512 * 1024;
 const READING_MS_MAX = 5000;
 const ACCEPT = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5";
 
-/** What fails sooner is tried once more. */
-const QUICK_MS = 1000;
-
 interface Bounds {
   readonly signal: AbortSignal;
   readonly sizeBytesMax: number;
@@ -111,18 +108,13 @@ export class Feeds {
     throw new SourceError("changed", `the feed at ${hostOf(url)} is behind more than ${REDIRECTS_MAX} redirects`);
   }
 
-  async #ask(url: string, bounds: Bounds, isRetry = false): Promise<HttpAnswer | undefined> {
-    const startMs = this.#host.clock.now();
+  async #ask(url: string, bounds: Bounds): Promise<HttpAnswer | undefined> {
     try {
       return await this.#host.http.request(url, { ...bounds, headers: { accept: ACCEPT }, redirect: "manual" });
     } catch (error) {
       bounds.signal.throwIfAborted();
-      if (!(error instanceof SourceError)) throw error;
       // As long as redirects are not followed, a body that is too large is all that `changed` stands for.
-      if (error.kind === "changed") return undefined;
-      // Hosts close connections that were kept, at times at the very moment when one is used again.
-      const isQuick = this.#host.clock.now() - startMs < QUICK_MS;
-      if (error.kind === "unreachable" && isQuick && !isRetry) return this.#ask(url, bounds, true);
+      if (error instanceof SourceError && error.kind === "changed") return undefined;
       throw error;
     }
   }

