@@ -1,9 +1,9 @@
 // Reads the page of an artist: which releases there are. The first ones stand in the page as a grid of links, the rest
 // as JSON in an attribute of the grid. Pure. Plugin thread.
 
+import { listOf, membersOf, trimmedText } from "../reading/json.ts";
 import { parseReleaseAddress } from "./links.ts";
 import { attributeValues, readTokens } from "./page-reader.ts";
-import { listOf, membersOf, textOf } from "./read-json.ts";
 
 export interface ArtistPage {
   readonly name: string | undefined;
@@ -33,7 +33,7 @@ function* gridLinks(page: string): Generator<string> {
 function laterLinks(page: string): string[] {
   const [text = "[]"] = attributeValues(page, "data-client-items");
   try {
-    return listOf(JSON.parse(text)).flatMap((item) => textOf(membersOf(item).page_url) ?? []);
+    return listOf(JSON.parse(text)).flatMap((item) => trimmedText(membersOf(item).page_url) ?? []);
   } catch {
     // The grid alone is better than nothing.
     return [];
@@ -44,7 +44,7 @@ function nameOf(page: string): string | undefined {
   for (const token of readTokens(page)) {
     if (token.kind !== "open" || token.name !== "meta") continue;
     if (attributeValues(token.attributes, "property")[0] === "og:title") {
-      return textOf(attributeValues(token.attributes, "content")[0]);
+      return trimmedText(attributeValues(token.attributes, "content")[0]);
     }
   }
   return undefined;

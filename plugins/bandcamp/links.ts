@@ -1,5 +1,7 @@
 // Which addresses are tracks, albums and artists of Bandcamp. Pure. Plugin thread.
 
+import { webAddressIn } from "../reading/address.ts";
+
 export interface BandcampLink {
   readonly kind: "track" | "album" | "artist";
   /** As we ask for it: https, without query. */
@@ -42,10 +44,8 @@ export function isBandcampHost(hostname: string): boolean {
 }
 
 function parseAddress(text: string, base?: string): URL | undefined {
-  if (text.length > LENGTH_MAX || !URL.canParse(text, base)) return undefined;
-  const url = new URL(text, base);
-  const isWeb = url.protocol === "https:" || url.protocol === "http:";
-  return isWeb && url.port === "" && url.username === "" ? url : undefined;
+  const url = text.length > LENGTH_MAX ? undefined : webAddressIn(text, base);
+  return url?.port === "" && url.username === "" ? url : undefined;
 }
 
 function bare({ hostname, pathname }: URL): string {

@@ -1,9 +1,10 @@
 // Reads the page of a track or an album: all that is known of it stands as JSON in one attribute. Pure. Plugin thread.
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
+import { listOf, type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
 import { parseTrackAddress } from "./links.ts";
 import { attributeValues } from "./page-reader.ts";
-import { listOf, type Members, membersOf, numberOf, textOf } from "./read-json.ts";
 
 /** What is more of an album is left out. */
 const TRACKS_MAX = 5000;
@@ -40,13 +41,13 @@ export function readReleasePage(page: string, url: string): Release {
   }
   const current = membersOf(release.current);
   const entries = listOf(release.trackinfo);
-  const artist = textOf(release.artist);
+  const artist = trimmedText(release.artist);
   const artworkUrl = artworkOf(numberOf(release.art_id));
-  const albumTitle = textOf(albumOf(page).album_title);
+  const albumTitle = trimmedText(albumOf(page).album_title);
   const isAlone = /^https?:\/\/[^/]+\/track\//.test(url);
-  const shared = { artist, artworkUrl, url, albumTitle, isrc: isAlone ? textOf(current.isrc) : undefined };
+  const shared = { artist, artworkUrl, url, albumTitle, isrc: isAlone ? trimmedText(current.isrc) : undefined };
   return {
-    ...{ title: textOf(current.title), artist, albumTitle, artworkUrl, trackCount: entries.length },
+    ...{ title: trimmedText(current.title), artist, albumTitle, artworkUrl, trackCount: entries.length },
     tracks: entries.slice(0, TRACKS_MAX).flatMap((entry) => trackOf(membersOf(entry), shared) ?? []),
   };
 }
@@ -84,15 +85,15 @@ interface Shared {
 
 /** Undefined for what is sold, announced or removed: it cannot be listened to. */
 function trackOf(entry: Members, { artist, artworkUrl, url, albumTitle, isrc }: Shared): ReleaseTrack | undefined {
-  const title = textOf(entry.title);
+  const title = trimmedText(entry.title);
   const streamUrl = streamOf(membersOf(entry.file)["mp3-128"]);
-  const uri = parseTrackAddress(textOf(entry.title_link) ?? url, url);
+  const uri = parseTrackAddress(trimmedText(entry.title_link) ?? url, url);
   if (title === undefined || streamUrl === undefined || uri === undefined) return undefined;
   const seconds = numberOf(entry.duration) ?? 0;
   return {
     track: {
       ...{ identifier: uri, uri, title, artworkUrl, isrc: isrc ?? null, isStream: false },
-      author: textOf(entry.artist) ?? artist,
+      author: trimmedText(entry.artist) ?? artist,
       lengthMs: seconds > 0 ? Math.round(seconds * 1000) : undefined,
       pluginInfo: albumTitle === undefined ? {} : { albumName: albumTitle },
     },
@@ -101,9 +102,9 @@ function trackOf(entry: Members, { artist, artworkUrl, url, albumTitle, isrc }: 
 }
 
 function streamOf(value: unknown): string | undefined {
-  const text = textOf(value);
+  const text = trimmedText(value);
   const url = text?.startsWith("//") ? `https:${text}` : text;
-  return url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
+  return url !== undefined && /^https?:\/\//i.test(url) && addressOf(url) !== undefined ? url : undefined;
 }
 
 function artworkOf(artId: number | undefined): string | null {

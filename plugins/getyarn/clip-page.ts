@@ -1,5 +1,7 @@
 // Reads the page of a clip: two of its meta tags. Pure. Plugin thread.
 
+import { addressOf } from "../reading/address.ts";
+
 /** Nobody's tags are longer, nor has a page more of them. */
 const TAG_LENGTH_MAX = 4096;
 const TAGS_MAX = 200;
@@ -27,7 +29,7 @@ export function readClipPage(page: string): ClipPage {
     at = page.indexOf("<meta", at + 5);
   }
   const url = contents.get("og:video:secure_url") ?? "";
-  const isUsable = /^https?:\/\//i.test(url) && URL.canParse(url);
+  const isUsable = /^https?:\/\//i.test(url) && addressOf(url) !== undefined;
   return { videoUrl: isUsable ? url : undefined, title: contents.get("og:title")?.trim() || undefined };
 }
 

@@ -9,6 +9,7 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
 import { readClipPage } from "./clip-page.ts";
 import { GETYARN_MANIFEST } from "./manifest.ts";
 
@@ -47,7 +48,7 @@ async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Prom
 
 /** Its film is what it is known by. */
 function playableOf({ identifier }: SourceTrack): Playable {
-  if (!/^https?:\/\//i.test(identifier) || !URL.canParse(identifier)) {
+  if (!/^https?:\/\//i.test(identifier) || addressOf(identifier) === undefined) {
     throw new SourceError(
       "invalid",
       "a track of getyarn.io has the address of its film as its identifier, this has not",

@@ -2,8 +2,9 @@
 // BaseItemDtoQueryResult and AuthenticationResult of the server's OpenAPI document.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { amountOf, itemsOf, type Members, membersOf, textOf } from "../own-servers/read-json.ts";
+import { amountOf, itemsOf, textOf } from "../own-servers/read-json.ts";
 import { serverIdentifier } from "../own-servers/server-identifier.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 
 export const JELLYFIN = "jellyfin";
 
@@ -57,7 +58,7 @@ export function readAudio(item: Members, server: string): SourceTrack | undefine
 /** Undefined: it is none. */
 export function readSession(members: Members): JellyfinSession | undefined {
   const token = textOf(members.AccessToken);
-  const userId = idOf(membersOf(members.User)?.Id);
+  const userId = idOf(objectOf(members.User)?.Id);
   return token === undefined || userId === undefined ? undefined : { token, userId };
 }
 

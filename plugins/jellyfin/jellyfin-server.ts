@@ -1,11 +1,12 @@
 // One Jellyfin server: what it is asked for. Who the node is goes in a header, also with the sound. Plugin thread.
 
 import type { Playable, PluginHost, ResolveRequest, SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { type Members, textOf } from "../own-servers/read-json.ts";
+import { textOf } from "../own-servers/read-json.ts";
 import { ServerConnection } from "../own-servers/server-connection.ts";
 import { type ListKind, serverIdentifier } from "../own-servers/server-identifier.ts";
 import type { CheckedServer, TranscodeTo } from "../own-servers/server-options.ts";
 import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
+import type { Members } from "../reading/json.ts";
 import { isJellyfinId, JELLYFIN, type JellyfinPage, readAudio, readPage } from "./jellyfin-answers.ts";
 import { type JellyfinAccess, JellyfinLogin } from "./jellyfin-login.ts";
 

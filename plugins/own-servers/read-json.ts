@@ -1,18 +1,12 @@
 // Reads what a server has answered without believing it: each reader gives a value of the form it promises, or
 // undefined. Pure. Plugin threads; shared by the plugins for servers of the operator's own.
 
+import { type Members, objectOf } from "../reading/json.ts";
+
 /** Titles and names are cut here; real ones have some hundred characters. */
 const TEXT_LENGTH_MAX = 4096;
 /** Of a list; what is more is not looked at. */
 const ITEMS_MAX = 20_000;
-
-export type Members = Readonly<Record<string, unknown>>;
-
-export function membersOf(value: unknown): Members | undefined {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  // Narrowed above.
-  return isObject ? (value as Members) : undefined;
-}
 
 /** A text that is not empty; numbers count as texts, for ids are either. */
 export function textOf(value: unknown): string | undefined {
@@ -28,5 +22,5 @@ export function amountOf(value: unknown): number | undefined {
 /** The objects of a list; servers that make JSON of XML write a list of one as that one. */
 export function itemsOf(value: unknown): readonly Members[] {
   const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, ITEMS_MAX) : [value];
-  return list.map(membersOf).filter((item) => item !== undefined);
+  return list.map(objectOf).filter((item) => item !== undefined);
 }

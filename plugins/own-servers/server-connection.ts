@@ -8,7 +8,7 @@ import {
   SourceError,
   type Way,
 } from "../../src/plugin-api/plugin.ts";
-import { type Members, membersOf } from "./read-json.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 
 /** A search waits for all servers: none may take all of its time. */
 const TIMEOUT_MS = 8000;
@@ -107,7 +107,7 @@ const WORDS: Partial<Record<SourceError["kind"], string>> = {
 /** The object that a text is in JSON; undefined: it is none. */
 export function membersIn(text: string): Members | undefined {
   try {
-    return membersOf(JSON.parse(text));
+    return objectOf(JSON.parse(text));
   } catch {
     // A page, or nothing at all: the caller says so.
     return undefined;

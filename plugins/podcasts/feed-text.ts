@@ -1,6 +1,8 @@
 // The texts of a feed: bytes in whatever encoding they say, titles with HTML in them, lengths and dates as people write
 // them. Plugin thread.
 
+import { webAddressIn } from "../reading/address.ts";
+
 const TITLE_LENGTH_MAX = 500;
 const LINK_LENGTH_MAX = 4000;
 /** The declaration has to be this near the start. */
@@ -51,22 +53,11 @@ export function dateMsOf(text: string | undefined): number | undefined {
   return Number.isFinite(timeMs) ? timeMs : undefined;
 }
 
-/** Stands in for `URL.canParse`, which in Node.js 20 refuses hosts outside of ASCII once it is optimised. */
-export function parsedLink(text: string, base?: string): URL | undefined {
-  try {
-    return new URL(text, base);
-  } catch {
-    // Feeds and clients write all sorts of things.
-    return undefined;
-  }
-}
-
 /** Of `http` or `https`, made whole where it counts from `base`, without user and fragment; else undefined. */
 export function webLink(text: string | undefined, base?: string): string | undefined {
   const trimmed = text?.trim() ?? "";
-  const url = trimmed === "" || trimmed.length > LINK_LENGTH_MAX ? undefined : parsedLink(trimmed, base);
+  const url = trimmed === "" || trimmed.length > LINK_LENGTH_MAX ? undefined : webAddressIn(trimmed, base);
   if (url === undefined) return undefined;
-  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
   [url.username, url.password, url.hash] = ["", "", ""];
   return url.href.length <= LINK_LENGTH_MAX ? url.href : undefined;
 }

@@ -1,7 +1,8 @@
 // What identifiers of podcasts say: a feed, one episode of it, a show of Apple's directory, or words to look for.
 // Plugin thread.
 
-import { parsedLink, webLink } from "./feed-text.ts";
+import { addressOf } from "../reading/address.ts";
+import { webLink } from "./feed-text.ts";
 
 export type PodcastIdentifier =
   | { readonly kind: "feed"; readonly url: string }
@@ -57,7 +58,7 @@ function readLink(identifier: string): PodcastIdentifier | undefined {
 
 /** `https://podcasts.apple.com/us/podcast/a-show/id123?i=456`. */
 function readAppleLink(link: string): PodcastIdentifier | undefined {
-  const { hostname = "", pathname = "", searchParams } = parsedLink(link) ?? {};
+  const { hostname = "", pathname = "", searchParams } = addressOf(link) ?? {};
   if (!APPLE_HOSTS.has(hostname)) return undefined;
   const showId = /\/podcast\/(?:[^/]+\/)?id(\d{1,15})\/?$/.exec(pathname)?.[1];
   if (showId === undefined) return undefined;

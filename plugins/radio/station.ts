@@ -2,6 +2,7 @@
 // left out. Plugin thread.
 
 import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
 
 /** A station that can be played. */
 export interface Station {
@@ -60,14 +61,7 @@ export function isPlaylistFile(url: string): boolean {
 export function webLinkOf(value: unknown): string | undefined {
   const text = textOf(value, LINK_LENGTH_MAX + 1);
   if (text === undefined || text.length > LINK_LENGTH_MAX || !/^https?:\/\/[^\s/]/i.test(text)) return undefined;
-  try {
-    // Not with `URL.canParse`: that of Node.js 20 refuses hosts outside of ASCII once it is optimised.
-    void new URL(text);
-    return text;
-  } catch {
-    // A stranger's text.
-    return undefined;
-  }
+  return addressOf(text) === undefined ? undefined : text;
 }
 
 function readStation(entry: unknown): Station | undefined {

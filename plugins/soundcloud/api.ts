@@ -1,14 +1,12 @@
-// Asks SoundCloud's API: with a client id, a new one when it is refused, and once more when the site had a hiccup. The
-// client id and the operator's token go to the API's own host and nowhere else. Plugin thread.
+// Asks SoundCloud's API: with a client id, a new one when it is refused, and once more when the site failed without
+// saying for how long. The client id and the operator's token go to the API's own host and nowhere else. Plugin thread.
 
 import { type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
 import type { SoundCloudClientIds } from "./client-ids.ts";
-import { urlOf } from "./read-json.ts";
 
 export const API_ORIGIN = "https://api-v2.soundcloud.com";
 const RETRY_PAUSE_MS = 300;
-/** What fails later than that has been waited for long enough. */
-const HICCUP_MS_MAX = 3000;
 
 export interface ApiRequest {
   readonly signal: AbortSignal;
@@ -81,24 +79,10 @@ export class SoundCloudApi {
         authorization: oauthToken === undefined ? undefined : `OAuth ${oauthToken}`,
       },
     };
-    const answer = await this.#unlessHiccup(() => this.#host.http.request(url.href, options));
-    if (answer !== undefined) return answer;
+    const answer = await this.#host.http.request(url.href, options);
+    if (answer.status < 500 || answer.headers["retry-after"] !== undefined) return answer;
     await this.#host.clock.sleep(RETRY_PAUSE_MS, signal);
     return this.#host.http.request(url.href, options);
-  }
-
-  /** Undefined: it is worth another try, as the site says nothing else, or has closed a connection that was idle. */
-  async #unlessHiccup(request: () => Promise<HttpAnswer>): Promise<HttpAnswer | undefined> {
-    const { clock } = this.#host;
-    const startedAtMs = clock.now();
-    try {
-      const answer = await request();
-      return answer.status < 500 || answer.headers["retry-after"] !== undefined ? answer : undefined;
-    } catch (error) {
-      const isQuick = clock.now() - startedAtMs < HICCUP_MS_MAX;
-      if (isQuick && error instanceof SourceError && error.kind === "unreachable") return undefined;
-      throw error;
-    }
   }
 }
 
@@ -110,7 +94,7 @@ function isRefusal(answered: Answered): answered is { readonly refusedWith: numb
 
 /** Throws for addresses of other hosts: they must not get the client id. */
 function apiUrlOf(target: string): URL {
-  const url = urlOf(target, API_ORIGIN);
+  const url = addressOf(target, API_ORIGIN);
   if (url?.origin === API_ORIGIN && url.username === "") return url;
   throw new SourceError("changed", `SoundCloud names an address that is not below ${API_ORIGIN} for its API`);
 }

@@ -1,7 +1,7 @@
 // What an identifier of SoundCloud asks for: searches, pages of soundcloud.com, addresses of its API and of its player,
 // short links; and the track within the identifiers of encoded tracks, Lavalink's and NodeLink's. Plugin thread.
 
-import { urlOf } from "./read-json.ts";
+import { addressOf } from "../reading/address.ts";
 
 export type SoundCloudWish =
   | { readonly kind: "search"; readonly query: string; readonly offset: number; readonly limit: number }
@@ -149,7 +149,7 @@ function secretOf(text: string | null | undefined): string | undefined {
 
 /** Of a link whose scheme may be missing; none with a port or a user. */
 function linkUrlOf(text: string): URL | undefined {
-  const url = urlOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
+  const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
   return url?.port === "" && url.username === "" && url.password === "" ? url : undefined;
 }
 

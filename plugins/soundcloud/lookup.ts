@@ -2,9 +2,10 @@
 // playing a track is remembered for a while. Plugin thread.
 
 import { type Cache, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import { type Members, objectOf, objectsOf } from "../reading/json.ts";
 import type { SoundCloudApi } from "./api.ts";
 import type { UserList, UserName } from "./identifier.ts";
-import { idOf, type JsonObject, objectOf, objectsOf, textOf } from "./read-json.ts";
+import { idOf, textOf } from "./read-json.ts";
 import { type FoundTrack, type ReadTrackOptions, readTrack, type TrackPlaying } from "./read-track.ts";
 
 /** The API takes no more in one request. */
@@ -27,7 +28,7 @@ export interface LookupOptions extends ReadTrackOptions {
 }
 
 export interface FoundSet {
-  readonly set: JsonObject;
+  readonly set: Members;
   readonly tracks: readonly FoundTrack[];
   /** Of which `tracks` may be a part. */
   readonly totalTracks: number;
@@ -36,7 +37,7 @@ export interface FoundSet {
 export interface FoundUser {
   readonly id: string;
   readonly name: string;
-  readonly json: JsonObject;
+  readonly json: Members;
 }
 
 export class SoundCloudLookup {
@@ -59,7 +60,7 @@ export class SoundCloudLookup {
   }
 
   /** What a page of soundcloud.com stands for: an object with a `kind`. */
-  async resolve(url: string, signal: AbortSignal): Promise<JsonObject> {
+  async resolve(url: string, signal: AbortSignal): Promise<Members> {
     const json = objectOf(await this.#api.get("/resolve", { signal, query: { url } }));
     if (json === undefined) throw new SourceError("changed", "SoundCloud's resolve did not answer an object");
     return json;
@@ -73,7 +74,7 @@ export class SoundCloudLookup {
   }
 
   /** Of what `resolve` answered; with the secret that it was asked with. */
-  readTrack(json: JsonObject, secret: string | undefined): FoundTrack {
+  readTrack(json: Members, secret: string | undefined): FoundTrack {
     const [found] = this.#readAll([withSecret(json, secret)], 1);
     if (found !== undefined) return found;
     throw new SourceError("changed", "SoundCloud answered a track without an id or a title");
@@ -85,7 +86,7 @@ export class SoundCloudLookup {
   }
 
   /** A set is answered with the first few of its tracks, and the ids of the rest. */
-  async completeSet(set: JsonObject, secret: string | undefined, signal: AbortSignal): Promise<FoundSet> {
+  async completeSet(set: Members, secret: string | undefined, signal: AbortSignal): Promise<FoundSet> {
     if (!Array.isArray(set.tracks))
       throw new SourceError("changed", "SoundCloud answered a set without a list of tracks");
     const entries = objectsOf(set.tracks, this.#options.setTracksMax);
@@ -161,7 +162,7 @@ export class SoundCloudLookup {
   }
 }
 
-export function readUser(json: JsonObject): FoundUser | undefined {
+export function readUser(json: Members): FoundUser | undefined {
   const id = idOf(json.id);
   if (id === undefined || (json.kind !== undefined && json.kind !== "user")) return undefined;
   return { id, name: textOf(json.username) ?? "Unknown user", json };

@@ -1,10 +1,12 @@
 // From a track, as its encoded form has it, to a signed link of one of its renditions. Plugin thread.
 
 import { type Playable, type PluginHost, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
+import { objectOf } from "../reading/json.ts";
 import type { SoundCloudApi } from "./api.ts";
 import { parseLink, trackIdOf } from "./identifier.ts";
 import type { SoundCloudLookup } from "./lookup.ts";
-import { objectOf, textOf, urlOf } from "./read-json.ts";
+import { textOf } from "./read-json.ts";
 import type { TrackPlaying } from "./read-track.ts";
 import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
 
@@ -105,7 +107,7 @@ export class SoundCloudPlayback {
 /** Signed ones are long. */
 function linkOf(value: unknown): URL | undefined {
   const text = textOf(value);
-  const url = text === undefined || text.length > LINK_LENGTH_MAX ? undefined : urlOf(text);
+  const url = text === undefined || text.length > LINK_LENGTH_MAX ? undefined : addressOf(text);
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 

@@ -1,7 +1,8 @@
 // A track in the JSON of SoundCloud's API as the node knows tracks, and what is needed to play it. Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { durationOf, idOf, type JsonObject, objectOf, textOf, webAddressOf } from "./read-json.ts";
+import { type Members, objectOf } from "../reading/json.ts";
+import { durationOf, idOf, textOf, webAddressOf } from "./read-json.ts";
 import { lavalinkIdentifier, type OfferedRenditions, readRenditions } from "./rendition.ts";
 
 export interface FoundTrack {
@@ -26,7 +27,7 @@ export interface ReadTrackOptions {
 }
 
 /** Undefined for what is no track, or one of which only the id is told. */
-export function readTrack(json: JsonObject, options: ReadTrackOptions): FoundTrack | undefined {
+export function readTrack(json: Members, options: ReadTrackOptions): FoundTrack | undefined {
   const id = idOf(json.id);
   const title = textOf(json.title);
   if (id === undefined || title === undefined || (json.kind !== undefined && json.kind !== "track")) return undefined;
@@ -55,7 +56,7 @@ export function artworkOf(value: unknown): string | undefined {
 }
 
 function isOnlyPreview(
-  { policy, monetization_model: model }: JsonObject,
+  { policy, monetization_model: model }: Members,
   { renditions }: OfferedRenditions,
   { hasAccount }: ReadTrackOptions,
 ): boolean {
@@ -65,7 +66,7 @@ function isOnlyPreview(
 }
 
 /** With its secret, so that whoever has it can ask for it again. */
-function addressOf({ permalink_url: link }: JsonObject, secret: string | undefined): string | null {
+function addressOf({ permalink_url: link }: Members, secret: string | undefined): string | null {
   const address = webAddressOf(link)?.replace(/[?#].*$/, "");
   if (address === undefined) return null;
   return secret === undefined || address.endsWith(`/${secret}`) ? address : `${address.replace(/\/$/, "")}/${secret}`;

@@ -1,8 +1,9 @@
 // The renditions of a track that SoundCloud offers: which of them can be played, in which order, what Lavalink calls
 // them, and how long a signed link to one is good. Plugin thread.
 
+import { type Members, objectOf, objectsOf } from "../reading/json.ts";
 import { API_ORIGIN } from "./api.ts";
-import { type JsonObject, objectOf, objectsOf, textOf } from "./read-json.ts";
+import { textOf } from "./read-json.ts";
 
 export interface Rendition {
   /** Asked for with the client id, it answers a signed link. */
@@ -38,7 +39,7 @@ const HLS_LIFE_MS = 4 * 60_000;
 const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
 
 /** Of a track in the API's JSON. */
-export function readRenditions(track: JsonObject): OfferedRenditions {
+export function readRenditions(track: Members): OfferedRenditions {
   const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
   const renditions = transcodings.flatMap((transcoding) => readRendition(transcoding) ?? []);
   return {
@@ -67,7 +68,7 @@ export function expiryOf(link: URL, { protocol }: Pick<Rendition, "protocol">, n
   return protocol === "hls" ? nowMs + HLS_LIFE_MS : undefined;
 }
 
-function readRendition(transcoding: JsonObject): Rendition | undefined {
+function readRendition(transcoding: Members): Rendition | undefined {
   const { url, preset, snipped } = transcoding;
   const format = objectOf(transcoding.format);
   const lookupUrl = textOf(url);

@@ -8,10 +8,12 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 import { parseIdentifier, parseLink, type SoundCloudWish, type UserList } from "./identifier.ts";
 import { type FoundSet, type FoundUser, readUser, type SoundCloudLookup } from "./lookup.ts";
 import { BLOCKED, NOT_AVAILABLE, ONLY_A_PREVIEW, type SoundCloudPlayback } from "./playback.ts";
-import { type JsonObject, objectOf, textOf, urlOf, webAddressOf } from "./read-json.ts";
+import { textOf, webAddressOf } from "./read-json.ts";
 import { artworkOf, type FoundTrack } from "./read-track.ts";
 
 const SHORT_LINKS_MAX = 3;
@@ -93,7 +95,7 @@ export class SoundCloudSource {
   async #resolvePage(
     url: string,
     options: { readonly isSet: boolean; readonly signal: AbortSignal },
-  ): Promise<JsonObject> {
+  ): Promise<Members> {
     try {
       return await this.#options.lookup.resolve(url, options.signal);
     } catch (error) {
@@ -171,7 +173,7 @@ export class SoundCloudSource {
           ? await http.request(url, { signal, redirect: "manual" })
           : head;
       const { location } = answer.headers;
-      if (location !== undefined) return urlOf(location, url)?.href;
+      if (location !== undefined) return addressOf(location, url)?.href;
       if (answer.status >= 400) throw http.statusError(answer);
       return undefined;
     });

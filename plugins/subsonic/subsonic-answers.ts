@@ -2,8 +2,9 @@
 // Pure. Plugin thread. Shapes: the API's documentation of Child, AlbumID3, Playlist, ArtistID3.
 
 import type { SourceErrorKind, SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { amountOf, itemsOf, type Members, membersOf, textOf } from "../own-servers/read-json.ts";
+import { amountOf, itemsOf, textOf } from "../own-servers/read-json.ts";
 import { serverIdentifier } from "../own-servers/server-identifier.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 
 export const SUBSONIC = "subsonic";
 
@@ -36,9 +37,9 @@ export function meaningOfCode(code: number | undefined): CodeMeaning {
 export function readEnvelope(
   members: Members | undefined,
 ): { readonly body: Members } | { readonly code: number | undefined } | undefined {
-  const body = membersOf(members?.["subsonic-response"]);
+  const body = objectOf(members?.["subsonic-response"]);
   if (body?.status === "ok") return { body };
-  return body?.status === "failed" ? { code: amountOf(membersOf(body.error)?.code) } : undefined;
+  return body?.status === "failed" ? { code: amountOf(objectOf(body.error)?.code) } : undefined;
 }
 
 /** Undefined: not a song. */

@@ -10,11 +10,12 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
-import { itemsOf, type Members, membersOf, textOf } from "../own-servers/read-json.ts";
+import { itemsOf, textOf } from "../own-servers/read-json.ts";
 import { membersIn, ServerConnection } from "../own-servers/server-connection.ts";
 import { type ListKind, serverIdentifier } from "../own-servers/server-identifier.ts";
 import type { CheckedServer, Login, TranscodeTo } from "../own-servers/server-options.ts";
 import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 import { meaningOfCode, readEnvelope, readSong, readSongs, SUBSONIC } from "./subsonic-answers.ts";
 
 /** The last version of the API before OpenSubsonic; all servers speak it. */
@@ -53,7 +54,7 @@ export class SubsonicServer implements MediaServer {
 
   async search(words: string, signal: AbortSignal): Promise<readonly SourceTrack[]> {
     const query = { query: words, songCount: this.#searchLimit, songOffset: 0, albumCount: 0, artistCount: 0 };
-    const found = membersOf((await this.#ask({ method: "search3", query, signal })).searchResult3);
+    const found = objectOf((await this.#ask({ method: "search3", query, signal })).searchResult3);
     // Nothing found is an empty object, or nothing at all.
     return readSongs(found?.song, this.name).slice(0, this.#searchLimit);
   }
@@ -105,7 +106,7 @@ export class SubsonicServer implements MediaServer {
     if (artist === undefined) return [];
     try {
       const answer = await this.#ask({ method: "getTopSongs", query: { artist, count: TOP_SONGS }, signal });
-      return readSongs(membersOf(answer.topSongs)?.song, this.name).slice(0, TOP_SONGS);
+      return readSongs(objectOf(answer.topSongs)?.song, this.name).slice(0, TOP_SONGS);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SourceError)) throw error;
@@ -158,7 +159,7 @@ export class SubsonicServer implements MediaServer {
   }
 
   #member(body: Members, name: string): Members {
-    const member = membersOf(body[name]);
+    const member = objectOf(body[name]);
     if (member === undefined) throw this.#connection.trouble("changed", `answered no ${name} where one was expected`);
     return member;
   }

@@ -1,5 +1,7 @@
 // Which addresses are channels, past broadcasts and clips of Twitch. Pure. Plugin thread.
 
+import { webAddressIn } from "../reading/address.ts";
+
 export type TwitchLink =
   /** `id`: its login, in lower case. */
   | { readonly kind: "channel"; readonly id: string; readonly uri: string }
@@ -21,10 +23,8 @@ const NO_CHANNELS = new Set([
 
 /** Undefined where it is none. */
 export function parseTwitchLink(text: string): TwitchLink | undefined {
-  if (text.length > LENGTH_MAX || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  if ((url.protocol !== "https:" && url.protocol !== "http:") || url.port !== "" || url.username !== "")
-    return undefined;
+  const url = text.length > LENGTH_MAX ? undefined : webAddressIn(text);
+  if (url === undefined || url.port !== "" || url.username !== "") return undefined;
   const steps = url.pathname.split("/").filter((step) => step !== "");
   if (url.hostname === CLIPS_HOST) return clip(steps[0] === "embed" ? url.searchParams.get("clip") : steps.at(-1));
   return HOSTS.has(url.hostname) ? parseSteps(steps) : undefined;

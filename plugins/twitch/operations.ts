@@ -2,8 +2,9 @@
 // clip are, and tokens to play them. Pure. Plugin thread.
 
 import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { addressOf } from "../reading/address.ts";
+import { listOf, type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
 import type { TwitchLink } from "./links.ts";
-import { listOf, type Members, membersOf, numberOf, textOf } from "./read-json.ts";
 import type { Operation } from "./twitch-gql.ts";
 
 const QUALITIES_MAX = 20;
@@ -36,7 +37,7 @@ export function channelOperation({ id, uri }: TwitchLink, hash: string): Operati
       if (user === undefined || expected(user, "stream", name) === undefined) return undefined;
       return {
         ...{ identifier: uri, uri, author: id, isStream: true },
-        title: textOf(membersOf(user.lastBroadcast).title) ?? id,
+        title: trimmedText(membersOf(user.lastBroadcast).title) ?? id,
         artworkUrl: `https://static-cdn.jtvnw.net/previews-ttv/live_user_${id}-${PICTURE.width}x${PICTURE.height}.jpg`,
       };
     },
@@ -51,10 +52,10 @@ export function videoOperation({ id, uri }: TwitchLink, hash: string): Operation
     read: (data) => {
       const video = expected(data, "video", name);
       if (video === undefined) return undefined;
-      const author = textOf(membersOf(video.owner).login)?.toLowerCase();
+      const author = trimmedText(membersOf(video.owner).login)?.toLowerCase();
       return {
         ...{ identifier: uri, uri, author, isStream: false },
-        title: textOf(video.title) ?? author ?? id,
+        title: trimmedText(video.title) ?? author ?? id,
         lengthMs: lengthOf(video.lengthSeconds),
         artworkUrl: pictureOf(video.previewThumbnailURL),
       };
@@ -70,10 +71,10 @@ export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<
     read: (data) => {
       const clip = expected(data, "clip", name);
       if (clip === undefined) return undefined;
-      const author = textOf(membersOf(clip.broadcaster).login)?.toLowerCase();
+      const author = trimmedText(membersOf(clip.broadcaster).login)?.toLowerCase();
       const track = {
         ...{ identifier: uri, uri, author, isStream: false },
-        title: textOf(clip.title) ?? id,
+        title: trimmedText(clip.title) ?? id,
         lengthMs: lengthOf(clip.durationSeconds),
         artworkUrl: pictureOf(clip.thumbnailURL),
       };
@@ -115,8 +116,8 @@ function expected(data: Members, member: string, query: string): Members | undef
 }
 
 function tokenOf(found: Members): AccessToken | undefined {
-  const value = textOf(found.value);
-  const signature = textOf(found.signature);
+  const value = trimmedText(found.value);
+  const signature = trimmedText(found.signature);
   if (value === undefined || signature === undefined) return undefined;
   const said = membersOf(parsed(value));
   const expires = numberOf(said.expires);
@@ -129,10 +130,10 @@ function tokenOf(found: Members): AccessToken | undefined {
 }
 
 function refusalOf({ authorization, geoblock_reason: region }: Members): string | undefined {
-  if (textOf(region) !== undefined) return "it is not to be seen in the region of this node";
+  if (trimmedText(region) !== undefined) return "it is not to be seen in the region of this node";
   const { forbidden, reason } = membersOf(authorization);
   return forbidden === true
-    ? `it is not for everybody (${textOf(reason)?.slice(0, 100) ?? "no reason given"})`
+    ? `it is not for everybody (${trimmedText(reason)?.slice(0, 100) ?? "no reason given"})`
     : undefined;
 }
 
@@ -151,8 +152,8 @@ function filmsOf(clip: Members): Clip["films"] {
   const qualities = listOf(asset.videoQualities ?? clip.videoQualities).slice(0, QUALITIES_MAX);
   return qualities.flatMap((entry) => {
     const { sourceURL, quality } = membersOf(entry);
-    const url = textOf(sourceURL);
-    const isUsable = url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url);
+    const url = trimmedText(sourceURL);
+    const isUsable = url !== undefined && /^https?:\/\//i.test(url) && addressOf(url) !== undefined;
     return isUsable ? { quality: String(quality).slice(0, 20), url } : [];
   });
 }
@@ -164,7 +165,7 @@ function lengthOf(seconds: unknown): number | undefined {
 
 /** Undefined while Twitch still makes one. */
 function pictureOf(value: unknown): string | undefined {
-  const text = textOf(value);
+  const text = trimmedText(value);
   if (text === undefined || !/^https:\/\//.test(text) || text.includes("/404_processing")) return undefined;
   return text.replaceAll("{width}", PICTURE.width).replaceAll("{height}", PICTURE.height);
 }

@@ -2,9 +2,9 @@
 // streams is played is chosen by whoever plays. Plugin thread.
 
 import { type HttpAnswer, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import { listOf, membersOf, trimmedText } from "../reading/json.ts";
 import type { TwitchLink } from "./links.ts";
 import type { AccessToken } from "./operations.ts";
-import { listOf, membersOf, textOf } from "./read-json.ts";
 
 const SERVER = "https://usher.ttvnw.net";
 const SIZE_BYTES_MAX = 1024 * 1024;
@@ -49,7 +49,7 @@ function queryOf({ value, signature }: AccessToken): URLSearchParams {
 }
 
 function refusalOf({ text }: HttpAnswer, { uri }: TwitchLink): SourceError {
-  const code = textOf(membersOf(listOf(parsed(text))[0]).error_code)?.slice(0, 60) ?? "no reason given";
+  const code = trimmedText(membersOf(listOf(parsed(text))[0]).error_code)?.slice(0, 60) ?? "no reason given";
   const reason = SUBSCRIBERS_ONLY.has(code) ? "it is for subscribers only" : `it is refused (${code})`;
   return new SourceError("unavailable", `Twitch does not give out ${uri}: ${reason}`);
 }

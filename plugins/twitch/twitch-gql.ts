@@ -1,8 +1,8 @@
 // Asks Twitch's own interface, gql.twitch.tv, and says what its refusals mean. Plugin thread.
 
 import { type JsonMembers, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import { listOf, type Members, membersOf, trimmedText } from "../reading/json.ts";
 import type { Identity, TwitchIdentity } from "./identity.ts";
-import { listOf, type Members, membersOf, textOf } from "./read-json.ts";
 
 const ADDRESS = "https://gql.twitch.tv/gql";
 const MESSAGE_LENGTH_MAX = 200;
@@ -80,7 +80,7 @@ function parsed(text: string): unknown {
 }
 
 function throwFirst(errors: readonly unknown[], { name, hashOption }: Operation<unknown>): void {
-  const message = textOf(membersOf(errors[0]).message)?.slice(0, MESSAGE_LENGTH_MAX);
+  const message = trimmedText(membersOf(errors[0]).message)?.slice(0, MESSAGE_LENGTH_MAX);
   if (message === undefined) return;
   if (message === "PersistedQueryNotFound") {
     const advice = hashOption === undefined ? "" : `; set plugins.twitch.${hashOption} to its new hash`;

@@ -1,11 +1,12 @@
 // Looks up what an identifier stands for: videos, searches, playlists page by page, mixes. Plugin thread.
 
 import { type JsonMembers, type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { isVideoId, readIdentifier, type Wish } from "./identifiers.ts";
 import type { Innertube } from "./innertube.ts";
-import { parsedLink, urlOf } from "./links.ts";
+import { parsedLink } from "./links.ts";
 import { type PageReading, readMix, readPlaylistPage, readSearch } from "./read-lists.ts";
 import { readVideo, visitorOf } from "./read-player.ts";
 
@@ -176,7 +177,7 @@ export class Catalogue {
   async #targetOf(url: string, signal: AbortSignal): Promise<string | undefined> {
     const { http } = this.#parts.host;
     const { location } = (await http.request(url, { signal, redirect: "manual" })).headers;
-    const target = location === undefined ? undefined : urlOf(location, url);
+    const target = location === undefined ? undefined : webAddressIn(location, url);
     return target === undefined || parsedLink(target.href) === undefined ? undefined : target.href;
   }
 }

@@ -25,17 +25,6 @@ export function queryOf(text: string): Map<string, string> {
   return query;
 }
 
-/** An address of http or https, or undefined. */
-export function urlOf(text: string, base?: string): URL | undefined {
-  try {
-    const url = new URL(text, base);
-    return url.protocol === "https:" || url.protocol === "http:" ? url : undefined;
-  } catch {
-    // It is none.
-    return undefined;
-  }
-}
-
 /** Whether it leads to one of these hosts, or to one below them. */
 export function isBelow(url: URL, hosts: readonly string[]): boolean {
   return hosts.some((host) => url.hostname === host || url.hostname.endsWith(`.${host}`));

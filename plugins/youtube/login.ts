@@ -2,8 +2,9 @@
 // token yet asks the operator to log in as on a television. No token is ever written anywhere. Plugin thread.
 
 import { type Cache, type HttpAnswer, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import type { Host } from "./chosen-clients.ts";
-import { isBelow, urlOf } from "./links.ts";
+import { isBelow } from "./links.ts";
 import { number, string } from "./read-json.ts";
 
 const TOKEN_TTL_MS = 60 * 60_000;
@@ -89,7 +90,7 @@ export class Login {
     const device = { device_id: crypto.randomUUID().replaceAll("-", ""), device_model: "ytlr::" };
     const { tree } = await this.#post("device/code", { client_id: clientId, scope: SCOPE, ...device }, signal);
     const [code, shownCode] = [string(tree, "device_code"), string(tree, "user_code")];
-    const address = urlOf(string(tree, "verification_url") ?? "");
+    const address = webAddressIn(string(tree, "verification_url") ?? "");
     if (code === undefined || !/^[\w-]{4,20}$/.test(shownCode ?? "") || !address || !isBelow(address, ["google.com"])) {
       throw new SourceError("changed", "YouTube gave no code to log in with");
     }
@@ -133,7 +134,7 @@ export class Login {
     const fetching = { signal, headers: { "user-agent": TV_USER_AGENT }, sizeBytesMax: PAGE_BYTES_MAX };
     const page = await this.#host.http.text(TV_PAGE, fetching);
     const source = /<script id="base-js" src="([^"]{1,500})"/.exec(page)?.[1];
-    const script = source === undefined ? undefined : urlOf(source, TV_PAGE);
+    const script = source === undefined ? undefined : webAddressIn(source, TV_PAGE);
     if (script?.origin !== "https://www.youtube.com") throw unknownApplication();
     const text = await this.#host.http.text(script.href, fetching);
     const [, id, secret] = /clientId:"([\w.-]{10,200})",[^"]{0,40}:"([\w-]{5,200})"/.exec(text) ?? [];

@@ -2,12 +2,13 @@
 // Remembers for a while whose links were refused, so that the next wish goes elsewhere. Plugin thread.
 
 import { type Cache, type Playable, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { chooseFormat, hlsManifestOf } from "./formats.ts";
 import { isVideoId } from "./identifiers.ts";
 import { type Innertube, LoginRefusedError } from "./innertube.ts";
-import { expiryOf, isBelow, urlOf } from "./links.ts";
+import { expiryOf, isBelow } from "./links.ts";
 import type { Login } from "./login.ts";
 import { string } from "./read-json.ts";
 import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
@@ -162,7 +163,7 @@ export class Playback {
       { kind: "open", url: `${origin}/?n=${encodeURIComponent(challenge)}` },
       signal,
     );
-    const solved = urlOf(opened)?.searchParams.get("n") ?? "";
+    const solved = webAddressIn(opened)?.searchParams.get("n") ?? "";
     if (!CHALLENGE.test(solved)) throw new SourceError("changed", "the n of a live stream could not be solved");
     return solved;
   }
@@ -177,7 +178,7 @@ export class Playback {
   }
 
   #checked(text: string): URL {
-    const url = urlOf(text);
+    const url = webAddressIn(text);
     if (url !== undefined && isBelow(url, this.#parts.host.options.mediaHosts)) return url;
     throw new SourceError("changed", "YouTube gave a media link to a host that is none of its own");
   }

@@ -1,8 +1,8 @@
 // Finds YouTube's player script of the day and fetches it: never run here, only read as text. Plugin thread.
 
 import { type Cache, SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import type { Host } from "./chosen-clients.ts";
-import { urlOf } from "./links.ts";
 
 const SCRIPT_HOST = "www.youtube.com";
 const SCRIPT_BYTES_MAX = 6 * 1024 * 1024;
@@ -67,7 +67,7 @@ export class PlayerScripts {
 
 /** Scripts come from one host only. */
 function checkedAddress(text: string): string {
-  const url = urlOf(text, `https://${SCRIPT_HOST}/`);
+  const url = webAddressIn(text, `https://${SCRIPT_HOST}/`);
   if (url?.origin === `https://${SCRIPT_HOST}`) return url.href;
   throw new SourceError("changed", `a player script elsewhere than on ${SCRIPT_HOST} is not taken`);
 }

@@ -1,9 +1,9 @@
 // Has links opened by a yt-cipher server of the operator's instead of the player script here. Plugin thread.
 
 import { type Cache, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import type { Host } from "./chosen-clients.ts";
 import type { FormatLink } from "./formats.ts";
-import { urlOf } from "./links.ts";
 import { FOLLOWED_VERSION } from "./manifest.ts";
 import type { PlayerScripts } from "./player-script.ts";
 import { number, string } from "./read-json.ts";
@@ -52,7 +52,7 @@ export class RemoteCipher implements Unlocker {
       },
       signal,
     );
-    const resolved = urlOf(string(answer, "resolved_url") ?? "");
+    const resolved = webAddressIn(string(answer, "resolved_url") ?? "");
     if (resolved === undefined) throw new SourceError("changed", "the remote cipher server answered without a link");
     return resolved.href;
   }

@@ -2,8 +2,8 @@
 // operator's. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import type { FormatLink } from "./formats.ts";
-import { urlOf } from "./links.ts";
 
 export interface Unlocker {
   /** For the player request, so that the links fit the script. */
@@ -28,7 +28,7 @@ export interface Riddles {
 
 /** Rejects what does not look like YouTube's. */
 export function riddlesOf(link: FormatLink): Riddles {
-  const url = urlOf(link.url);
+  const url = webAddressIn(link.url);
   if (url === undefined) throw new SourceError("changed", "YouTube gave a media link that is none");
   const challenge = url.searchParams.get("n") ?? undefined;
   if (challenge !== undefined && !CHALLENGE.test(challenge)) {

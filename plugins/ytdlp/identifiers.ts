@@ -2,6 +2,7 @@
 // through to the program's arguments. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import { isPublicName, PREFIX, type Sites, siteOf } from "./sites.ts";
 
 const QUERY_LENGTH_MAX = 500;
@@ -47,9 +48,8 @@ export function readIdentifier(
 
 /** Undefined: no link, or not one that yt-dlp may be sent to. */
 export function pageTarget(link: string, sites: Sites): Target | undefined {
-  const url = URL.canParse(link) ? new URL(link) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
-    return undefined;
+  const url = webAddressIn(link);
+  if (url === undefined || url.username !== "" || url.password !== "") return undefined;
   const site = siteOf(url.hostname, sites);
   if (site === undefined && !isPublicName(url.hostname)) return undefined;
   // As URL writes it: what was looked at and what yt-dlp reads are the same.

@@ -11,12 +11,12 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
+import type { Members } from "../reading/json.ts";
 import { pageTarget, readIdentifier, type Target, type Wanted } from "./identifiers.ts";
 import { YTDLP_MANIFEST } from "./manifest.ts";
 import { Program, type YtDlpHost } from "./program.ts";
 import { UnsupportedLink } from "./program-errors.ts";
 import { entriesOf, identifierOf, isPlaylist, pageOf, readAnswer } from "./read-answer.ts";
-import type { JsonRecord } from "./read-json.ts";
 import { type Link, readLink } from "./read-link.ts";
 import { claimsOfSites, readSites, type Sites } from "./sites.ts";
 
@@ -118,7 +118,7 @@ class YtDlpSource implements Source {
     throw new SourceError("unavailable", "this track has no link that yt-dlp may be sent to; look it up anew");
   }
 
-  #keepLink(track: SourceTrack, found: JsonRecord): void {
+  #keepLink(track: SourceTrack, found: Members): void {
     const target = pageTarget(track.uri ?? "", this.#sites);
     const nowMs = this.#host.clock.now();
     try {
@@ -136,7 +136,7 @@ function keyOf({ input }: Target, identifier: string): string {
 }
 
 /** Several videos of one page have one link: of a list it is the one that was found there. */
-function entryOf(found: JsonRecord, { identifier }: SourceTrack): JsonRecord {
+function entryOf(found: Members, { identifier }: SourceTrack): Members {
   if (!isPlaylist(found)) return found;
   const entries = entriesOf(found, Number.POSITIVE_INFINITY);
   const entry =
@@ -146,6 +146,6 @@ function entryOf(found: JsonRecord, { identifier }: SourceTrack): JsonRecord {
 }
 
 /** Only a link to where the sound is said. */
-function isShort({ _type: type, formats }: JsonRecord): boolean {
+function isShort({ _type: type, formats }: Members): boolean {
   return (type === "url" || type === "url_transparent") && formats === undefined;
 }

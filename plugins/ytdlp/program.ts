@@ -7,11 +7,11 @@ import {
   type RunResult,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
+import { type Members, objectOf } from "../reading/json.ts";
 import { argumentsFor } from "./arguments.ts";
 import type { Target } from "./identifiers.ts";
 import type { YTDLP_MANIFEST } from "./manifest.ts";
 import { errorOf } from "./program-errors.ts";
-import { type JsonRecord, recordOf } from "./read-json.ts";
 
 export type YtDlpHost = PluginHost<OptionValues<typeof YTDLP_MANIFEST.config>>;
 
@@ -55,7 +55,7 @@ export class Program {
   }
 
   /** The object that it prints. Rejects with a SourceError, an UnsupportedLink among them. */
-  async ask(question: Question, signal: AbortSignal): Promise<JsonRecord> {
+  async ask(question: Question, signal: AbortSignal): Promise<Members> {
     // A program that is missing is no fault of a site.
     await this.#version(signal);
     const work = () => this.#run(question, signal);
@@ -63,7 +63,7 @@ export class Program {
     return way === undefined ? work() : this.#host.way(way).take(work);
   }
 
-  async #run({ purpose, ...wish }: Question, signal: AbortSignal): Promise<JsonRecord> {
+  async #run({ purpose, ...wish }: Question, signal: AbortSignal): Promise<Members> {
     const { path, customLoadArgs, customPlaybackArgs, timeoutMs, concurrency } = this.#host.options;
     const customArgs = purpose === "load" ? customLoadArgs : customPlaybackArgs;
     const args = argumentsFor({ ...wish, customArgs });
@@ -117,13 +117,13 @@ function versionIn({ exitCode, stdout }: RunResult): string {
 }
 
 /** What the operator's arguments add may print more lines: then it is the last one with an object. */
-function objectIn(stdout: string): JsonRecord | undefined {
+function objectIn(stdout: string): Members | undefined {
   return parsed(stdout) ?? parsed(stdout.split("\n").findLast((line) => line.startsWith("{")) ?? "");
 }
 
-function parsed(text: string): JsonRecord | undefined {
+function parsed(text: string): Members | undefined {
   try {
-    return recordOf(JSON.parse(text));
+    return objectOf(JSON.parse(text));
   } catch {
     // Not JSON: the caller says so.
     return undefined;

@@ -2,7 +2,9 @@
 // comes from sites, and each entry is looked at for itself. Plugin thread.
 
 import { type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { type JsonRecord, numberOf, recordsOf, textOf, webAddressOf } from "./read-json.ts";
+import { addressOf } from "../reading/address.ts";
+import { type Members, numberOf, objectsOf } from "../reading/json.ts";
+import { textOf, webAddressOf } from "./read-json.ts";
 
 /** Lists within lists, as a channel has them. */
 const DEPTH_MAX = 3;
@@ -23,7 +25,7 @@ export interface AnswerWish {
 }
 
 /** Throws SourceError where the whole is nothing to play. */
-export function readAnswer(answer: JsonRecord, wish: AnswerWish): SourceAnswer {
+export function readAnswer(answer: Members, wish: AnswerWish): SourceAnswer {
   if (!isPlaylist(answer)) return { kind: "track", track: singleTrack(answer, wish.input) };
   const tracks = entriesOf(answer, wish.countMax).flatMap((entry) => trackOf(entry) ?? []);
   if (tracks.length === 0) return { kind: "empty" };
@@ -43,16 +45,16 @@ export function readAnswer(answer: JsonRecord, wish: AnswerWish): SourceAnswer {
   };
 }
 
-export function isPlaylist({ _type: type, entries }: JsonRecord): boolean {
+export function isPlaylist({ _type: type, entries }: Members): boolean {
   return type === "playlist" || type === "multi_video" || Array.isArray(entries);
 }
 
 /** The entries of a list and of the lists in it, in their order. */
-export function entriesOf(list: JsonRecord, countMax: number): readonly JsonRecord[] {
-  const found: JsonRecord[] = [];
+export function entriesOf(list: Members, countMax: number): readonly Members[] {
+  const found: Members[] = [];
   let leftCount = ENTRIES_MAX;
-  const walk = ({ entries }: JsonRecord, depth: number): void => {
-    for (const entry of recordsOf(entries, leftCount)) {
+  const walk = ({ entries }: Members, depth: number): void => {
+    for (const entry of objectsOf(entries, leftCount)) {
       leftCount -= 1;
       if (leftCount < 0 || found.length >= countMax) return;
       if (!isPlaylist(entry)) found.push(entry);
@@ -64,16 +66,16 @@ export function entriesOf(list: JsonRecord, countMax: number): readonly JsonReco
 }
 
 /** What a track knows an entry by. */
-export function identifierOf(entry: JsonRecord): string | undefined {
+export function identifierOf(entry: Members): string | undefined {
   return textOf(entry.id, IDENTIFIER_LENGTH_MAX) ?? pageOf(entry)?.slice(0, IDENTIFIER_LENGTH_MAX);
 }
 
 /** Where people watch it; of a short entry also the link that leads there. */
-export function pageOf(entry: JsonRecord): string | undefined {
+export function pageOf(entry: Members): string | undefined {
   return webAddressOf(entry.webpage_url) ?? webAddressOf(entry.original_url) ?? webAddressOf(entry.url);
 }
 
-function singleTrack(video: JsonRecord, input: string): SourceTrack {
+function singleTrack(video: Members, input: string): SourceTrack {
   if (video.live_status === "is_upcoming") throw new SourceError("unavailable", "this stream has not begun yet");
   const isNamed = textOf(video.id) !== undefined || textOf(video.title) !== undefined;
   const track = trackOf({ ...video, webpage_url: webAddressOf(video.webpage_url) ?? input });
@@ -82,7 +84,7 @@ function singleTrack(video: JsonRecord, input: string): SourceTrack {
 }
 
 /** Undefined: nothing that could be played. */
-function trackOf(entry: JsonRecord): SourceTrack | undefined {
+function trackOf(entry: Members): SourceTrack | undefined {
   const uri = pageOf(entry);
   const identifier = identifierOf(entry);
   const title = textOf(entry.title, NAME_LENGTH_MAX);
@@ -105,18 +107,18 @@ function trackOf(entry: JsonRecord): SourceTrack | undefined {
   };
 }
 
-function lengthMsOf({ duration }: JsonRecord): number | undefined {
+function lengthMsOf({ duration }: Members): number | undefined {
   const seconds = numberOf(duration);
   return seconds === undefined || seconds <= 0 ? undefined : Math.round(seconds * 1000);
 }
 
 /** Its largest picture: yt-dlp sorts the best to the end. */
-function artworkOf({ thumbnail, thumbnails }: JsonRecord): string | undefined {
-  const urls = recordsOf(thumbnails, THUMBNAILS_MAX).flatMap(({ url }) => webAddressOf(url) ?? []);
+function artworkOf({ thumbnail, thumbnails }: Members): string | undefined {
+  const urls = objectsOf(thumbnails, THUMBNAILS_MAX).flatMap(({ url }) => webAddressOf(url) ?? []);
   return webAddressOf(thumbnail) ?? urls.at(-1);
 }
 
-function isrcOf({ isrc }: JsonRecord): string | undefined {
+function isrcOf({ isrc }: Members): string | undefined {
   const text = textOf(isrc)?.replaceAll("-", "").toUpperCase();
   return text !== undefined && ISRC.test(text) ? text : undefined;
 }
@@ -130,6 +132,6 @@ function titleFrom(uri: string): string {
 
 /** `watch?v=…&list=…` is a list, and one of it was meant. */
 function selectedIn(tracks: readonly SourceTrack[], input: string): number {
-  const wanted = URL.canParse(input) ? new URL(input).searchParams.get("v") : null;
+  const wanted = addressOf(input)?.searchParams.get("v") ?? null;
   return wanted === null ? -1 : tracks.findIndex(({ identifier }) => identifier === wanted);
 }

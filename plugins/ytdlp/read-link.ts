@@ -2,7 +2,8 @@
 // the site wants to see. Plugin thread.
 
 import { type Playable, SourceError } from "../../src/plugin-api/plugin.ts";
-import { type JsonRecord, numberOf, recordOf, recordsOf, textOf, webAddressOf } from "./read-json.ts";
+import { type Members, numberOf, objectOf, objectsOf } from "../reading/json.ts";
+import { textOf, webAddressOf } from "./read-json.ts";
 
 export type Link = Extract<Playable, { readonly kind: "link" }>;
 
@@ -24,12 +25,12 @@ const COOKIE_ATTRIBUTES = ["domain", "path", "secure", "expires", "version"];
 const STEP_BYTES = { min: 64 * 1024, max: 1024 ** 3 };
 
 /** Throws SourceError `unavailable` where there is nothing that the node plays. */
-export function readLink(video: JsonRecord, nowMs: number): Link {
+export function readLink(video: Members, nowMs: number): Link {
   const format = chosenFormat(video);
   const url = webAddressOf(format?.url);
   if (format === undefined || url === undefined) throw noSound(video);
   const isFile = /^https?$/.test(textOf(format.protocol) ?? "http");
-  const stepBytes = numberOf(recordOf(format.downloader_options)?.http_chunk_size) ?? 0;
+  const stepBytes = numberOf(objectOf(format.downloader_options)?.http_chunk_size) ?? 0;
   const isStepped = isFile && stepBytes >= STEP_BYTES.min && stepBytes <= STEP_BYTES.max;
   return {
     kind: "link",
@@ -42,29 +43,29 @@ export function readLink(video: JsonRecord, nowMs: number): Link {
 }
 
 /** What yt-dlp has chosen; where it was told to choose picture and sound, the best sound of all. */
-function chosenFormat(video: JsonRecord): JsonRecord | undefined {
-  const chosen = [video, ...recordsOf(video.requested_downloads, 10)].find(isPlayable);
+function chosenFormat(video: Members): Members | undefined {
+  const chosen = [video, ...objectsOf(video.requested_downloads, 10)].find(isPlayable);
   if (chosen !== undefined) return chosen;
-  const others = [...recordsOf(video.requested_formats, 10), ...recordsOf(video.formats, FORMATS_MAX)].filter(
+  const others = [...objectsOf(video.requested_formats, 10), ...objectsOf(video.formats, FORMATS_MAX)].filter(
     isPlayable,
   );
   return others.toSorted((one, other) => rankOf(one) - rankOf(other))[0];
 }
 
-function isPlayable({ url, protocol, acodec, has_drm: hasDrm }: JsonRecord): boolean {
+function isPlayable({ url, protocol, acodec, has_drm: hasDrm }: Members): boolean {
   if (webAddressOf(url) === undefined || acodec === "none" || hasDrm === true) return false;
   return protocol === undefined || PROTOCOLS.includes(String(protocol));
 }
 
 /** Low is good: Opus and MP3 need no further codec, and a picture is bytes for nothing. */
-function rankOf({ acodec, vcodec, ext }: JsonRecord): number {
+function rankOf({ acodec, vcodec, ext }: Members): number {
   if (vcodec !== "none") return 3;
   if (acodec === "opus") return 0;
   return acodec === "mp3" || ext === "mp3" ? 1 : 2;
 }
 
-function noSound(video: JsonRecord): SourceError {
-  const protocol = textOf(video.protocol, 40) ?? textOf(recordsOf(video.formats, 1)[0]?.protocol, 40);
+function noSound(video: Members): SourceError {
+  const protocol = textOf(video.protocol, 40) ?? textOf(objectsOf(video.formats, 1)[0]?.protocol, 40);
   const what = /^[\w+]+$/.test(protocol ?? "")
     ? `only as ${protocol}, which this node does not play`
     : "no sound to play";
@@ -78,7 +79,7 @@ function expiryOf(url: string, nowMs: number): number {
   return future.length === 0 ? nowMs + LIFE_MS : Math.min(...future);
 }
 
-function headersOf(format: JsonRecord): Readonly<Record<string, string>> {
+function headersOf(format: Members): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   let leftLength = HEADERS_LENGTH_MAX;
   const add = (name: string, value: unknown): void => {
@@ -86,7 +87,7 @@ function headersOf(format: JsonRecord): Readonly<Record<string, string>> {
     leftLength -= name.length + value.length;
     if (leftLength >= 0) headers[name.toLowerCase()] = value;
   };
-  for (const [name, value] of Object.entries(recordOf(format.http_headers) ?? {}).slice(0, HEADERS_MAX)) {
+  for (const [name, value] of Object.entries(objectOf(format.http_headers) ?? {}).slice(0, HEADERS_MAX)) {
     if (!OWN_HEADERS.test(name.toLowerCase())) add(name, value);
   }
   add("cookie", cookieOf(textOf(format.cookies, 8192)));

@@ -26,7 +26,7 @@ const DEMO_IMPORT = "src/cli/run-command.ts -> lab/demo/main.ts";
 /** The list of the plugins that come with the node. */
 const BUILTIN_IMPORT = "src/plugin-plans.ts -> plugins/builtin.ts";
 
-const FILES = typescriptFiles("src/", "lab/", "test/");
+const FILES = typescriptFiles("src/", "lab/", "plugins/", "test/");
 const EDGES = FILES.flatMap((file) => importsOf(file).map((target) => ({ from: file.path, target })));
 
 function edgesThat(isWrong: (from: string, target: string) => boolean): string[] {
@@ -139,7 +139,7 @@ describe("only one place", () => {
   });
 
   test("trusts URL.canParse: nobody, see src/lib/parse-url.ts", () => {
-    expect(filesWith(/URL\.canParse/)).toEqual([]);
+    expect([...filesWith(/URL\.canParse/), ...filesWith(/URL\.canParse/, "plugins/")]).toEqual([]);
   });
 
   test("writes to the console: nobody, lines go through the logger", () => {
