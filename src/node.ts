@@ -4,7 +4,6 @@
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
-import { toWorkerSettings } from "./config/worker-settings.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
@@ -21,6 +20,7 @@ import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
 import { systemThreads, type Threads } from "./control/workers/threads.ts";
+import { toWorkerSettings } from "./control/workers/to-worker-settings.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";

@@ -3,7 +3,7 @@
 // one player are carried out in the order sent.
 
 import type { MessagePort } from "node:worker_threads";
-import type { FilterSettings } from "./filters/filter-settings.ts";
+import type { FilterSettings } from "../filters/filter-settings.ts";
 import type { PlayableInput } from "./playable-input.ts";
 import type { PlayableLink } from "./playable-link.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";

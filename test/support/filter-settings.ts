@@ -1,8 +1,8 @@
 // What the control side makes of a filters object as a client would write it: checked, and with all members.
 
-import type { FilterSettings } from "../../src/bridge/filters/filter-settings.ts";
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";
+import type { FilterSettings } from "../../src/filters/filter-settings.ts";
 import { parseJson } from "../../src/lib/json.ts";
 
 export function filterSettings(filters: object): FilterSettings {

@@ -2,9 +2,9 @@
 // worst, who get what the check of the former lets through: often at the edges of the ranges, or far out where there
 // are none.
 
-import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
-import type { FilterSettings } from "../../src/bridge/filters/filter-settings.ts";
-import { FILTER_TABLE } from "../../src/bridge/filters/filter-table.ts";
+import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/filters/filter-entry.ts";
+import type { FilterSettings } from "../../src/filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 import { filterSettings } from "./filter-settings.ts";
 
 const EDGES = [0, -0, 1, -1, 0.25, -0.25, 5, 14, 1e-45, 1e-300, 5e-324, 3.4e38, -3.4e38, 1.0000001, 0.02, 24_000];

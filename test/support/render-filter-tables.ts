@@ -1,8 +1,8 @@
 // The tables of docs/reference/filters.md as the bridge's filter table has them: the protocol's filters first, then our
 // own.
 
-import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/bridge/filters/filter-entry.ts";
-import { FILTER_TABLE } from "../../src/bridge/filters/filter-table.ts";
+import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/filters/filter-entry.ts";
+import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 
 const HEAD = "| Filter | Member | Unit | Default | Range | Meaning |\n| --- | --- | --- | --- | --- | --- |\n";
 const TABLE = /^\| Filter \| Member \|.*\n(?:\|.*\n)+/gm;

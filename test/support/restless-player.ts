@@ -4,7 +4,7 @@
 // events out of order, or a position that is not that of the song heard.
 
 import type { WorkerEvent } from "../../src/bridge/events.ts";
-import { type FilterSettings, settingsIn } from "../../src/bridge/filters/filter-settings.ts";
+import { type FilterSettings, settingsIn } from "../../src/filters/filter-settings.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";

@@ -1,7 +1,7 @@
 // The keys of what may be played, and with which filters.
 
 import { delimiter } from "node:path";
-import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
+import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
 import { flagKey, integerKey, listKey, mapKey, type ReadKey } from "./key.ts";
 import { flagType, textType } from "./value-type.ts";
 

@@ -1,7 +1,7 @@
 // What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread;
 // answered by GET /v4/info.
 
-import { PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
+import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 

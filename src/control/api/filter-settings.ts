@@ -1,9 +1,9 @@
 // The filters object of PATCH player: checked against the published ranges, as it is kept and echoed (protocol-v4.md
 // section 3.3). Main thread. Where the published server accepts a value that later kills the track, we refuse it here.
 
-import type { FilterEntry, Members, NumberMember } from "../../bridge/filters/filter-entry.ts";
-import { type FilterSettings, PROTOCOL_FILTER_NAMES } from "../../bridge/filters/filter-settings.ts";
-import { FILTER_TABLE } from "../../bridge/filters/filter-table.ts";
+import type { FilterEntry, Members, NumberMember } from "../../filters/filter-entry.ts";
+import { type FilterSettings, PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../filters/filter-table.ts";
 import type { FiltersBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
 

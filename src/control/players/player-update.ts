@@ -1,8 +1,8 @@
 // The parsed body of PATCH player: what the API hands to a player (protocol-v4.md sections 2.6 and 2.7). Main thread.
 // In every field `undefined` means that the client left it out.
 
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Track } from "../../track/track.ts";
 

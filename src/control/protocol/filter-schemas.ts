@@ -2,21 +2,15 @@
 // the bridge's filter table. Main thread.
 
 import { z } from "zod";
-import type {
-  ChoiceMember,
-  FilterEntry,
-  Members,
-  NumberMember,
-  ObjectFilter,
-} from "../../bridge/filters/filter-entry.ts";
+import type { ChoiceMember, FilterEntry, Members, NumberMember, ObjectFilter } from "../../filters/filter-entry.ts";
 import type {
   FilterName,
   FilterSettings,
   ProtocolFilterName,
   SettingsOf,
   TonearmFilterName,
-} from "../../bridge/filters/filter-settings.ts";
-import { FILTER_TABLE } from "../../bridge/filters/filter-table.ts";
+} from "../../filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../filters/filter-table.ts";
 import { float32Field, float64Field, int32Field, listField } from "./json-fields.ts";
 
 const NUMBER_FIELDS = { float: float32Field, double: float64Field, integer: int32Field };

@@ -1,7 +1,7 @@
 // The filter of that name: each side becomes a mixture of both, cut to full scale as upstream does. Audio thread; no
 // allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { clamp } from "../format/clamp.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";

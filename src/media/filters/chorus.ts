@@ -1,6 +1,6 @@
 // Tonearm's filter of that name: a second voice beside the first, `delay` behind it and wavering. Audio thread.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { ModulatedDelay, type ModulatedDelaySettings } from "./modulated-delay.ts";

@@ -2,7 +2,7 @@
 // moves between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in
 // between. Audio thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";

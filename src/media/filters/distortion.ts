@@ -3,7 +3,7 @@
 // read from a table made with the settings: three trigonometric functions per sample would cost ten times as much. The
 // loops are in distortion-kernel.ts. Audio thread; no allocation once made.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { type Curve, type DistortionKernel, sharedDistortionKernel } from "../kernels/distortion-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";

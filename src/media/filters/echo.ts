@@ -1,7 +1,7 @@
 // Tonearm's filter of that name: the sound once more after `delay`, and again, each time by `decay` softer. Left and
 // right by themselves. Audio thread; no allocation once made.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { DelayLine, ROUNDING } from "./delay-line.ts";

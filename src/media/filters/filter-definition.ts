@@ -7,7 +7,7 @@ import {
   type FilterName,
   type FilterSettings,
   type SettingsOf,
-} from "../../bridge/filters/filter-settings.ts";
+} from "../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 
 /** A filter that gives as many samples as it takes. */

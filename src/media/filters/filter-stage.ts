@@ -2,7 +2,7 @@
 // by side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio
 // thread; allocates only when filters are set.
 
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 

@@ -1,7 +1,7 @@
 // Tonearm's filter of that name: the sound beside itself a moment later, the moment between `delay` and `depth` less
 // than that, and fed back: a comb that sweeps through it. Audio thread.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { ModulatedDelay, type ModulatedDelaySettings } from "./modulated-delay.ts";

@@ -1,7 +1,7 @@
 // The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a
 // band (the bass, say). Upstream's formulas. Audio thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";

@@ -1,7 +1,7 @@
 // The filter of that name: each sample moves the sound by a part of the way, `(x - y) / smoothing`. Upstream's formula;
 // it starts at the first sample it hears instead of at silence. Audio thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { INAUDIBLE } from "../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";

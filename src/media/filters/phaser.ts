@@ -2,7 +2,7 @@
 // The right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Audio thread; no
 // allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { PHASER_STATE_NUMBERS } from "../kernels/numbers/phaser.ts";
 import { type Phasing, sharedPhaserKernel } from "../kernels/phaser-kernel.ts";

@@ -6,7 +6,7 @@
 // filters before), pushes them, and reads the frame for the filters behind. Position of what is read last = track
 // samples pushed so far minus `heldSamples`.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 
 /**
  * All on the audio thread, within a tick; none of it throws or allocates, but that buffers may grow to what the

@@ -3,7 +3,7 @@
 // echoes dense. The loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5
 // ms after a change.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "../kernels/reverb-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";

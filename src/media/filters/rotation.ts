@@ -1,7 +1,7 @@
 // The filter of that name ("8D"): the sound wanders from side to side, each side between silence and full. Upstream's
 // formula. Audio thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { Oscillator } from "./oscillator.ts";

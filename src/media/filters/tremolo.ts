@@ -1,7 +1,7 @@
 // The filter of that name: loudness swings between full and `1 - depth`. Upstream's formula with an exact phase. Audio
 // thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
 import { Oscillator } from "./oscillator.ts";

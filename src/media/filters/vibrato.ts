@@ -2,7 +2,7 @@
 // Upstream's formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in
 // vibrato-kernel.ts. Audio thread; no allocation.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { PAST_SAMPLES } from "../kernels/numbers/vibrato.ts";
 import { sharedVibratoKernel, type VibratoKernel } from "../kernels/vibrato-kernel.ts";
 import { defineFilter } from "./filter-definition.ts";

@@ -2,7 +2,7 @@
 // between the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the
 // limiter can look ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { type LoudnessKernel, sharedLoudnessKernel } from "../kernels/loudness-kernel.ts";
 import { CHUNK_SAMPLES, REACH_BEHIND_SAMPLES } from "../kernels/numbers/loudness.ts";

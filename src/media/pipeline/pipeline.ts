@@ -3,8 +3,8 @@
 // inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. With
 // pictures: docs/internals/sound.md. Audio thread.
 
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";

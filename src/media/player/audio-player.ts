@@ -5,11 +5,11 @@
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { SoundState } from "../../bridge/sound-batch.ts";
 import type { LossCause } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Allowance } from "../../lib/allowance.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { HandOverOptions } from "../relay/hand-over.ts";

@@ -2,7 +2,7 @@
 // Both are decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no
 // seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { clamp } from "../format/clamp.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";

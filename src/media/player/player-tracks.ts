@@ -5,9 +5,9 @@
 import type { PlainEvent } from "../../bridge/channel.ts";
 import { type PlayCommand, type PlayerId, type SeekId, VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { EndReason } from "../../bridge/events.ts";
-import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
+import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import type { GuestTrack } from "../relay/relay-messages.ts";
 import { type Fade, fadeOf } from "../sound/fade-curve.ts";
 import type { FrameSlot } from "./frame-slot.ts";

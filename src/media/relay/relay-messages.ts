@@ -3,7 +3,7 @@
 
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
-import type { FilterSettings } from "../../bridge/filters/filter-settings.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Voice, VoiceObstacle } from "../voice/voice.ts";
 
 /** Commands that are about the sound of a player, and so are carried out where that is made. */

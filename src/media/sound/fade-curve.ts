@@ -1,6 +1,6 @@
 // The shapes of fades: how loud a sound is on its way from silence to full. Audio thread.
 
-import type { SettingsOf } from "../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 
 /** "exponential" grows by the same factor in each moment, through 60 dB; silence itself lies below. */

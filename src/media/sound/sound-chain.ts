@@ -3,7 +3,7 @@
 // heard, as many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last
 // one left in delay lines and phases is none of the next one's. Audio thread.
 
-import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
+import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../filters/builtin.ts";
 import { FilterStage } from "../filters/filter-stage.ts";
 import type { RateFilter } from "../filters/rate-filter.ts";

@@ -3,7 +3,7 @@
 // before the player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound
 // runs.
 
-import { activeSettingsIn, type FilterSettings } from "../../bridge/filters/filter-settings.ts";
+import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { type Fade, fadeGain, fadeOf } from "./fade-curve.ts";
 

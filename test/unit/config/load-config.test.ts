@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type LoadConfigOptions, loadConfig } from "../../../src/config/load-config.ts";
-import { toWorkerSettings } from "../../../src/config/worker-settings.ts";
+import { toWorkerSettings } from "../../../src/control/workers/to-worker-settings.ts";
 import { NodeError } from "../../../src/errors.ts";
 
 type Given = Partial<LoadConfigOptions> & { files?: Record<string, string> };

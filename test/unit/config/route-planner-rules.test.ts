@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/load-config.ts";
-import { toWorkerSettings } from "../../../src/config/worker-settings.ts";
+import { toWorkerSettings } from "../../../src/control/workers/to-worker-settings.ts";
 
 function load(rateLimit: object, tonearm: object = {}) {
   const text = JSON.stringify({ lavalink: { server: { ratelimit: rateLimit } }, tonearm });

@@ -3,7 +3,7 @@
 // channels are stretched as one. What the limits are and why it is made this way: docs/decisions/timescale.md. Audio
 // thread.
 
-import type { SettingsOf } from "../../../bridge/filters/filter-settings.ts";
+import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { StereoFifo } from "../../../lib/stereo-fifo.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
 import type { RateFilter } from "../rate-filter.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
-import type { FilterEntry, Members, NumberMember } from "../../../../src/bridge/filters/filter-entry.ts";
-import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
 import { checkedFilterSettings, disabledFiltersIn } from "../../../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
+import type { FilterEntry, Members, NumberMember } from "../../../../src/filters/filter-entry.ts";
+import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 import { randomFiltersBody } from "../../../support/random-filters.ts";
 

@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
 import { type Answer, ApiServer, type RequestOptions } from "../../../support/api-server.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
+import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "../../../../src/media/filters/builtin.ts";
 
 /** What SoundChain and TrackFades do themselves: they need more than the samples at hand. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { findClicks } from "../../../../../lab/listen/faults.ts";
 import { fitTone, pitchCents } from "../../../../../lab/listen/tone.ts";
 import { seededRandom } from "../../../../../lab/seeded-random.ts";
-import { activeSettingsIn, type SettingsOf } from "../../../../../src/bridge/filters/filter-settings.ts";
+import { activeSettingsIn, type SettingsOf } from "../../../../../src/filters/filter-settings.ts";
 import type { RateFilter } from "../../../../../src/media/filters/rate-filter.ts";
 import { TimescaleFilter } from "../../../../../src/media/filters/timescale/timescale.ts";
 import { filterSettings } from "../../../../support/filter-settings.ts";

@@ -1,8 +1,8 @@
 // The part of the configuration that an audio worker is told when it starts. Main thread.
 
-import type { RoutingSettings, WorkerSettings } from "../bridge/worker-settings.ts";
-import { VERSION } from "../version.ts";
-import type { NodeConfig } from "./node-config.ts";
+import type { RoutingSettings, WorkerSettings } from "../../bridge/worker-settings.ts";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { VERSION } from "../../version.ts";
 
 /** The result holds the proxy's password as plain text: never log it. */
 export function toWorkerSettings(config: NodeConfig): WorkerSettings {

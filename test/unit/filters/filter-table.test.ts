@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { activeSettingsIn, type FilterName, settingsIn } from "../../../../src/bridge/filters/filter-settings.ts";
-import { FILTER_TABLE } from "../../../../src/bridge/filters/filter-table.ts";
-import { filterSettings } from "../../../support/filter-settings.ts";
-import { withFilterTables } from "../../../support/render-filter-tables.ts";
+import { activeSettingsIn, type FilterName, settingsIn } from "../../../src/filters/filter-settings.ts";
+import { FILTER_TABLE } from "../../../src/filters/filter-table.ts";
+import { filterSettings } from "../../support/filter-settings.ts";
+import { withFilterTables } from "../../support/render-filter-tables.ts";
 
-const PAGE = new URL("../../../../docs/reference/filters.md", import.meta.url);
+const PAGE = new URL("../../../docs/reference/filters.md", import.meta.url);
 const PROTOCOL = Object.keys(FILTER_TABLE.protocol);
 const TONEARM = Object.keys(FILTER_TABLE.tonearm);
 const NAMES = [...PROTOCOL, ...TONEARM] as FilterName[]; // the keys that the type names
