@@ -124,7 +124,7 @@ export class PluginHttpClient implements HttpClient {
     { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const { dispatcher, settings } = this.#options;
+    const { dispatcher, settings, clock } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
     const cookie = cookies?.headerFor(url.href);
@@ -139,7 +139,8 @@ export class PluginHttpClient implements HttpClient {
       if (method !== "POST" && error instanceof errors.SocketError) return send();
       throw error;
     });
-    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
+    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat())
+      cookies?.take(url.href, setCookie, clock.epochMs());
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
