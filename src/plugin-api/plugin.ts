@@ -100,7 +100,10 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 
 // The host
 
-/** What the node gives a plugin. Valid until `signal` is aborted; then every call rejects. */
+/**
+ * What the node gives a plugin. Valid until `signal` is aborted; then `http`, `load`, `run` and `clock.sleep` reject with
+ * its reason, also what is under way.
+ */
 export interface PluginHost<Options = unknown> {
   readonly options: Options;
   /** `Tonearm/<version>`: how the node names itself to sites. */
@@ -269,10 +272,13 @@ export type Playable =
       readonly expiresAtMs?: number | undefined;
       /** Names these bytes: as long as it stays the same, playing goes on at the byte where the last link ended. */
       readonly rendition?: string | undefined;
-      /** The site wants long files in steps of so many bytes, asked for in a header or in the query (`range=0-99`). */
+      /**
+       * The site wants long files in steps of so many bytes (65,536 to 1,073,741,824, whole), asked for in a header or
+       * in the query (`range=0-99`). Any other number is a fault of the plugin, and the track is not played.
+       */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
     }
-  /** It plays what this identifier of another source plays. */
+  /** It plays what this identifier plays: another source's track, or the first that a search finds (`ytsearch:…`). */
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Members to add. Called for every track and playlist: must be quick. */
@@ -312,7 +318,8 @@ export class SourceError extends Error {
 
 /**
  * The plugin's way out: through the outbound guard, the proxy and the route planner that are configured. At most 32
- * requests at once, more wait. The host of an address can be replaced in the configuration (`hosts`), as tests do.
+ * requests at once, more wait; bodies under way have 64 MiB together, and each 512 KiB whatever the others take: what
+ * is beyond that fails as `busy`. The host of an address can be replaced in the configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
   /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */
