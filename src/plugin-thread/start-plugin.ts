@@ -150,6 +150,7 @@ class LivingPlugin {
       log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
       hide: this.hide,
       load: (identifier, signal) => this.#load(identifier, signal),
+      onProgram: (pid, isRunning) => this.#ground.port.postMessage({ type: "program", pid, isRunning }),
       onReport: () => this.#report(host),
     });
     return host;

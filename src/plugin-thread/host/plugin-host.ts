@@ -21,7 +21,7 @@ import type {
   Way,
 } from "../../plugin-api/plugin.ts";
 import { MemoryCache } from "./memory-cache.ts";
-import { Programs } from "./run-program.ts";
+import { Programs, type ProgramsOptions } from "./run-program.ts";
 import { checkSource } from "./source-rules.ts";
 import { Ways } from "./ways.ts";
 
@@ -43,6 +43,8 @@ export interface HostParts<Options> {
   readonly hide: (text: string) => string;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
+  /** A program runs, or has exited. */
+  readonly onProgram: NonNullable<ProgramsOptions["onProgram"]>;
   /** There is something new to report. */
   readonly onReport: () => void;
 }
@@ -84,7 +86,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
         }),
     };
     this.#ways = new Ways(clock, parts);
-    this.#programs = new Programs(clock);
+    this.#programs = new Programs(clock, parts);
   }
 
   get signal(): AbortSignal {

@@ -34,6 +34,7 @@ beforeEach(() => {
       if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
       return Promise.resolve({ kind: "empty" } satisfies SourceAnswer);
     },
+    onProgram: () => undefined,
     onReport: () => {
       reportCount += 1;
     },
