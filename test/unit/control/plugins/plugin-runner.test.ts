@@ -214,6 +214,53 @@ describe("a thread that is lost", () => {
   });
 });
 
+describe("a thread that is lost before anything is known of its plugin", () => {
+  test("is started again after its pauses, with nobody asking, until it is set up", async () => {
+    const started = runner.start();
+    threads.last.exit(1);
+    await expect(started).rejects.toMatchObject({ code: "worker-lost" });
+    expect(runner).toMatchObject({ state: "resting", lossCount: 1 });
+    clock.advance(999);
+    expect(threads.started).toHaveLength(1);
+    clock.advance(1);
+    expect(runner.state).toBe("starting");
+    threads.last.exit(1);
+    clock.advance(1999);
+    expect(runner.state).toBe("resting");
+    clock.advance(1);
+    await threads.last.ready(MANIFEST);
+    expect(runner).toMatchObject({ state: "running", lossCount: 2 });
+    expect([threads.started.length, manifests.length]).toEqual([3, 1]);
+    // From now on it is started by who needs it; and it is ended when nobody does.
+    clock.advance(10 * MINUTE_MS);
+    await settle();
+    expect(runner.state).toBe("idle");
+    await lose();
+    clock.advance(MINUTE_MS);
+    expect(threads.started).toHaveLength(4);
+  });
+
+  test("is not started again once it is off, closed, or loaded anew by hand", async () => {
+    for (const end of ["off", "closed", "reloaded"]) {
+      runner = create();
+      const count = threads.started.length;
+      runner.start().catch(() => undefined);
+      threads.last.exit(1);
+      if (end === "closed") await runner.close();
+      if (end === "reloaded") {
+        const reloaded = runner.reload();
+        await threads.last.ready(MANIFEST);
+        await reloaded;
+      }
+      clock.advance(1000);
+      if (end === "off") threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+      clock.advance(5 * MINUTE_MS);
+      expect(threads.started.length - count).toBe(end === "closed" ? 1 : 2);
+      await runner.close();
+    }
+  });
+});
+
 describe("a program that a plugin's thread runs", () => {
   const children: ChildProcess[] = [];
   afterEach(() => {
