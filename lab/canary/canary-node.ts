@@ -1,9 +1,8 @@
 // Where the canary sits: a node of its own with the operator's configuration, on a free port of loopback, and a fake
-// Discord there that hears what it plays. Everything else is as in the real one: the same sources, options and ways out.
+// Discord there that hears what it plays. All else is as in the real one: the same sources, options and ways out.
 
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { pause } from "../../src/lib/pause.ts";
 import { silentLogger } from "../../src/log.ts";
 import { createNode, type Node, type NodeOptions } from "../../src/node.ts";
 import { FakeDiscord } from "../discord/fake-discord.ts";
@@ -27,7 +26,7 @@ export interface PluginView {
   readonly sources: readonly string[];
 }
 
-export interface Heard {
+export interface SoundCheck {
   /** Of sound, at most three. */
   readonly seconds: number;
   /** From asking for it to the first of it; undefined: none came. */
@@ -81,7 +80,7 @@ export class CanaryNode {
   }
 
   /** Plays it to a channel of its own until three seconds of it were heard, it is over, or the time is. */
-  async hear(encoded: string, limitMs: number): Promise<Heard> {
+  async hear(encoded: string, limitMs: number): Promise<SoundCheck> {
     const guildId = String(++this.#channelCount);
     const voice = this.#discord.issueVoice({
       ...{ guildId, channelId: `${guildId}7`, userId: this.#bot.userId, daveVersion: 0 },
@@ -133,21 +132,6 @@ export function troubleText(exception: unknown): string {
   const { message, cause } = exception as { readonly message?: unknown; readonly cause?: unknown }; // protocol 3.5
   const [text, reason] = [String(message ?? "no reason was given"), String(cause ?? "")];
   return text.includes(reason.replace(/^\w+: /, "")) ? text : `${text} (${reason})`;
-}
-
-/** Rejects with that text when `work` takes longer. */
-export async function within<Value>(work: Promise<Value>, limitMs: number, text: string): Promise<Value> {
-  const late = new AbortController();
-  const timer = pause(systemClock, limitMs, late.signal).then(() => {
-    throw new Error(text);
-  });
-  // One of the two is not waited for.
-  timer.catch(() => undefined);
-  try {
-    return await Promise.race([work, timer]);
-  } finally {
-    late.abort();
-  }
 }
 
 /** Only the fake Discord needs loopback to be allowed, and no TLS. */

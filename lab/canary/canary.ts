@@ -4,7 +4,8 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import { sleep } from "../sleep.ts";
 import type { LoadView } from "../stage/bot.ts";
-import { type CanaryNode, type PluginView, type SourceView, troubleText, within } from "./canary-node.ts";
+import { within } from "../within.ts";
+import { type CanaryNode, type PluginView, type SourceView, troubleText } from "./canary-node.ts";
 import type { SourceTries, Tries } from "./tries.ts";
 
 /** The node gives a load up after 20 s by itself. */
@@ -104,11 +105,8 @@ export class Canary {
 
   async #load(source: string, identifier: string): Promise<Outcome> {
     const limitMs = this.#limit(LOAD_MS_MAX);
-    const answer = await within(
-      this.#node.load(identifier),
-      limitMs,
-      `no answer within ${Math.round(limitMs / 1000)} s`,
-    );
+    const answer = await within(this.#node.load(identifier), limitMs);
+    if (answer === undefined) return { outcome: "failed", found: `no answer within ${Math.round(limitMs / 1000)} s` };
     if (answer.loadType === "error") return { outcome: "failed", found: troubleText(answer.data) };
     const tracks = tracksOf(answer);
     const [track] = tracks;
@@ -125,8 +123,8 @@ export class Canary {
   async #hear({ encoded }: FoundTrack): Promise<Outcome> {
     const limitMs = this.#limit(SOUND_MS_MAX);
     // What it does before and after has no end of its own.
-    const work = this.#node.hear(encoded, limitMs);
-    const heard = await within(work, limitMs + ANSWER_MS_MAX, "the node did not answer");
+    const heard = await within(this.#node.hear(encoded, limitMs), limitMs + ANSWER_MS_MAX);
+    if (heard === undefined) return { outcome: "failed", found: "the node did not answer" };
     const { seconds, startMs = 0, trouble } = heard;
     const text = `heard ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
     if (trouble === undefined) return { outcome: "ok", found: text };

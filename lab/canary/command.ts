@@ -10,7 +10,7 @@ import type { NodeOptions } from "../../src/node.ts";
 import { Canary, type Tried } from "./canary.ts";
 import { CanaryNode } from "./canary-node.ts";
 import { readTries } from "./read-tries.ts";
-import { summary, TABLE_HEAD, tableLines } from "./table.ts";
+import { lastLine, TABLE_HEAD, tableLines } from "./table.ts";
 import { TRIES, type Tries } from "./tries.ts";
 
 const HELP = `Tries the sites that the node plays from, for real, with your configuration.
@@ -110,7 +110,7 @@ async function tryAll({ only, tries, nodeArgs }: Wanted, context: CanaryContext)
       context.write(tableLines(tried));
     };
     await new Canary(node, { tries, only, pauseMs, onTried }).run();
-    context.write(`\n${summary(all)}`);
+    context.write(`\n${lastLine(all)}`);
     return all.some(({ outcome }) => outcome === "failed") ? 1 : 0;
   } finally {
     await node.close();

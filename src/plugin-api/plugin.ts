@@ -101,8 +101,8 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 // The host
 
 /**
- * What the node gives a plugin. Valid until `signal` is aborted; then `http`, `load`, `run` and `clock.sleep` reject with
- * its reason, also what is under way.
+ * What the node gives a plugin. Valid until `signal` is aborted; then `http`, `load`, `run` and `clock.sleep` reject
+ * with its reason, also what is under way.
  */
 export interface PluginHost<Options = unknown> {
   readonly options: Options;
@@ -366,8 +366,8 @@ export interface HttpAnswer {
 
 /**
  * Cookies by host (RFC 6265): of 50 hosts at most, 50 each, 4,096 bytes each. They live as long as the jar, and go when
- * the site sets them as over (`Max-Age`, `Expires`). `Secure` ones are for `https` and loopback only. `Path`, `SameSite`
- * and the prefixes `__Host-` and `__Secure-` are not looked at.
+ * the site sets them as over (`Max-Age`, `Expires`). `Secure` ones are for `https` and loopback only. `Path`,
+ * `SameSite` and the prefixes `__Host-` and `__Secure-` are not looked at.
  */
 export class CookieJar {
   /** A leading dot: of a domain with all its hosts. */

@@ -102,8 +102,8 @@ export class PluginRunner {
   }
 
   /**
-   * Has its thread started, to learn what it offers; rejects with why it cannot be set up. One that is lost meanwhile is
-   * started again after its pause, until it is known: before, nobody would ask for it.
+   * Has its thread started, to learn what it offers; rejects with why it cannot be set up. One that is lost meanwhile
+   * is started again after its pause, until it is known: before, nobody would ask for it.
    */
   async start(): Promise<void> {
     this.#refuseOff();

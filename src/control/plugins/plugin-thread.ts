@@ -198,9 +198,9 @@ export class PluginThread {
   }
 
   /**
-   * However it has ended, what it last said has been heard by now. As long as nobody has taken note of a program's exit,
-   * and nobody but the thread could, its id is given to no other program; on Windows only until the thread's end, which
-   * was just now.
+   * However it has ended, what it last said has been heard by now. As long as nobody has taken note of a program's
+   * exit, and nobody but the thread could, its id is given to no other program; on Windows only until the thread's end,
+   * which was just now.
    */
   #killPrograms(): void {
     for (const pid of this.#programs) killProgram(pid);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Tried } from "../../../../lab/canary/canary.ts";
-import { summary, TABLE_HEAD, tableLines } from "../../../../lab/canary/table.ts";
+import { lastLine, TABLE_HEAD, tableLines } from "../../../../lab/canary/table.ts";
 
 const TRIED: Tried = {
   ...{ source: "songs", what: "link", identifier: "https://songs.example/1", outcome: "ok", found: "One" },
@@ -31,6 +31,6 @@ test("whatever a site has said is one line of plain text, and not a long one", (
 
 test("the last line names what failed", () => {
   const failed: Tried = { ...TRIED, outcome: "failed", what: "sound" };
-  expect(summary([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (sound), tunes (sound)\n");
-  expect(summary([TRIED, { ...TRIED, outcome: "skipped" }])).toBe("Nothing failed.\n");
+  expect(lastLine([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (sound), tunes (sound)\n");
+  expect(lastLine([TRIED, { ...TRIED, outcome: "skipped" }])).toBe("Nothing failed.\n");
 });

@@ -250,7 +250,7 @@ describe("the size of a body", () => {
 });
 
 describe("bodies under way", () => {
-  test("have room for 64 MiB together, and each for a little: who takes the last of it is busy, small ones are not", async () => {
+  test("have 64 MiB together, and each a little: who takes the last of it is busy, small ones are not", async () => {
     const held: ServerResponse[] = [];
     const large = createServer((_request, response) => {
       response.write(Buffer.alloc(7 * MIB));
