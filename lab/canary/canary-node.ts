@@ -11,6 +11,8 @@ import { Bot, type LoadView } from "../stage/bot.ts";
 /** Sound of so long is enough to say that it sounds. */
 const SOUND_FRAMES = 150;
 const FRAME_SECONDS = 0.02;
+/** Events after which nothing more of a track comes. */
+const ENDINGS: ReadonlySet<string> = new Set(["TrackExceptionEvent", "TrackStuckEvent", "TrackEndEvent"]);
 
 /** As `GET /v4/tonearm/sources` has it, as far as this looks at it. */
 export interface SourceView {
@@ -50,12 +52,14 @@ export class CanaryNode {
   /** `nodeOptions`: where its threads' modules are, for who does not run from `dist`. Rejects as `createNode` does. */
   static async start(config: NodeConfig, nodeOptions: Partial<NodeOptions> = {}): Promise<CanaryNode> {
     const discord = await FakeDiscord.start({ keepFrames: false });
+    let node: Node | undefined;
     try {
-      const node = await createNode(onLoopback(config), { logger: silentLogger, ...nodeOptions });
+      node = await createNode(onLoopback(config), { logger: silentLogger, ...nodeOptions });
       const url = `http://${node.address.host}:${node.address.port}`;
       const bot = await Bot.connect({ url, password: config.server.password.reveal() });
       return new CanaryNode({ node, discord, bot });
     } catch (error) {
+      await node?.close();
       await discord.close();
       throw error;
     }
@@ -82,12 +86,9 @@ export class CanaryNode {
   /** Plays it to a channel of its own until three seconds of it were heard, it is over, or the time is. */
   async hear(encoded: string, limitMs: number): Promise<SoundCheck> {
     const guildId = String(++this.#channelCount);
-    const voice = this.#discord.issueVoice({
-      ...{ guildId, channelId: `${guildId}7`, userId: this.#bot.userId, daveVersion: 0 },
-    });
-    await this.#bot.update(guildId, { voice });
-    const channel = this.#discord.channel(voice.channelId);
-    await channel.settled();
+    const channelId = `${guildId}7`;
+    const voice = this.#discord.issueVoice({ guildId, channelId, userId: this.#bot.userId, daveVersion: 0 });
+    const channel = this.#discord.channel(channelId);
     const startedMs = systemClock.now();
     let [frameCount, startMs]: [number, number | undefined] = [0, undefined];
     channel.listener.onFrame = ({ isSilence }) => {
@@ -95,21 +96,18 @@ export class CanaryNode {
       frameCount += 1;
       startMs ??= systemClock.now() - startedMs;
     };
-    await this.#bot.update(guildId, { track: { encoded } });
-    const ending = ["TrackExceptionEvent", "TrackStuckEvent", "TrackEndEvent"];
-    // Whichever comes first; what the other comes to is of no interest.
-    await Promise.race([
-      this.#discord.until(() => frameCount >= SOUND_FRAMES, "sound", limitMs),
-      this.#bot.until(
-        (message) => message.guildId === guildId && ending.includes(String(message.type)),
-        "end",
-        limitMs,
-      ),
-    ]).catch(() => undefined);
+    try {
+      await this.#bot.update(guildId, { voice, track: { encoded } });
+      // Whichever comes first; what the other comes to is of no interest.
+      await Promise.race([
+        this.#discord.until(() => frameCount >= SOUND_FRAMES, "sound", limitMs),
+        this.#bot.until((message) => message.guildId === guildId && ENDINGS.has(String(message.type)), "end", limitMs),
+      ]).catch(() => undefined);
+    } finally {
+      await this.#bot.destroy(guildId);
+    }
     const seconds = Math.min(frameCount, SOUND_FRAMES) * FRAME_SECONDS;
-    const trouble = this.#troubleOf(guildId, frameCount);
-    await this.#bot.destroy(guildId);
-    return { seconds, startMs, trouble };
+    return { seconds, startMs, trouble: this.#troubleOf(guildId, frameCount) };
   }
 
   async close(): Promise<void> {

@@ -20,6 +20,7 @@ export function tableLines({ source, what, identifier, outcome, found, tookMs, w
 /** The last line. */
 export function lastLine(all: readonly Tried[]): string {
   const failed = all.filter(({ outcome }) => outcome === "failed");
+  if (all.every(({ outcome }) => outcome === "skipped")) return "Nothing was tried.\n";
   if (failed.length === 0) return "Nothing failed.\n";
   return `FAILED: ${failed.map(({ source, what }) => `${source} (${what})`).join(", ")}\n`;
 }

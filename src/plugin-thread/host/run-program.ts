@@ -18,6 +18,7 @@ const STDERR_LENGTH = 4096;
 const WAITING_MAX = 64;
 /** So long after its end what it has started may hold its output open. */
 const LINGER_MS = 1000;
+
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 export interface ProgramsOptions {

@@ -33,4 +33,5 @@ test("the last line names what failed", () => {
   const failed: Tried = { ...TRIED, outcome: "failed", what: "sound" };
   expect(lastLine([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (sound), tunes (sound)\n");
   expect(lastLine([TRIED, { ...TRIED, outcome: "skipped" }])).toBe("Nothing failed.\n");
+  expect(lastLine([{ ...TRIED, outcome: "skipped" }])).toBe("Nothing was tried.\n");
 });
