@@ -4,8 +4,9 @@
 
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
+import { within } from "../within.ts";
 import { Arena } from "./arena/arena.ts";
-import { Attack, within } from "./arena/attack.ts";
+import { Attack } from "./arena/attack.ts";
 import type { HostileCase, Strike } from "./arena/hostile-case.ts";
 import type { NodeUnderTest } from "./arena/node-under-test.ts";
 import {

@@ -21,9 +21,19 @@ export interface LinkRequest {
 
 /** The site wants the file in steps: with a `Range` header, or as `range=0-99` in the query without one. */
 export interface RangeStep {
-  /** 64 KiB to 1 GiB. */
+  /** A whole number, 64 KiB to 1 GiB. */
   readonly bytes: number;
   readonly by: "header" | "query";
+}
+
+const STEP_BYTES_MIN = 64 * 1024;
+const STEP_BYTES_MAX = 1024 * 1024 * 1024;
+
+/** What is wrong with one that a plugin has named; undefined: nothing. Smaller steps would cost more than they bring. */
+export function rangeStepTrouble({ bytes, by }: RangeStep): string | undefined {
+  if (!Number.isSafeInteger(bytes) || bytes < STEP_BYTES_MIN || bytes > STEP_BYTES_MAX)
+    return `its steps are not of ${STEP_BYTES_MIN} to ${STEP_BYTES_MAX} bytes`;
+  return by === "header" || by === "query" ? undefined : "its steps are asked for by neither header nor query";
 }
 
 /** A link of the site itself. */

@@ -135,5 +135,7 @@ export type PluginEvent =
       readonly ways: readonly WayReport[];
       readonly counts: Readonly<Record<string, number>>;
     }
+  /** A program runs, or has exited: those that still run when the thread is gone are ended for it. */
+  | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: "disposed" };

@@ -35,18 +35,26 @@ export class RemoteError extends NodeError {
   }
 }
 
+/** Takes secrets out of a text that only whoever calls knows. */
+type Hide = (text: string) => string;
+
 /** Turns anything thrown into its wire form, without the secrets of addresses that its texts name. */
-export function toWireError(error: unknown): WireError {
-  if (error instanceof RemoteError) return error.wire;
+export function toWireError(error: unknown, hide: Hide = (text) => text): WireError {
+  if (error instanceof RemoteError) return hiddenWire(error.wire, hide);
   const root = rootCause(error);
   const isKnown = error instanceof NodeError;
   return {
     code: isKnown ? error.code : "internal",
-    message: isKnown ? shown(error.message) : "an unexpected error inside the node",
+    message: isKnown ? shown(error.message, hide) : "an unexpected error inside the node",
     severity: isKnown ? severityOf(error) : "fault",
-    cause: describe(root),
-    causeStackTrace: redactText(describeChain(error), LOOK_LENGTH_MAX),
+    cause: describe(root, hide),
+    causeStackTrace: redactText(describeChain(error, hide), LOOK_LENGTH_MAX),
   };
+}
+
+function hiddenWire(wire: WireError, hide: Hide): WireError {
+  const { message, cause, causeStackTrace } = wire;
+  return { ...wire, message: hide(message), cause: hide(cause), causeStackTrace: hide(causeStackTrace) };
 }
 
 function isErrorCode(code: string): code is ErrorCode {
@@ -58,13 +66,13 @@ function severityOf(error: NodeError): Severity {
   return error.fault === "ourselves" ? "fault" : "suspicious";
 }
 
-function describe(error: unknown): string {
-  return shown(error instanceof Error ? `${error.name}: ${withoutPaths(error)}` : String(error));
+function describe(error: unknown, hide: Hide): string {
+  return shown(error instanceof Error ? `${error.name}: ${withoutPaths(error)}` : String(error), hide);
 }
 
 /** In this order: half of a secret would not be known as one. */
-function shown(text: string): string {
-  const redacted = redactText(text, LOOK_LENGTH_MAX);
+function shown(text: string, hide: Hide): string {
+  const redacted = redactText(hide(text), LOOK_LENGTH_MAX);
   return redacted.length <= TEXT_LENGTH_MAX ? redacted : `${redacted.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
@@ -77,11 +85,11 @@ function withoutPaths(error: Error & { readonly path?: unknown; readonly dest?: 
 }
 
 /** `Name: message` of each link, with the functions it passed through but no file paths. */
-function describeChain(error: unknown): string {
+function describeChain(error: unknown, hide: Hide): string {
   const lines: string[] = [];
   let current = error;
   for (let depth = 0; depth < 16 && current !== undefined; depth++) {
-    lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(current)}`);
+    lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(current, hide)}`);
     if (!(current instanceof Error)) break;
     for (const frame of (current.stack ?? "").split("\n").slice(1, 9)) {
       const place = /^\s*at (?:(.+?) \()?.*?([^/\\]+:\d+):\d+\)?$/.exec(frame);

@@ -100,7 +100,10 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 
 // The host
 
-/** What the node gives a plugin. Valid until `signal` is aborted; then every call rejects. */
+/**
+ * What the node gives a plugin. Valid until `signal` is aborted; then `http`, `load`, `run` and `clock.sleep` reject
+ * with its reason, also what is under way.
+ */
 export interface PluginHost<Options = unknown> {
   readonly options: Options;
   /** `Tonearm/<version>`: how the node names itself to sites. */
@@ -269,10 +272,13 @@ export type Playable =
       readonly expiresAtMs?: number | undefined;
       /** Names these bytes: as long as it stays the same, playing goes on at the byte where the last link ended. */
       readonly rendition?: string | undefined;
-      /** The site wants long files in steps of so many bytes, asked for in a header or in the query (`range=0-99`). */
+      /**
+       * The site wants long files in steps of so many bytes (65,536 to 1,073,741,824, whole), asked for in a header or
+       * in the query (`range=0-99`). Any other number is a fault of the plugin, and the track is not played.
+       */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
     }
-  /** It plays what this identifier of another source plays. */
+  /** It plays what this identifier plays: another source's track, or the first that a search finds (`ytsearch:…`). */
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Members to add. Called for every track and playlist: must be quick. */
@@ -312,7 +318,8 @@ export class SourceError extends Error {
 
 /**
  * The plugin's way out: through the outbound guard, the proxy and the route planner that are configured. At most 32
- * requests at once, more wait. The host of an address can be replaced in the configuration (`hosts`), as tests do.
+ * requests at once, more wait; bodies under way have 64 MiB together, and each 512 KiB whatever the others take: what
+ * is beyond that fails as `busy`. The host of an address can be replaced in the configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
   /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */
@@ -357,34 +364,64 @@ export interface HttpAnswer {
   readonly bytes: Uint8Array;
 }
 
-/** Cookies by host (RFC 6265, without expiry): at most 50 of a host, 4,096 bytes each. */
+/**
+ * Cookies by host (RFC 6265): of 50 hosts at most, 50 each, 4,096 bytes each. They live as long as the jar, and go when
+ * the site sets them as over (`Max-Age`, `Expires`). `Secure` ones are for `https` and loopback only. `Path`,
+ * `SameSite` and the prefixes `__Host-` and `__Secure-` are not looked at.
+ */
 export class CookieJar {
-  readonly #byHost = new Map<string, Map<string, string>>();
+  /** A leading dot: of a domain with all its hosts. */
+  readonly #byHost = new Map<string, Map<string, { readonly value: string; readonly isSecure: boolean }>>();
 
-  /** Takes the value of one `set-cookie` header that `url` has answered with. */
-  take(url: string, setCookie: string): void {
-    const [pair = "", ...attributes] = setCookie.split(";");
+  /** Takes the value of one `set-cookie` header that `url` has answered with, at `nowMs` (epoch milliseconds). */
+  take(url: string, setCookie: string, nowMs = Date.now()): void {
+    const [pair = "", ...rest] = setCookie.split(";");
     const equals = pair.indexOf("=");
     if (equals <= 0 || pair.length > 4096) return;
+    const attributes = new Map(rest.map((text) => [textOf(text, 0).toLowerCase(), textOf(text, 1)]));
     const { hostname } = new URL(url);
-    const domain = attributes
-      .map((text) => /^\s*domain\s*=\s*\.?(.+)$/i.exec(text)?.[1]?.trim().toLowerCase())
-      .find(Boolean);
-    const isOwn = domain?.includes(".") === true && `.${hostname}`.endsWith(`.${domain}`);
-    const host = isOwn ? domain : hostname;
-    const cookies = this.#byHost.get(host) ?? new Map<string, string>();
-    if (cookies.size < 50) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
-    if (this.#byHost.size < 50) this.#byHost.set(host, cookies);
+    const domain = attributes.get("domain")?.toLowerCase().replace(/^\./, "");
+    const isOfDomain = domain?.includes(".") === true && `.${hostname}`.endsWith(`.${domain}`);
+    const host = isOfDomain ? `.${domain}` : hostname;
+    const cookies = this.#byHost.get(host) ?? new Map<string, { value: string; isSecure: boolean }>();
+    const name = pair.slice(0, equals).trim();
+    const isSecure = attributes.has("secure");
+    // Whoever listens in on http must not be able to set what https relies on.
+    if ((isSecure || cookies.get(name)?.isSecure === true) && !isSafe(url)) return;
+    if (isOver(attributes, nowMs)) cookies.delete(name);
+    else if (cookies.has(name) || cookies.size < 50)
+      cookies.set(name, { value: pair.slice(equals + 1).trim(), isSecure });
+    if (cookies.size === 0) this.#byHost.delete(host);
+    else if (this.#byHost.size < 50) this.#byHost.set(host, cookies);
   }
 
   /** The `cookie` header for `url`; undefined: none. */
   headerFor(url: string): string | undefined {
     const { hostname } = new URL(url);
-    const texts = [...this.#byHost].flatMap(([host, cookies]) =>
-      `.${hostname}`.endsWith(`.${host}`) ? [...cookies].map(([name, value]) => `${name}=${value}`) : [],
-    );
+    const texts = [...this.#byHost]
+      .filter(([host]) => (host.startsWith(".") ? `.${hostname}`.endsWith(host) : hostname === host))
+      .flatMap(([, cookies]) => [...cookies])
+      .filter(([, { isSecure }]) => !isSecure || isSafe(url))
+      .map(([name, { value }]) => `${name}=${value}`);
     return texts.length === 0 ? undefined : texts.join("; ");
   }
+}
+
+/** Of `name=value` the one or the other. */
+function textOf(attribute: string, index: 0 | 1): string {
+  return attribute.trim().split(/\s*=\s*/)[index] ?? "";
+}
+
+/** Where browsers send what is secure. */
+function isSafe(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** `Max-Age` counts before `Expires`; what cannot be read counts for nothing. */
+function isOver(attributes: ReadonlyMap<string, string>, nowMs: number): boolean {
+  const maxAge = attributes.get("max-age") ?? "";
+  return /^-?\d+$/.test(maxAge) ? Number(maxAge) <= 0 : Date.parse(attributes.get("expires") ?? "") <= nowMs;
 }
 
 // Caches, ways, programs

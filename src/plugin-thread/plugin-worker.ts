@@ -2,6 +2,7 @@
 // keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
 
 import { createHash } from "node:crypto";
+import { rangeStepTrouble } from "../bridge/playable-link.ts";
 import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink } from "../bridge/plugin-messages.ts";
 import { toWireError, type WireError } from "../bridge/wire-error.ts";
 import { NodeError } from "../errors.ts";
@@ -138,14 +139,7 @@ export class PluginWorker {
     const trouble = troubleOf(error, sourceName);
     if (trouble.code === "plugin-failed")
       this.#options.log.error("a source failed unexpectedly", { sourceName, error });
-    const wire = toWireError(trouble);
-    const { hide } = this.#options;
-    return {
-      ...wire,
-      message: hide(wire.message),
-      cause: hide(wire.cause),
-      causeStackTrace: hide(wire.causeStackTrace),
-    };
+    return toWireError(trouble, this.#options.hide);
   }
 }
 
@@ -178,8 +172,8 @@ function checkedLink(playable: Playable): PluginLink {
   if (rendition !== undefined && typeof rendition !== "string") throw new Error("a rendition is a text");
   if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
   if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
-  if (rangeStep !== undefined && !(rangeStep.bytes >= 4096)) throw new Error("a rangeStep is at least 4,096 bytes");
-  if (rangeStep !== undefined && !["header", "query"].includes(rangeStep.by)) throw new Error("rangeStep.by is no way");
+  const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
+  if (stepTrouble !== undefined) throw new Error(`resolve answered a rangeStep that is none: ${stepTrouble}`);
   const sent = Object.entries(headers)
     .filter(([, value]) => value !== undefined)
     .slice(0, HEADERS_MAX);

@@ -14,7 +14,7 @@ import type {
 import { RemoteError } from "../bridge/wire-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
-import { REDACTED } from "../lib/redact-text.ts";
+import { REDACTED, redactText } from "../lib/redact-text.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createGuardedDispatcher } from "../network/guarded-dispatcher.ts";
 import { createHostResolver } from "../network/host-resolver.ts";
@@ -33,6 +33,8 @@ const REPORT_INTERVAL_MS = 1000;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 /** Loads of plugins that lead to loads of plugins. */
 const DEPTH_MAX = 5;
+/** Why it cannot be set up: is shown to the operator for as long as that is so. */
+const PROBLEM_LENGTH_MAX = 4096;
 /** Shorter ones would be found in every other word. */
 const HIDDEN_LENGTH_MIN = 4;
 
@@ -49,11 +51,14 @@ export interface PluginGround {
 export async function startPlugin(ground: PluginGround): Promise<void> {
   const { port, settings, importModule = (url: string) => import(url) } = ground;
   let plugin: Plugin | undefined;
+  let living: LivingPlugin | undefined;
   try {
     plugin = pluginOf(await importModule(settings.module));
-    await new LivingPlugin(plugin, ground).setUp();
+    living = new LivingPlugin(plugin, ground);
+    await living.setUp();
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : String(error);
+    const problem = redactText(living?.hide(text) ?? text, PROBLEM_LENGTH_MAX);
     port.postMessage({ type: "unusable", name: plugin?.name, problem });
   }
 }
@@ -74,10 +79,13 @@ function pluginOf(module: unknown): Plugin {
   return plugin as Plugin; // each member has been looked at
 }
 
-/** As they are and as they stand in addresses; longer ones first, as one may be the beginning of another. */
+/** As they are and as they stand in addresses and JSON; longer ones first, as one may be the beginning of another. */
 function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
   const long = secrets.filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
-  const forms = long.flatMap((secret) => [secret, encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, ""))]);
+  const forms = long.flatMap((secret) => [
+    ...[secret, JSON.stringify(secret).slice(1, -1)],
+    encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, "")),
+  ]);
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
 }
 
@@ -139,9 +147,10 @@ class LivingPlugin {
     const host: LivingHost<unknown> = new LivingHost({
       ...{ options, clock, userAgent: http.userAgent },
       http: new PluginHttpClient({ dispatcher: createGuardedDispatcher({ guard, ...http }), settings, clock }),
-      log: createPluginLogger({ logger: this.#logger, clock, hide: this.#hide }),
-      hide: this.#hide,
+      log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
+      hide: this.hide,
       load: (identifier, signal) => this.#load(identifier, signal),
+      onProgram: (pid, isRunning) => this.#ground.port.postMessage({ type: "program", pid, isRunning }),
       onReport: () => this.#report(host),
     });
     return host;
@@ -162,7 +171,7 @@ class LivingPlugin {
   #server(host: LivingHost<unknown>): (command: PluginCommand) => void {
     const { port, clock } = this.#ground;
     const worker = new PluginWorker({
-      ...{ host, clock, log: host.log, hide: this.#hide },
+      ...{ host, clock, log: host.log, hide: this.hide },
       send: (event) => port.postMessage(event),
       runAtDepth: (depth, work) => this.#depth.run(depth, work),
     });
@@ -177,7 +186,7 @@ class LivingPlugin {
   }
 
   /** Takes the plugin's secrets out of a text. */
-  readonly #hide = (text: string): string => {
+  readonly hide = (text: string): string => {
     return this.#hidden.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
   };
 

@@ -87,7 +87,8 @@ export function toSourceTrack({
   const { identifier, title, author, length, isStream, uri, artworkUrl, isrc } = info;
   return {
     ...{ identifier, title, author, isStream, uri, artworkUrl, isrc },
-    lengthMs: length === UNKNOWN_LENGTH_MS ? undefined : Number(length),
+    // In a list that was JSON it is the nearest that a number can be.
+    lengthMs: Number(length) === Number(UNKNOWN_LENGTH_MS) ? undefined : Number(length),
     // Plain JSON by its making.
     pluginInfo: pluginInfo as NonNullable<SourceTrack["pluginInfo"]>,
     fields: details?.kind === "fields" ? valuesOf(details.fields) : undefined,

@@ -2,7 +2,8 @@
 // only passes it on, however long it is. Any thread.
 
 import { stringifyJson } from "../lib/json.ts";
-import { type Track, trackToJson } from "./track.ts";
+import { decodeTrack, type Track, trackToJson } from "./track.ts";
+import type { TrackJson } from "./track-info.ts";
 
 /** What one part holds at most, so that whoever reads it has done so within a few milliseconds. */
 const PART_TRACKS_MAX = 100;
@@ -30,6 +31,14 @@ export function writeTracks(tracks: readonly Track[]): WrittenTracks {
     count = 0;
   }
   return { count: tracks.length, parts };
+}
+
+/** The first of a list; undefined where it is empty. */
+export function firstTrack(tracks: readonly Track[] | WrittenTracks): Track | undefined {
+  if (!isWritten(tracks)) return tracks[0];
+  const [part] = tracks.parts;
+  const [first] = JSON.parse(`[${new TextDecoder().decode(part)}]`) as TrackJson[]; // written here
+  return first === undefined ? undefined : decodeTrack(first.encoded);
 }
 
 /** True for a list that was written. */

@@ -1,6 +1,8 @@
 // A plugin that does what a plugin must never do, on a whole node: it costs its own loads, which are told so within a
 // bound; other sources answer, and what plays goes on.
 
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
@@ -91,6 +93,41 @@ describe("a plugin that", () => {
     const numbers = packetNumbers(call.sound);
     expect(numbers).toEqual(numbers.map((_number, index) => index));
     await call.leave();
+  });
+
+  it("runs a program takes it along when its thread is lost, and what that has started", async () => {
+    const sockets: Socket[] = [];
+    const lobby = createServer((socket) => sockets.push(socket.on("error", () => undefined).resume()));
+    await new Promise<void>((resolve) => lobby.listen(0, "127.0.0.1", resolve));
+    const { port } = lobby.address() as AddressInfo; // listens on TCP
+    const there = `require("node:net").connect(${port}, "127.0.0.1").resume();`;
+    const child = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(there)}])`;
+    const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    const asked = bot.load(`naughty:program ${there}${child}`);
+    await expect.poll(() => sockets.length).toBe(2);
+    expect((await bot.load("naughty:loop")).body.loadType).toBe("error");
+    expect((await asked).body.loadType).toBe("error");
+    await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual([true, true]);
+    lobby.close();
+  });
+
+  it("receives 32 answers of 8 MiB at once is told that it is too much, and lives", async () => {
+    const body = Buffer.alloc(8 * 1024 * 1024, "a");
+    const site = createHttpServer((_request, response) => response.end(body));
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    const { port } = site.address() as AddressInfo; // listens on TCP
+    const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    const { losses } = await naughty();
+    for (let round = 0; round < 2; round++) {
+      const { body: found } = await bot.load(`naughty:many http://127.0.0.1:${port}/${round}`);
+      const titles = (found.data as { readonly info: { readonly title: string } }[]).map(({ info }) => info.title);
+      expect(titles).toHaveLength(32);
+      expect(new Set(titles)).toEqual(new Set(["fulfilled", "busy"]));
+    }
+    expect((await naughty()).losses).toBe(losses);
+    site.close();
   });
 
   it("works again after its pause", async () => {

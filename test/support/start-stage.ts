@@ -9,9 +9,17 @@ const PLUGIN_ENTRY = new URL("../../dist/src/plugin-thread/main.js", import.meta
 export const BUILTIN_FOLDER = new URL("../../dist/plugins/", import.meta.url);
 const CODEC_ENTRY = new URL("../../dist/src/media/codec-main.js", import.meta.url);
 
+/** What the threads of a node in a test run. */
+export const STAGE_ENTRIES = {
+  mediaEntry: MEDIA_ENTRY,
+  lookupEntry: LOOKUP_ENTRY,
+  codecEntry: CODEC_ENTRY,
+  pluginEntry: PLUGIN_ENTRY,
+};
+
 export function startStage(options: StageOptions = {}): Promise<Stage> {
   return Stage.start({
-    ...{ mediaEntry: MEDIA_ENTRY, lookupEntry: LOOKUP_ENTRY, codecEntry: CODEC_ENTRY, pluginEntry: PLUGIN_ENTRY },
+    ...STAGE_ENTRIES,
     plugins: { builtinFolder: BUILTIN_FOLDER },
     ...options,
   });

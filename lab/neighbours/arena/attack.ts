@@ -7,6 +7,7 @@ import { NodeClient } from "../../conformance/workbench/node-client.ts";
 import { type Answer, plainPlan } from "../../media-server/answer-plan.ts";
 import { type LoggedRequest, MediaServer } from "../../media-server/media-server.ts";
 import { Bot, type NodeMessage } from "../../stage/bot.ts";
+import { within } from "../../within.ts";
 import type { ListeningPost } from "./listening-post.ts";
 
 export interface AttackOptions {
@@ -223,20 +224,6 @@ export class Attack {
   #keep(socket: Socket): void {
     socket.on("error", () => undefined); // the node may hang up at any time: that is what it is there for
     this.#sockets.push(socket);
-  }
-}
-
-/** Undefined when it takes longer. */
-export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined); // nobody waits for it any more
   }
 }
 

@@ -56,6 +56,9 @@ export class PluginRunner {
   #pauseMs = 0;
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #idleTimer: Timer | undefined;
+  /** Nothing is known of what it offers, and somebody wants to. */
+  #isToLearn = false;
+  #learnTimer: Timer | undefined;
   #reloading: Promise<void> | undefined;
   /** All that have not ended, also those that start or finish their work; with what ends the wait for it to be ready. */
   readonly #alive = new Map<PluginThread, (reason: NodeError) => void>();
@@ -98,9 +101,13 @@ export class PluginRunner {
     }
   }
 
-  /** Has its thread started, to learn what it offers; rejects with why it cannot be set up. */
+  /**
+   * Has its thread started, to learn what it offers; rejects with why it cannot be set up. One that is lost meanwhile
+   * is started again after its pause, until it is known: before, nobody would ask for it.
+   */
   async start(): Promise<void> {
     this.#refuseOff();
+    this.#isToLearn = true;
     const { thread, whenReady } = this.#startThread();
     this.#thread = thread;
     await whenReady;
@@ -143,6 +150,7 @@ export class PluginRunner {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#idleTimer?.cancel();
+    this.#learnTimer?.cancel();
     this.#thread = undefined;
     const closing = [...this.#alive].map(([thread, fail]) => {
       fail(this.#closing());
@@ -192,6 +200,7 @@ export class PluginRunner {
       onNamed,
       onReady: (manifest) => {
         if (isCurrent()) this.#isReady = true;
+        this.#isToLearn = false;
         onManifest(manifest);
         settle.resolve();
       },
@@ -233,6 +242,14 @@ export class PluginRunner {
     this.#pauseMs = wasSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), PAUSE_MS_MAX);
     this.#restsUntilMs = clock.now() + this.#pauseMs;
     logger.warn("the thread of a plugin was lost", { plugin: name, pauseMs: this.#pauseMs, error: reason });
+    if (this.#isToLearn) this.#learnTimer = clock.after(this.#pauseMs, () => this.#learn());
+  }
+
+  #learn(): void {
+    const isKnown = !this.#isToLearn || this.#thread !== undefined || this.#problem !== undefined;
+    if (this.#isClosed || isKnown) return;
+    // What goes wrong is told where it is lost or off.
+    this.start().catch(() => undefined);
   }
 
   async #drain(thread: PluginThread): Promise<void> {

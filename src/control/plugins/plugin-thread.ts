@@ -11,6 +11,7 @@ import type {
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { killProgram } from "../../lib/kill-program.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { Threads } from "../workers/threads.ts";
@@ -67,6 +68,8 @@ export class PluginThread {
   readonly #listener: PluginThreadListener;
   readonly #thread: WatchedThread;
   readonly #running = new Map<number, Running>();
+  /** Ids of programs that it runs. */
+  readonly #programs = new Set<number>();
   #lastId = 0;
   #onDisposed = (): void => undefined;
   #onQuiet = (): void => undefined;
@@ -81,6 +84,7 @@ export class PluginThread {
       onLost: ({ reason }) => this.#onLost(reason),
     });
     this.#thread.isWorthWatching = false;
+    void this.#thread.exited.then(() => this.#killPrograms());
     // What runs in it is compiled with the same contract.
     this.#thread.thread.on("message", (event) => this.#onEvent(event as PluginEvent));
     this.#thread.thread.unref();
@@ -156,6 +160,7 @@ export class PluginThread {
 
   #onEvent(event: PluginEvent): void {
     if (event.type === "disposed") this.#onDisposed();
+    if (event.type === "program") this.#onProgram(event);
     if (this.#thread.isGone) return;
     switch (event.type) {
       case "named":
@@ -185,6 +190,21 @@ export class PluginThread {
       case "loadUnwanted":
         this.#listener.onLoadUnwanted(event.askId, this);
     }
+  }
+
+  #onProgram({ pid, isRunning }: Extract<PluginEvent, { readonly type: "program" }>): void {
+    if (isRunning) this.#programs.add(pid);
+    else this.#programs.delete(pid);
+  }
+
+  /**
+   * However it has ended, what it last said has been heard by now. As long as nobody has taken note of a program's
+   * exit, and nobody but the thread could, its id is given to no other program; on Windows only until the thread's end,
+   * which was just now.
+   */
+  #killPrograms(): void {
+    for (const pid of this.#programs) killProgram(pid);
+    this.#programs.clear();
   }
 
   #onUnusable(problem: string): void {

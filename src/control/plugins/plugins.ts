@@ -10,7 +10,7 @@ import type { PlainTree } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log.ts";
 import type { JsonMembers } from "../../plugin-api/plugin.ts";
 import type { Track } from "../../track/track.ts";
-import { isWritten, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
+import { firstTrack, isWritten, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../sources/load-result.ts";
 import type { Source } from "../sources/source.ts";
@@ -203,11 +203,17 @@ export class Plugins implements LinkSource {
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
   }
 
-  /** The first of what an identifier stands for. */
+  /** What an identifier stands for; of a search the first that was found, as whoever mirrors a track wants it. */
   async #trackOf(identifier: string, signal: AbortSignal): Promise<Track> {
     const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
+    if (result.kind === "playlist") {
+      const text = "where the sound of this track was to be had, there is a playlist: a reference is to a track";
+      throw new NodeError("source-unavailable", `${text}, or to a search`);
+    }
+    const first = result.kind === "search" ? firstTrack(result.tracks) : undefined;
+    if (first !== undefined) return first;
     throw new NodeError("source-unavailable", "where the sound of this track was to be had, there is nothing");
   }
 

@@ -1,7 +1,7 @@
 // Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as
 // what a site says. Pure. Audio and look-up threads.
 
-import type { RangeStep, SiteLink } from "../../bridge/playable-link.ts";
+import { type RangeStep, rangeStepTrouble, type SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { serverOf } from "../../lib/parse-url.ts";
 import { parseInputUrl } from "./input-url.ts";
@@ -9,8 +9,6 @@ import { parseInputUrl } from "./input-url.ts";
 const HEADERS_MAX = 64;
 const HEADERS_LENGTH_MAX = 16 * 1024;
 const RENDITION_LENGTH_MAX = 1024;
-const STEP_BYTES_MIN = 64 * 1024;
-const STEP_BYTES_MAX = 1024 * 1024 * 1024;
 /** RFC 9110 section 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** RFC 9110 section 5.5, without bytes beyond Latin-1. */
@@ -57,7 +55,8 @@ export interface RequestPlace {
 export function placeOfLink({ url: text, headers, rendition, rangeStep, isOwnServer }: SiteLink): RequestPlace {
   if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX)
     throw invalid("its rendition's name is too long");
-  checkStep(rangeStep);
+  const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
+  if (stepTrouble !== undefined) throw invalid(stepTrouble);
   const url = urlOf(text);
   const ownServer = isOwnServer ? serverOf(url) : undefined;
   return { url, headers: checkedHeaders(headers), rendition, rangeStep, ownServer };
@@ -84,12 +83,6 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Record<strin
       throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
   }
   return Object.fromEntries(entries.filter(([name]) => !OWN_HEADERS.includes(name)));
-}
-
-function checkStep(step: RangeStep | undefined): void {
-  if (step === undefined) return;
-  const isSensible = Number.isSafeInteger(step.bytes) && step.bytes >= STEP_BYTES_MIN && step.bytes <= STEP_BYTES_MAX;
-  if (!isSensible) throw invalid(`its steps are not of ${STEP_BYTES_MIN} to ${STEP_BYTES_MAX} bytes`);
 }
 
 function invalid(reason: string, cause?: unknown): NodeError {

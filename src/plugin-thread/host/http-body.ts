@@ -4,11 +4,15 @@
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { ByteBudget } from "../../lib/byte-budget.ts";
 
 export interface BodyOptions {
   /** Unpacked and packed alike. */
   readonly sizeBytesMax: number;
   readonly tooLarge: () => Error;
+  /** What it may take until it is whole; all of it is given back then. */
+  readonly memory: ByteBudget;
+  readonly noMemory: () => Error;
 }
 
 interface Answer {
@@ -16,24 +20,29 @@ interface Answer {
   readonly body: Readable;
 }
 
-/** Reads it whole. Rejects with `tooLarge`, or with what went wrong on the way. */
+/** Reads it whole. Rejects with `tooLarge`, `noMemory`, or with what went wrong on the way. */
 export async function readHttpBody(
   { headers, body }: Answer,
   options: BodyOptions,
 ): Promise<{ bytes: Buffer; text: string }> {
+  const { memory, noMemory } = options;
   const parts: Buffer[] = [];
   // Whoever reads is told of it, also when nobody reads any more.
   body.on("error", () => undefined);
   try {
     // Much that unpacks to nothing is too much, too.
     const packed = bounded(body, options);
-    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options))
+    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options)) {
+      if (!memory.hasRoom(part.length)) throw noMemory();
+      memory.take(part.length, "the body of an answer");
       parts.push(part);
+    }
+    const bytes = Buffer.concat(parts);
+    return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
   } finally {
     body.destroy();
+    memory.releaseAll();
   }
-  const bytes = Buffer.concat(parts);
-  return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
 }
 
 const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
@@ -43,7 +52,10 @@ const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tr
   ["deflate", () => createInflate()],
 ]);
 
-async function* bounded(parts: AsyncIterable<Buffer>, { sizeBytesMax, tooLarge }: BodyOptions): AsyncGenerator<Buffer> {
+async function* bounded(
+  parts: AsyncIterable<Buffer>,
+  { sizeBytesMax, tooLarge }: Pick<BodyOptions, "sizeBytesMax" | "tooLarge">,
+): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   for await (const part of parts) {
     sizeBytes += part.length;

@@ -4,6 +4,7 @@
 import { type Dispatcher, errors } from "undici";
 import type { PluginSettings } from "../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../errors.ts";
+import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { isSecretName } from "../../lib/secret-names.ts";
@@ -24,8 +25,18 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const TIMEOUT_MS = 10_000;
 const SIZE_BYTES_MAX = 8 * 1024 * 1024;
 const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
+/** However many large ones are under way, each of them has room for so much … */
+const LITTLE_BYTES = 512 * 1024;
+const LITTLE_BYTES_OF_ALL = REQUESTS_MAX * LITTLE_BYTES;
+/**
+ * … and so much have all together, with room for one of the largest. Twice that, for in the end each is copied into one
+ * piece, is less than the buffers that a plugin's thread may have.
+ */
+const BODIES_BYTES_MAX = SIZE_BYTES_LIMIT + LITTLE_BYTES_OF_ALL;
 /** A `retry-after` beyond this is not believed. */
 const RETRY_AFTER_MS_MAX = 60 * 60_000;
+/** What of a path errors name. */
+const PATH_LENGTH_MAX = 120;
 
 export interface PluginHttpOptions {
   readonly dispatcher: Pick<Dispatcher, "request">;
@@ -45,6 +56,7 @@ interface Hop {
 export class PluginHttpClient implements HttpClient {
   readonly #options: PluginHttpOptions;
   readonly #places = new Places({ runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, what: "requests" });
+  readonly #bodies = new ByteBudget({ owner: "the plugin", limitBytes: BODIES_BYTES_MAX });
 
   constructor(options: PluginHttpOptions) {
     this.#options = options;
@@ -124,7 +136,7 @@ export class PluginHttpClient implements HttpClient {
     { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const { dispatcher, settings } = this.#options;
+    const { dispatcher, settings, clock } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
     const cookie = cookies?.headerFor(url.href);
@@ -139,20 +151,29 @@ export class PluginHttpClient implements HttpClient {
       if (method !== "POST" && error instanceof errors.SocketError) return send();
       throw error;
     });
-    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) cookies?.take(url.href, setCookie);
+    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat())
+      cookies?.take(url.href, setCookie, clock.epochMs());
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
       tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`),
+      memory: new ByteBudget({
+        ...{ owner: "the answer", limitBytes: SIZE_BYTES_LIMIT, parent: this.#bodies },
+        reserve: { ownBytes: LITTLE_BYTES, leftBytes: LITTLE_BYTES_OF_ALL },
+      }),
+      noMemory: () => new SourceError("busy", `${describe(url.href)}: this plugin receives too much at once`),
     });
     return { status: answer.statusCode, headers: joined(answer.headers), url: url.href, text, bytes };
   }
 }
 
-/** Scheme, host and path: what follows may be a secret. */
+/** Scheme, host and path: what follows may be a secret. In whole parts: half of a secret would not be known as one. */
 function describe(url: string): string {
   const parsed = parseUrl(url);
-  return parsed === undefined ? "an address that is none" : `${parsed.origin}${parsed.pathname.slice(0, 120)}`;
+  if (parsed === undefined) return "an address that is none";
+  const { origin, pathname } = parsed;
+  const end = pathname.length <= PATH_LENGTH_MAX ? pathname.length : pathname.lastIndexOf("/", PATH_LENGTH_MAX) + 1;
+  return `${origin}${pathname.slice(0, end)}`;
 }
 
 function firstHop(text: string, { query = {}, headers = {}, body, method }: HttpRequest, userAgent: string): Hop {

@@ -1,6 +1,7 @@
 // What a plugin is given: puts the parts of this folder together behind the interface of `tonearm/plugin`, and keeps
 // what the plugin registers. Plugin thread; one for each life of a plugin.
 
+import { setMaxListeners } from "node:events";
 import type { WayReport } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
@@ -8,6 +9,7 @@ import type {
   Cache,
   CacheOptions,
   HttpClient,
+  HttpRequest,
   PluginClock,
   PluginHost,
   PluginInfoModifier,
@@ -19,7 +21,7 @@ import type {
   Way,
 } from "../../plugin-api/plugin.ts";
 import { MemoryCache } from "./memory-cache.ts";
-import { Programs } from "./run-program.ts";
+import { Programs, type ProgramsOptions } from "./run-program.ts";
 import { checkSource } from "./source-rules.ts";
 import { Ways } from "./ways.ts";
 
@@ -41,6 +43,8 @@ export interface HostParts<Options> {
   readonly hide: (text: string) => string;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
+  /** A program runs, or has exited. */
+  readonly onProgram: NonNullable<ProgramsOptions["onProgram"]>;
   /** There is something new to report. */
   readonly onReport: () => void;
 }
@@ -69,17 +73,20 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.#parts = parts;
     this.options = options;
     this.userAgent = userAgent;
-    this.http = http;
+    // Each request that is under way listens.
+    setMaxListeners(0, this.signal);
+    this.http = this.#endingHttp(http);
     this.log = log;
     this.clock = {
       now: () => clock.epochMs(),
-      sleep: async (delayMs, signal) => {
-        await pause(clock, delayMs, signal);
-        signal.throwIfAborted();
-      },
+      sleep: (delayMs, signal) =>
+        this.#whileAlive(signal, async (ended) => {
+          await pause(clock, delayMs, ended);
+          ended.throwIfAborted();
+        }),
     };
     this.#ways = new Ways(clock, parts);
-    this.#programs = new Programs(clock);
+    this.#programs = new Programs(clock, parts);
   }
 
   get signal(): AbortSignal {
@@ -122,7 +129,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   };
 
   readonly load = (identifier: string, { signal }: { readonly signal: AbortSignal }): Promise<SourceAnswer> => {
-    return this.#parts.load(identifier, AbortSignal.any([signal, this.signal]));
+    return this.#whileAlive(signal, (ended) => this.#parts.load(identifier, ended));
   };
 
   readonly cache = <Value>(name: string, options: CacheOptions): Cache<Value> => {
@@ -137,7 +144,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly way = (name: string): Way => this.#ways.get(name);
 
   readonly run = (program: string, options: RunOptions): Promise<RunResult> => {
-    return this.#programs.run(program, { ...options, signal: AbortSignal.any([options.signal, this.signal]) });
+    return this.#whileAlive(options.signal, (signal) => this.#programs.run(program, { ...options, signal }));
   };
 
   readonly count = (event: string, by = 1): void => {
@@ -159,6 +166,33 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.#programs.close();
     const late = pause(this.#parts.clock, DISPOSE_TIMEOUT_MS);
     await Promise.race([late, Promise.allSettled(this.#disposals.map(async (dispose) => dispose()))]);
+  }
+
+  #endingHttp(http: HttpClient): HttpClient {
+    return {
+      request: (url, request) =>
+        this.#whileAlive(request.signal, (signal) => http.request(url, { ...request, signal })),
+      json: <Value>(url: string, request: HttpRequest) =>
+        this.#whileAlive(request.signal, (signal) => http.json<Value>(url, { ...request, signal })),
+      text: (url, request) => this.#whileAlive(request.signal, (signal) => http.text(url, { ...request, signal })),
+      statusError: (answer) => http.statusError(answer),
+    };
+  }
+
+  /**
+   * Runs `work` with a signal that is aborted with the plugin, too. By hand: what `AbortSignal.any` makes of a signal
+   * that lives as long as the thread would be kept as long.
+   */
+  async #whileAlive<Value>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    this.signal.throwIfAborted();
+    const ended = new AbortController();
+    const onEnd = (): void => ended.abort(this.signal.reason);
+    this.signal.addEventListener("abort", onEnd, { once: true });
+    try {
+      return await work(AbortSignal.any([signal, ended.signal]));
+    } finally {
+      this.signal.removeEventListener("abort", onEnd);
+    }
   }
 
   #checkSettingUp(name: string): void {

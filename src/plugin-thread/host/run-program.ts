@@ -5,6 +5,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
+import { HAS_PROGRAM_GROUPS, killProgram } from "../../lib/kill-program.ts";
 import { isSecretName } from "../../lib/secret-names.ts";
 import { type RunOptions, type RunResult, SourceError } from "../../plugin-api/plugin.ts";
 import { Places } from "./places.ts";
@@ -17,20 +18,26 @@ const STDERR_LENGTH = 4096;
 const WAITING_MAX = 64;
 /** So long after its end what it has started may hold its output open. */
 const LINGER_MS = 1000;
-/** On Windows there are no process groups; there the program alone is killed. */
-const HAS_GROUPS = process.platform !== "win32";
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
+export interface ProgramsOptions {
+  /** What programs inherit, but for passwords and tokens. Default: the node's. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Called when a program runs, and when it has exited. */
+  readonly onProgram?: (pid: number, isRunning: boolean) => void;
+}
+
 export class Programs {
   readonly #clock: Clock;
+  readonly #onProgram: NonNullable<ProgramsOptions["onProgram"]>;
   readonly #env: NodeJS.ProcessEnv;
   readonly #places = new Places({ runningMax: CONCURRENCY_MAX, waitingMax: WAITING_MAX, what: "programs" });
   readonly #running = new Set<RunningProgram>();
 
-  /** `env`: what programs inherit, but for passwords and tokens. */
-  constructor(clock: Clock, env: NodeJS.ProcessEnv = process.env) {
+  constructor(clock: Clock, { env = process.env, onProgram = () => undefined }: ProgramsOptions = {}) {
     this.#clock = clock;
+    this.#onProgram = onProgram;
     this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)));
   }
 
@@ -51,7 +58,9 @@ export class Programs {
   }
 
   async #run(program: string, options: RunOptions): Promise<RunResult> {
-    const running = new RunningProgram(basename(program), this.#spawn(program, options.args), {
+    const child = this.#spawn(program, options.args);
+    this.#tellOf(child);
+    const running = new RunningProgram(basename(program), child, {
       clock: this.#clock,
       outputBytesMax: options.outputBytesMax ?? OUTPUT_BYTES_MAX,
     });
@@ -72,11 +81,19 @@ export class Programs {
     }
   }
 
+  #tellOf(child: Child): void {
+    const { pid } = child;
+    // It was not started; why comes as an event.
+    if (pid === undefined) return;
+    this.#onProgram(pid, true);
+    child.on("exit", () => this.#onProgram(pid, false));
+  }
+
   #spawn(program: string, args: readonly string[]): Child {
     try {
       return spawn(program, args, {
         stdio: ["ignore", "pipe", "pipe"],
-        detached: HAS_GROUPS,
+        detached: HAS_PROGRAM_GROUPS,
         windowsHide: true,
         shell: false,
         env: this.#env,
@@ -167,12 +184,9 @@ class RunningProgram {
 
   #killGroup(): void {
     if (this.#child.pid === undefined) return;
-    try {
-      if (HAS_GROUPS) process.kill(-this.#child.pid, "SIGKILL");
-      else this.#child.kill("SIGKILL");
-    } catch {
-      // Nothing of it is left.
-    }
+    // Without groups nothing is left of one that has exited, and its id may be another's.
+    if (HAS_PROGRAM_GROUPS) killProgram(this.#child.pid);
+    else this.#child.kill("SIGKILL");
   }
 }
 

@@ -12,6 +12,7 @@ describe("cookies", () => {
       "https://example/",
       "https://a.example.evil/",
       "https://evil-a.example/",
+      "https://sub.a.example/",
     ]) {
       expect(jar.headerFor(url)).toBeUndefined();
     }
@@ -23,6 +24,7 @@ describe("cookies", () => {
     jar.take("https://www.a.example/", "two=2; domain=b.example");
     jar.take("https://www.a.example/", "three=3; domain=example");
     expect(jar.headerFor("https://api.a.example/")).toBe("one=1");
+    expect(jar.headerFor("https://a.example/")).toBe("one=1");
     expect(jar.headerFor("https://www.a.example/")).toBe("one=1; two=2; three=3");
     expect(jar.headerFor("https://b.example/")).toBeUndefined();
   });
@@ -40,6 +42,56 @@ describe("cookies", () => {
     expect(jar.headerFor("https://a.example/")).toBeUndefined();
     for (let index = 0; index < 60; index++) jar.take("https://a.example/", `n${index}=1`);
     expect(jar.headerFor("https://a.example/")?.split("; ")).toHaveLength(50);
+    // One that is there has its place.
+    jar.take("https://a.example/", "n49=2");
+    expect(jar.headerFor("https://a.example/")).toMatch(/; n49=2$/);
+  });
+
+  test("of 50 hosts are taken; one whose cookies are all over leaves its place to another", () => {
+    const jar = new CookieJar();
+    for (let index = 0; index < 60; index++) jar.take(`https://h${index}.example/`, "one=1");
+    jar.take("https://h49.example/", "one=2");
+    expect(jar.headerFor("https://h49.example/")).toBe("one=2");
+    expect(jar.headerFor("https://h50.example/")).toBeUndefined();
+    jar.take("https://h0.example/", "one=; Max-Age=0");
+    jar.take("https://h50.example/", "one=1");
+    expect(jar.headerFor("https://h50.example/")).toBe("one=1");
+  });
+
+  test("that are secure go over https, and to this machine", () => {
+    const jar = new CookieJar();
+    for (const host of ["a.example", "localhost", "x.localhost", "127.0.0.1:8080", "[::1]"]) {
+      jar.take(`https://${host}/`, "open=1");
+      jar.take(`https://${host}/`, "one=1; SECURE; HttpOnly");
+      expect(jar.headerFor(`https://${host}/`)).toBe("open=1; one=1");
+      expect(jar.headerFor(`http://${host}/`)).toBe(host === "a.example" ? "open=1" : "open=1; one=1");
+    }
+  });
+
+  test("that are secure are not set, replaced or deleted over http", () => {
+    const jar = new CookieJar();
+    jar.take("http://a.example/", "two=2; Secure");
+    jar.take("https://a.example/", "one=1; Secure");
+    jar.take("http://a.example/", "one=evil");
+    jar.take("http://a.example/", "one=; Max-Age=0");
+    expect(jar.headerFor("https://a.example/")).toBe("one=1");
+    jar.take("https://a.example/", "one=2");
+    expect(jar.headerFor("http://a.example/")).toBe("one=2");
+  });
+
+  test.each([
+    ["one=; Max-Age=0", undefined],
+    ["one=2; max-age = -1; expires=Fri, 31 Dec 2100 00:00:00 GMT", undefined],
+    ["one=2; Expires=Thu, 01 Jan 1970 00:00:00 GMT", undefined],
+    ["one=2; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "one=2"],
+    ["one=2; Expires=Wed, 01 Jan 2025 00:00:01 GMT", "one=2"],
+    ["one=2; Expires=Wed, 01 Jan 2025 00:00:00 GMT", undefined],
+    ["one=2; Max-Age=soon; Expires=never", "one=2"],
+  ])("set as %j are kept or deleted", (text, header) => {
+    const jar = new CookieJar();
+    jar.take("https://a.example/", "one=1");
+    jar.take("https://a.example/", text, Date.UTC(2025, 0, 1));
+    expect(jar.headerFor("https://a.example/")).toBe(header);
   });
 });
 

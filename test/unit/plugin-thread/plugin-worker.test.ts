@@ -249,13 +249,30 @@ describe("what goes wrong", () => {
     ["no address", { kind: "link" }],
     ["a long address", { kind: "link", url: `https://cdn.example/${"x".repeat(65_536)}` }],
     ["no time", { kind: "link", url: "https://cdn.example/", expiresAtMs: Number.NaN }],
-    ["tiny steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 1, by: "header" } }],
+    ["tiny steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_535, by: "header" } }],
+    ["huge steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 2 ** 30 + 1, by: "header" } }],
+    ["broken steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_536.5, by: "header" } }],
     ["steps by no way", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_536, by: "post" } }],
     ["a rendition that is none", { kind: "link", url: "https://cdn.example/", rendition: 7 }],
     ["a reference to nothing", { kind: "reference" }],
   ])("ends as plugin-failed: a link that is %s", async (_what, answer) => {
     onResolve = () => answer;
     expect(await troubleOf(resolve())).toMatchObject({ code: "plugin-failed" });
+  });
+
+  test("tells the author of the plugin which steps there are", async () => {
+    onResolve = () => link("https://cdn.example/", { rangeStep: { bytes: 4096, by: "header" } });
+    expect(await troubleOf(resolve())).toMatchObject({ cause: expect.stringContaining("65536 to 1073741824 bytes") });
+  });
+
+  test("hides a secret of the plugin before a long text is cut, not half of it", async () => {
+    onLoad = () => {
+      const text = `${"x".repeat(1996)}hunter2`;
+      throw new SourceError("unavailable", text, { cause: new Error(text) });
+    };
+    const { message, cause, causeStackTrace } = await troubleOf(load("one"));
+    expect(message).toBe(`${"x".repeat(1996)}<red…`);
+    expect(`${cause}${causeStackTrace}`).not.toContain("hun");
   });
 });
 

@@ -243,6 +243,20 @@ describe("secrets of the options", () => {
     for (const form of [KEY, encodeURIComponent(KEY), "hunter2"]) expect(told).not.toContain(form);
   });
 
+  test("are not in what is said where it cannot be set up", async () => {
+    const text = `no answer for https://user:pass@a.example/ with the key ${KEY}`;
+    const failed = start({ ...GOOD, setup: () => Promise.reject(new Error(text)) }, { options: { key: KEY } });
+    await expect(failed).rejects.toThrow("no answer for https://<redacted>@a.example/ with the key <redacted>");
+  });
+
+  test("are found in JSON, too", async () => {
+    const key = 'hun"ter\\2';
+    const plugin = pluginThat((_identifier, host) => void host.log.info("x", { o: { key } }));
+    const bench = await start(plugin, { options: { key } });
+    await bench.load("songs", "songs:1");
+    expect(bench.lines.map(({ fields }) => fields)).toEqual([{ o: '{"key":"<redacted>"}' }]);
+  });
+
   test("one of which begins like the other are taken out whole; very short ones are words like any other", async () => {
     const plugin = definePlugin({
       ...{ name: "songs", version: "1.0.0", apiVersion: 1 },

@@ -112,6 +112,16 @@ describe("a list", () => {
     expect(readAnswer(write({ kind: "search", tracks }))).toMatchObject({ kind: "search", tracks });
   });
 
+  test.each(["search", "playlist"])("of unknown lengths comes back without them: %s", (kind) => {
+    const tracks = [
+      { identifier: "1", title: "Live" },
+      { ...ONE, lengthMs: Number.MAX_SAFE_INTEGER },
+    ];
+    const read = readAnswer(write({ kind, name: "P", tracks }));
+    const lengths = "tracks" in read ? read.tracks.map(({ lengthMs }) => lengthMs) : expect.fail("no list");
+    expect(lengths).toEqual([undefined, Number.MAX_SAFE_INTEGER]);
+  });
+
   test("without tracks is empty where it was searched for, and a playlist where it is one", () => {
     expect(write({ kind: "search", tracks: [] })).toEqual({ kind: "empty" });
     expect(write({ kind: "playlist", name: "P", tracks: [] })).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { stringifyJson } from "../../../src/lib/json.ts";
 import { trackToJson } from "../../../src/track/track.ts";
 import { UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
-import { isWritten, writeTracks } from "../../../src/track/written-tracks.ts";
+import { firstTrack, isWritten, writeTracks } from "../../../src/track/written-tracks.ts";
 import { buildTrack } from "../../support/track-builder.ts";
 
 const MANY = Array.from({ length: 250 }, (_, index) =>
@@ -26,6 +26,13 @@ test("a part of very long tracks ends early", () => {
 test("each part can be transferred: its memory is its own", () => {
   const parts = [...writeTracks(MANY).parts, ...writeTracks([buildTrack()]).parts];
   for (const part of parts) expect(part.buffer.byteLength).toBe(part.length);
+});
+
+test("the first is the first that was written, as it can be played; of none there is none", () => {
+  const [track] = MANY;
+  expect(firstTrack(MANY)).toBe(track);
+  expect(firstTrack(writeTracks(MANY))).toEqual(track);
+  expect([firstTrack([]), firstTrack(writeTracks([]))]).toEqual([undefined, undefined]);
 });
 
 test("no tracks are no parts, and yet a written list", () => {

@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
 import { PluginRunner, type PluginRunnerOptions } from "../../../../src/control/plugins/plugin-runner.ts";
@@ -209,6 +211,94 @@ describe("a thread that is lost", () => {
     clock.advance(15_250);
     await expect(asked).rejects.toMatchObject({ code: "plugin-lost" });
     expect(runner).toMatchObject({ state: "resting", lossCount: 1 });
+  });
+});
+
+describe("a thread that is lost before anything is known of its plugin", () => {
+  test("is started again after its pauses, with nobody asking, until it is set up", async () => {
+    const started = runner.start();
+    threads.last.exit(1);
+    await expect(started).rejects.toMatchObject({ code: "worker-lost" });
+    expect(runner).toMatchObject({ state: "resting", lossCount: 1 });
+    clock.advance(999);
+    expect(threads.started).toHaveLength(1);
+    clock.advance(1);
+    expect(runner.state).toBe("starting");
+    threads.last.exit(1);
+    clock.advance(1999);
+    expect(runner.state).toBe("resting");
+    clock.advance(1);
+    await threads.last.ready(MANIFEST);
+    expect(runner).toMatchObject({ state: "running", lossCount: 2 });
+    expect([threads.started.length, manifests.length]).toEqual([3, 1]);
+    // From now on it is started by who needs it; and it is ended when nobody does.
+    clock.advance(10 * MINUTE_MS);
+    await settle();
+    expect(runner.state).toBe("idle");
+    await lose();
+    clock.advance(MINUTE_MS);
+    expect(threads.started).toHaveLength(4);
+  });
+
+  test("is not started again once it is off, closed, or loaded anew by hand", async () => {
+    for (const end of ["off", "closed", "reloaded"]) {
+      runner = create();
+      const count = threads.started.length;
+      runner.start().catch(() => undefined);
+      threads.last.exit(1);
+      if (end === "closed") await runner.close();
+      if (end === "reloaded") {
+        const reloaded = runner.reload();
+        await threads.last.ready(MANIFEST);
+        await reloaded;
+      }
+      clock.advance(1000);
+      if (end === "off") threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+      clock.advance(5 * MINUTE_MS);
+      expect(threads.started.length - count).toBe(end === "closed" ? 1 : 2);
+      await runner.close();
+    }
+  });
+});
+
+describe("a program that a plugin's thread runs", () => {
+  const children: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+  });
+
+  /** One that runs until it is killed. */
+  async function runProgram(): Promise<{ readonly pid: number; readonly exited: Promise<unknown> }> {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { detached: true, stdio: "ignore" });
+    children.push(child);
+    await once(child, "spawn");
+    threads.last.say({ type: "program", pid: child.pid!, isRunning: true }); // it was spawned
+    return { pid: child.pid!, exited: once(child, "exit").then(([, signal]) => signal) }; // the same
+  }
+
+  test.each(["exits", "hangs", "is closed while it hangs"])("ends when its thread %s", async (how) => {
+    await run();
+    const { exited } = await runProgram();
+    void ask();
+    if (how === "exits") threads.last.exit(1);
+    else {
+      threads.last.isHanging = true;
+      threads.last.isObedient = false;
+      if (how !== "hangs") void runner.close();
+      clock.advance(10_000);
+    }
+    expect(await exited).toBe("SIGKILL");
+  });
+
+  test("and has ended is forgotten: its number may be another's", async () => {
+    await run();
+    const other = await runProgram();
+    threads.last.say({ type: "program", pid: other.pid, isRunning: false });
+    const own = await runProgram();
+    threads.last.exit(1);
+    expect(await own.exited).toBe("SIGKILL");
+    process.kill(other.pid, "SIGTERM");
+    expect(await other.exited).toBe("SIGTERM");
   });
 });
 

@@ -173,6 +173,37 @@ describe("a link", () => {
     expect(await other).toEqual({ ...LINK, isOwnServer: false });
   });
 
+  test("by a reference to a search is what the first that it finds plays", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:search" });
+    const [first, second] = [trackOf("tunes", "2"), trackOf("tunes", "3")];
+    await answer("tunes", { kind: "search", tracks: writeTracks([first, second]) });
+    await answer("tunes", LINK);
+    expect(await found).toEqual({ ...LINK, isOwnServer: false });
+    expect(threadOf("tunes").all("resolve")).toMatchObject([{ wish: { encoded: first.encoded } }]);
+  });
+
+  test("by a reference to a playlist is an error that says so", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:list" });
+    const tracks = writeTracks([trackOf("tunes")]);
+    await answer("tunes", { kind: "playlist", name: "P", selectedTrack: 0, pluginInfo: {}, tracks });
+    const error = { code: "source-unavailable", message: expect.stringContaining("there is a playlist") };
+    await expect(found).rejects.toMatchObject(error);
+  });
+
+  test("by references to searches ends after three, too", async () => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    for (let hop = 0; hop < 3; hop++) {
+      await answer("songs", { kind: "reference", identifier: "songs:search" });
+      await answer("songs", { kind: "search", tracks: writeTracks([trackOf("songs")]) });
+    }
+    await expect(found).rejects.toMatchObject({ message: expect.stringMatching(/^more than 3 /) });
+  });
+
   test("by references ends after three", async () => {
     create({ name: "songs" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });

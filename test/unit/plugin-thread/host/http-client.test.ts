@@ -1,3 +1,5 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SiteRequest, type SiteScript, SiteServer } from "../../../../lab/sites/site-server.ts";
@@ -245,6 +247,56 @@ describe("the size of a body", () => {
       expect(await trouble(get(path, { query: { token: SECRET } }))).toMatchObject({ kind: "unreachable" });
     }
   });
+});
+
+describe("bodies under way", () => {
+  test("have 64 MiB together, and each a little: who takes the last of it is busy, small ones are not", async () => {
+    const held: ServerResponse[] = [];
+    const large = createServer((_request, response) => {
+      response.write(Buffer.alloc(7 * MIB));
+      held.push(response);
+    });
+    await new Promise<void>((resolve) => large.listen(0, "127.0.0.1", resolve));
+    const { port } = large.address() as AddressInfo; // listens on TCP
+    const ask = () => client.request(`http://127.0.0.1:${port}/`, { signal: new AbortController().signal });
+    try {
+      // All of it never fits: some are told, and what they have taken is free again.
+      const outcomes: unknown[] = [];
+      const asked = Array.from({ length: 16 }, () =>
+        ask().then(
+          ({ bytes }) => bytes.length,
+          (error: unknown) => {
+            outcomes.push(error);
+            return 0;
+          },
+        ),
+      );
+      await expect.poll(() => outcomes.length).toBeGreaterThanOrEqual(7);
+      for (const outcome of outcomes) {
+        expect(outcome).toMatchObject({ kind: "busy", message: expect.stringMatching(/receives too much at once$/) });
+      }
+      script = () => ({ bytes: Buffer.alloc(MIB / 2) });
+      expect((await get("/small")).bytes).toHaveLength(MIB / 2);
+      for (const response of held) response.end();
+      const whole = (await Promise.all(asked)).filter((size) => size > 0);
+      expect(whole.length).toBeGreaterThan(0);
+      expect(new Set(whole)).toEqual(new Set([7 * MIB]));
+      // Nothing of it is kept: as much as ever can be had is to be had again.
+      script = () => ({ bytes: Buffer.alloc(60 * MIB) });
+      expect((await get("/", { sizeBytesMax: 64 * MIB })).bytes).toHaveLength(60 * MIB);
+    } finally {
+      large.closeAllConnections();
+      large.close();
+    }
+  });
+});
+
+test("an address in an error is cut between its parts, as half of a secret would not be known as one", async () => {
+  script = () => ({ status: 500 });
+  const asked = client.text(`${SITE}/songs/${"a".repeat(100)}/${SECRET.repeat(3)}`, {
+    signal: new AbortController().signal,
+  });
+  expect((await trouble(asked)).message).toBe(`${SITE}/songs/${"a".repeat(100)}/ answered HTTP 500`);
 });
 
 describe("redirects", () => {

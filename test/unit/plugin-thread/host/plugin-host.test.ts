@@ -1,32 +1,51 @@
+import { getEventListeners } from "node:events";
 import { beforeEach, describe, expect, test } from "vitest";
+import { unlessAborted } from "../../../../src/lib/unless-aborted.ts";
 import { silentLogger } from "../../../../src/log.ts";
-import type { HttpClient, Source, SourceAnswer } from "../../../../src/plugin-api/plugin.ts";
+import {
+  type HttpAnswer,
+  type HttpRequest,
+  type Source,
+  type SourceAnswer,
+  SourceError,
+} from "../../../../src/plugin-api/plugin.ts";
 import { LivingHost } from "../../../../src/plugin-thread/host/plugin-host.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
+
+const STATUS_ERROR = new SourceError("busy", "429");
 
 let clock: FakeClock;
 let host: LivingHost<unknown>;
 let reportCount: number;
 /** What the node was asked for, with the signal that goes with it. */
+let requests: string[];
 let loads: { readonly identifier: string; readonly signal: AbortSignal }[];
 
 beforeEach(() => {
   clock = new FakeClock();
   reportCount = 0;
-  loads = [];
+  [loads, requests] = [[], []];
   host = new LivingHost({
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
-    http: {} as HttpClient, // not used here
+    http: { request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
     load: (identifier, signal) => {
       loads.push({ identifier, signal });
+      if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
       return Promise.resolve({ kind: "empty" } satisfies SourceAnswer);
     },
+    onProgram: () => undefined,
     onReport: () => {
       reportCount += 1;
     },
   });
 });
+
+/** A request that is answered by its signal alone. */
+function hang(url: string, { signal }: HttpRequest): Promise<never> {
+  requests.push(url);
+  return unlessAborted(new Promise(() => undefined), signal);
+}
 
 function source(name: string): Source {
   return { name, load: async () => undefined, resolve: async () => ({ kind: "reference", identifier: "x" }) };
@@ -120,16 +139,47 @@ describe("what is asked of the host", () => {
 
   test("a load of other sources ends with its own signal, and with the plugin", async () => {
     const abort = new AbortController();
-    await host.load("x", { signal: abort.signal });
-    await host.load("y", { signal: new AbortController().signal });
+    const asked = [abort.signal, new AbortController().signal].map((signal) => host.load("hang", { signal }));
+    const ends = Promise.allSettled(asked);
     abort.abort();
     expect(loads.map(({ signal }) => signal.aborted)).toEqual([true, false]);
     await host.dispose();
     expect(loads[1]?.signal.aborted).toBe(true);
+    expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   });
 });
 
 describe("the end", () => {
+  test("rejects all that is under way, and all that is asked for afterwards", async () => {
+    const signal = new AbortController().signal;
+    const calls = [
+      () => host.http.request("https://a.example/", { signal }),
+      () => host.http.json("https://a.example/", { signal }),
+      () => host.http.text("https://a.example/", { signal }),
+      () => host.load("hang", { signal }),
+      () => host.clock.sleep(1000, signal),
+      () => host.run(process.execPath, { signal, args: ["-e", "setInterval(() => {}, 1000)"] }),
+    ];
+    const asked = calls.map((call) => call());
+    const ends = Promise.allSettled(asked);
+    await settle();
+    const count = requests.length;
+    await host.dispose();
+    const reason = { name: "AbortError", message: "the plugin is ended" };
+    for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason });
+    for (const call of calls) await expect(call()).rejects.toMatchObject(reason);
+    expect([requests.length, count]).toEqual([3, 3]);
+  });
+
+  test("of whoever asks is not that of the plugin: nothing stays behind of what is over", async () => {
+    const abort = new AbortController();
+    const asked = host.http.text("https://a.example/", { signal: abort.signal });
+    abort.abort(new Error("gone"));
+    await expect(asked).rejects.toThrow("gone");
+    expect(host.http.statusError({} as HttpAnswer)).toBe(STATUS_ERROR);
+    expect(getEventListeners(host.signal, "abort")).toHaveLength(0);
+  });
+
   test("aborts the signal, has everything cleaned up, and minds no trouble", async () => {
     const disposed: string[] = [];
     host.onDispose(() => void disposed.push("one"));

@@ -99,6 +99,25 @@ test("arguments arrive as they are: spaces, quotes, newlines, leading dashes, si
   expect(JSON.parse(stdout)).toEqual(args);
 });
 
+test("whoever outlives this thread knows which programs run: told of each start, and of each exit", async () => {
+  const told: (readonly [number, boolean])[] = [];
+  const programs = new Programs(systemClock, { onProgram: (...event) => told.push(event) });
+  const { stdout } = await node(programs, "process.stdout.write(String(process.pid))");
+  expect(told).toEqual([
+    [Number(stdout), true],
+    [Number(stdout), false],
+  ]);
+  // One that was killed is told of when it is gone, and not before.
+  const running = node(programs, lobby.script("a"));
+  running.catch(() => undefined);
+  await lobby.arrived("a");
+  programs.close();
+  await expect(running).rejects.toThrow("the plugin is ended");
+  await expect.poll(() => told.map(([, isRunning]) => isRunning)).toEqual([true, false, true, false]);
+  await expect(programs.run("/nonexistent/program", { signal: NEVER, args: [] })).rejects.toThrow("cannot be run");
+  expect(told).toHaveLength(4);
+});
+
 test("what it writes comes back whole, of its errors the end", async () => {
   const script = `process.stdout.write("ü".repeat(200_000)); process.stderr.write("start" + "é".repeat(9999) + "end");
     process.exitCode = 3;`;
@@ -247,7 +266,10 @@ test("it inherits the environment, but no password or token", async () => {
     SPOTIFY_CLIENT_SECRET: "x",
     API_TOKEN: "x",
   };
-  const { stdout } = await node(new Programs(systemClock, env), "process.stdout.write(JSON.stringify(process.env))");
+  const { stdout } = await node(
+    new Programs(systemClock, { env }),
+    "process.stdout.write(JSON.stringify(process.env))",
+  );
   expect(Object.keys(JSON.parse(stdout))).toEqual(expect.arrayContaining(["PATH", "LANG"]));
   expect(stdout).not.toMatch(/PASSWORD|SECRET|TOKEN/);
 });

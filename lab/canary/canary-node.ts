@@ -1,0 +1,143 @@
+// Where the canary sits: a node of its own with the operator's configuration, on a free port of loopback, and a fake
+// Discord there that hears what it plays. All else is as in the real one: the same sources, options and ways out.
+
+import type { NodeConfig } from "../../src/config/node-config.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/log.ts";
+import { createNode, type Node, type NodeOptions } from "../../src/node.ts";
+import { FakeDiscord } from "../discord/fake-discord.ts";
+import { Bot, type LoadView } from "../stage/bot.ts";
+
+/** Sound of so long is enough to say that it sounds. */
+const SOUND_FRAMES = 150;
+const FRAME_SECONDS = 0.02;
+/** Events after which nothing more of a track comes. */
+const ENDINGS: ReadonlySet<string> = new Set(["TrackExceptionEvent", "TrackStuckEvent", "TrackEndEvent"]);
+
+/** As `GET /v4/tonearm/sources` has it, as far as this looks at it. */
+export interface SourceView {
+  readonly name: string;
+  readonly ways: readonly { readonly name: string; readonly succeeded: number; readonly failed: number }[];
+}
+
+/** As `GET /v4/tonearm/plugins` has it. */
+export interface PluginView {
+  readonly name: string;
+  readonly state: string;
+  readonly trouble: string | null;
+  readonly sources: readonly string[];
+}
+
+export interface SoundCheck {
+  /** Of sound, at most three. */
+  readonly seconds: number;
+  /** From asking for it to the first of it; undefined: none came. */
+  readonly startMs: number | undefined;
+  /** Undefined: it sounds; it may be shorter than three seconds. */
+  readonly trouble: string | undefined;
+}
+
+export class CanaryNode {
+  readonly #node: Node;
+  readonly #discord: FakeDiscord;
+  readonly #bot: Bot;
+  #channelCount = 0;
+
+  private constructor(parts: { readonly node: Node; readonly discord: FakeDiscord; readonly bot: Bot }) {
+    this.#node = parts.node;
+    this.#discord = parts.discord;
+    this.#bot = parts.bot;
+  }
+
+  /** `nodeOptions`: where its threads' modules are, for who does not run from `dist`. Rejects as `createNode` does. */
+  static async start(config: NodeConfig, nodeOptions: Partial<NodeOptions> = {}): Promise<CanaryNode> {
+    const discord = await FakeDiscord.start({ keepFrames: false });
+    let node: Node | undefined;
+    try {
+      node = await createNode(onLoopback(config), { logger: silentLogger, ...nodeOptions });
+      const url = `http://${node.address.host}:${node.address.port}`;
+      const bot = await Bot.connect({ url, password: config.server.password.reveal() });
+      return new CanaryNode({ node, discord, bot });
+    } catch (error) {
+      await node?.close();
+      await discord.close();
+      throw error;
+    }
+  }
+
+  /** Of all that are on, in the order in which they are asked. */
+  async sourceNames(): Promise<readonly string[]> {
+    return (await this.#bot.request<{ readonly sourceManagers: string[] }>("GET", "/v4/info")).body.sourceManagers;
+  }
+
+  /** Those of plugins. */
+  async sources(): Promise<readonly SourceView[]> {
+    return (await this.#bot.request<readonly SourceView[]>("GET", "/v4/tonearm/sources")).body;
+  }
+
+  async plugins(): Promise<readonly PluginView[]> {
+    return (await this.#bot.request<readonly PluginView[]>("GET", "/v4/tonearm/plugins")).body;
+  }
+
+  async load(identifier: string): Promise<LoadView> {
+    return (await this.#bot.load(identifier)).body;
+  }
+
+  /** Plays it to a channel of its own until three seconds of it were heard, it is over, or the time is. */
+  async hear(encoded: string, limitMs: number): Promise<SoundCheck> {
+    const guildId = String(++this.#channelCount);
+    const channelId = `${guildId}7`;
+    const voice = this.#discord.issueVoice({ guildId, channelId, userId: this.#bot.userId, daveVersion: 0 });
+    const channel = this.#discord.channel(channelId);
+    const startedMs = systemClock.now();
+    let [frameCount, startMs]: [number, number | undefined] = [0, undefined];
+    channel.listener.onFrame = ({ isSilence }) => {
+      if (isSilence) return;
+      frameCount += 1;
+      startMs ??= systemClock.now() - startedMs;
+    };
+    try {
+      await this.#bot.update(guildId, { voice, track: { encoded } });
+      // Whichever comes first; what the other comes to is of no interest.
+      await Promise.race([
+        this.#discord.until(() => frameCount >= SOUND_FRAMES, "sound", limitMs),
+        this.#bot.until((message) => message.guildId === guildId && ENDINGS.has(String(message.type)), "end", limitMs),
+      ]).catch(() => undefined);
+    } finally {
+      await this.#bot.destroy(guildId);
+    }
+    const seconds = Math.min(frameCount, SOUND_FRAMES) * FRAME_SECONDS;
+    return { seconds, startMs, trouble: this.#troubleOf(guildId, frameCount) };
+  }
+
+  async close(): Promise<void> {
+    this.#bot.close();
+    await this.#node.close();
+    await this.#discord.close();
+  }
+
+  #troubleOf(guildId: string, frameCount: number): string | undefined {
+    const [failed] = this.#bot.events("TrackExceptionEvent", guildId);
+    if (failed !== undefined) return troubleText(failed.exception);
+    if (frameCount === 0) return "nothing of it was heard";
+    const isShort = this.#bot.events("TrackEndEvent", guildId).some(({ reason }) => reason === "finished");
+    return isShort || frameCount >= SOUND_FRAMES ? undefined : "its sound has stopped";
+  }
+}
+
+/** What an exception of the protocol says, with its cause where that says more. */
+export function troubleText(exception: unknown): string {
+  const { message, cause } = exception as { readonly message?: unknown; readonly cause?: unknown }; // protocol 3.5
+  const [text, reason] = [String(message ?? "no reason was given"), String(cause ?? "")];
+  return text.includes(reason.replace(/^\w+: /, "")) ? text : `${text} (${reason})`;
+}
+
+/** Only the fake Discord needs loopback to be allowed, and no TLS. */
+function onLoopback({ server, network, voice, ...config }: NodeConfig): NodeConfig {
+  return {
+    ...config,
+    server: { ...server, address: "127.0.0.1", port: 0 },
+    network: { ...network, allow: [...network.allow, "127.0.0.1/32"] },
+    voice: { ...voice, gatewayScheme: "ws" },
+  };
+}

@@ -1,0 +1,178 @@
+// Tries the sources of a node, one thing after the other with pauses, so that no site is hammered: a search, a link,
+// and three seconds of sound of each. Everything has an end: each wait, each source, and all of it.
+
+import { systemClock } from "../../src/lib/clock.ts";
+import { sleep } from "../sleep.ts";
+import type { LoadView } from "../stage/bot.ts";
+import { within } from "../within.ts";
+import { type CanaryNode, type PluginView, type SourceView, troubleText } from "./canary-node.ts";
+import type { SourceTries, Tries } from "./tries.ts";
+
+/** The node gives a load up after 20 s by itself. */
+const LOAD_MS_MAX = 25_000;
+const SOUND_MS_MAX = 30_000;
+/** Of the node, which does nothing else. */
+const ANSWER_MS_MAX = 10_000;
+const ALL_MS_MAX = 15 * 60_000;
+const TOO_LATE = `not tried: ${ALL_MS_MAX / 60_000} minutes are over`;
+
+/** What was tried, and what came of it. */
+export interface Tried {
+  readonly source: string;
+  readonly what: "set-up" | "search" | "link" | "sound";
+  /** What was asked for. */
+  readonly identifier: string;
+  readonly outcome: "ok" | "failed" | "skipped";
+  /** For people: what was found, or what is wrong. */
+  readonly found: string;
+  readonly tookMs?: number;
+  /** Ways to the site that were taken, and how often they failed. */
+  readonly ways: readonly string[];
+}
+
+export interface CanaryOptions {
+  readonly tries: Tries;
+  /** Names of sources; undefined: all. */
+  readonly only: readonly string[] | undefined;
+  /** Between two requests, milliseconds. At least 1,100: a plugin tells once a second how its ways do. */
+  readonly pauseMs: number;
+  /** Called with each as soon as it is known. */
+  readonly onTried: (tried: Tried) => void;
+}
+
+interface FoundTrack {
+  readonly encoded: string;
+  readonly info: { readonly title: string; readonly sourceName: string };
+}
+
+type Outcome = Pick<Tried, "outcome" | "found"> & { readonly track?: FoundTrack | undefined };
+
+export class Canary {
+  readonly #node: CanaryNode;
+  readonly #options: CanaryOptions;
+  readonly #endsMs = systemClock.now() + ALL_MS_MAX;
+
+  constructor(node: CanaryNode, options: CanaryOptions) {
+    this.#node = node;
+    this.#options = options;
+  }
+
+  /** Throws where `only` names a source that is not on. */
+  async run(): Promise<void> {
+    const { only, tries } = this.#options;
+    const off = offPlugins(await this.#node.plugins());
+    const names = await this.#node.sourceNames();
+    const known = [...off.keys(), ...names];
+    const unknown = only?.filter((name) => !known.includes(name)) ?? [];
+    if (unknown.length > 0) throw new Error(`no such source is on: ${unknown.join(", ")}; on are ${known.join(", ")}`);
+    const isWanted = (name: string): boolean => only?.includes(name) ?? true;
+    for (const [source, trouble] of off) {
+      if (isWanted(source))
+        this.#tell({ source, what: "set-up", outcome: "failed", found: `its plugin is off: ${trouble}` });
+    }
+    for (const name of names.filter(isWanted)) await this.#source(name, tries[name] ?? {});
+  }
+
+  async #source(source: string, { search, link }: SourceTries): Promise<void> {
+    if (!search && !link) {
+      const found = "nothing to try: name something in a file, and that with --tries";
+      return this.#tell({ source, what: "search", outcome: "skipped", found });
+    }
+    if (systemClock.now() >= this.#endsMs) {
+      return this.#tell({ source, what: "search", outcome: "failed", found: TOO_LATE });
+    }
+    const found = search ? await this.#try(source, "search", search, () => this.#load(source, search)) : undefined;
+    const linked = link ? await this.#try(source, "link", link, () => this.#load(source, link)) : undefined;
+    const track = linked?.track ?? found?.track;
+    if (track === undefined) {
+      return this.#tell({ source, what: "sound", outcome: "skipped", found: "there is no track to be heard" });
+    }
+    await this.#try(source, "sound", `of ${track.info.title}`, () => this.#hear(track));
+  }
+
+  async #try(source: string, what: Tried["what"], identifier: string, work: () => Promise<Outcome>): Promise<Outcome> {
+    const before = await this.#waysOf(source);
+    const startedMs = systemClock.now();
+    const { outcome, found, track } = await work().catch((error: unknown): Outcome => {
+      return { outcome: "failed", found: error instanceof Error ? error.message : String(error) };
+    });
+    const tookMs = systemClock.now() - startedMs;
+    await sleep(this.#options.pauseMs);
+    const ways = waysTaken(before, await this.#waysOf(source));
+    this.#tell({ source, what, identifier, outcome, found, tookMs, ways });
+    return { outcome, found, track };
+  }
+
+  async #load(source: string, identifier: string): Promise<Outcome> {
+    const limitMs = this.#limit(LOAD_MS_MAX);
+    const answer = await within(this.#node.load(identifier), limitMs);
+    if (answer === undefined) return { outcome: "failed", found: `no answer within ${Math.round(limitMs / 1000)} s` };
+    if (answer.loadType === "error") return { outcome: "failed", found: troubleText(answer.data) };
+    const tracks = tracksOf(answer);
+    const [track] = tracks;
+    if (track === undefined) return { outcome: "failed", found: "found nothing" };
+    const { title, sourceName } = track.info;
+    const by = sourceName === source ? "" : `by ${sourceName}: `;
+    return {
+      outcome: "ok",
+      found: `${by}${tracks.length === 1 ? title : `${tracks.length} tracks, first ${title}`}`,
+      track,
+    };
+  }
+
+  async #hear({ encoded }: FoundTrack): Promise<Outcome> {
+    const limitMs = this.#limit(SOUND_MS_MAX);
+    // What it does before and after has no end of its own.
+    const heard = await within(this.#node.hear(encoded, limitMs), limitMs + ANSWER_MS_MAX);
+    if (heard === undefined) return { outcome: "failed", found: "the node did not answer" };
+    const { seconds, startMs = 0, trouble } = heard;
+    const text = `heard ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
+    if (trouble === undefined) return { outcome: "ok", found: text };
+    return { outcome: "failed", found: seconds === 0 ? trouble : `${trouble}; ${text}` };
+  }
+
+  async #waysOf(source: string): Promise<SourceView["ways"]> {
+    return (await this.#node.sources()).find(({ name }) => name === source)?.ways ?? [];
+  }
+
+  /** Of a wait: no longer than is left for all. Throws when nothing is. */
+  #limit(limitMs: number): number {
+    const leftMs = this.#endsMs - systemClock.now();
+    if (leftMs <= 0) throw new Error(TOO_LATE);
+    return Math.min(limitMs, leftMs);
+  }
+
+  #tell(tried: Omit<Tried, "identifier" | "ways"> & Partial<Tried>): void {
+    this.#options.onTried({ identifier: "", ways: [], ...tried });
+  }
+}
+
+/** Why, by the names of their sources, or their own where none is known. */
+function offPlugins(plugins: readonly PluginView[]): Map<string, string> {
+  const off = plugins.filter(({ state }) => state === "off");
+  return new Map(
+    off.flatMap(({ name, sources, trouble }) => {
+      return (sources.length === 0 ? [name] : sources).map((source): [string, string] => [
+        source,
+        trouble ?? "unknown",
+      ]);
+    }),
+  );
+}
+
+function tracksOf({ loadType, data }: LoadView): readonly FoundTrack[] {
+  if (loadType === "track") return [data as FoundTrack]; // protocol 3.4, as those below
+  if (loadType === "search") return data as readonly FoundTrack[];
+  return loadType === "playlist" ? (data as { readonly tracks: readonly FoundTrack[] }).tracks : [];
+}
+
+/** Those whose counts have changed; of a thread that was started meanwhile they begin anew. */
+function waysTaken(before: SourceView["ways"], after: SourceView["ways"]): string[] {
+  return after.flatMap(({ name, succeeded, failed }) => {
+    const last = before.find((way) => way.name === name);
+    const isAnew = last === undefined || succeeded < last.succeeded || failed < last.failed;
+    const [more, less] = isAnew ? [succeeded, failed] : [succeeded - last.succeeded, failed - last.failed];
+    if (more + less === 0) return [];
+    return [less === 0 ? name : `${name} (failed ${less} of ${more + less})`];
+  });
+}

@@ -1,0 +1,118 @@
+// `npm run canary -- --yes`: tries the real sites with the operator's configuration and prints a table. For operators,
+// and for nobody else: without `--yes` it asks nobody anything.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../src/config/load-config.ts";
+import type { Variables } from "../../src/config/reading/placeholders.ts";
+import type { NodeOptions } from "../../src/node.ts";
+import { Canary, type Tried } from "./canary.ts";
+import { CanaryNode } from "./canary-node.ts";
+import { readTries } from "./read-tries.ts";
+import { lastLine, TABLE_HEAD, tableLines } from "./table.ts";
+import { TRIES, type Tries } from "./tries.ts";
+
+const HELP = `Tries the sites that the node plays from, for real, with your configuration.
+
+  npm run canary -- --yes
+
+  --yes             ask the sites; without it nothing is asked
+  --only SOURCES    some sources, separated by commas: soundcloud,youtube
+  --tries FILE      what to try instead, YAML or JSON: { soundcloud: { search: "scsearch:…", link: "https://…" } }
+  --config FILE     as of the node; default: tonearm.yml or application.yml in the current folder
+  --KEY=VALUE       as of the node: --plugins.youtube.clients=WEB
+  --help            this text
+
+Of each source that is on: a search, a link, and three seconds of its sound, which a fake Discord on this machine
+listens to. One request after the other with pauses between them, from this machine and with the keys and logins of
+your configuration, by a node of its own: one that runs already is left alone. It takes some minutes, 15 at most.
+The status is 1 when anything failed.
+`;
+
+/** Between two requests to sites. */
+const PAUSE_MS = 3000;
+
+export interface CanaryContext {
+  readonly cwd: string;
+  /** Default: that of this process. */
+  readonly env?: Variables;
+  write(text: string): void;
+  writeError(text: string): void;
+  /** Default: 3 s. */
+  readonly pauseMs?: number;
+  /** For who does not run from `dist`. */
+  readonly nodeOptions?: Partial<NodeOptions>;
+}
+
+interface Wanted {
+  readonly only: readonly string[] | undefined;
+  readonly tries: Tries;
+  /** What is the node's. */
+  readonly nodeArgs: readonly string[];
+}
+
+/** Resolves with the exit status: 1 when anything failed, 2 when it was not asked in earnest or cannot be begun. */
+export async function canaryCommand(args: readonly string[], context: CanaryContext): Promise<number> {
+  try {
+    const wanted = readWanted(args, context);
+    if (typeof wanted === "object") return await tryAll(wanted, context);
+    context.write(HELP);
+    if (wanted === "nothing") context.writeError("\nNothing was asked: --yes is missing.\n");
+    return wanted === "help" ? 0 : 2;
+  } catch (error) {
+    context.writeError(`canary: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  }
+}
+
+function readWanted(args: readonly string[], { cwd }: CanaryContext): Wanted | "help" | "nothing" {
+  const isOwn = (arg: string): boolean => !/^--[\w.[\]-]*\.[^=]*=/.test(arg);
+  const { values } = parseArgs({
+    args: args.filter(isOwn),
+    options: {
+      yes: { type: "boolean", default: false },
+      only: { type: "string" },
+      tries: { type: "string" },
+      config: { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return "help";
+  if (!values.yes) return "nothing";
+  return {
+    only: values.only?.split(",").map((name) => name.trim()),
+    tries: values.tries === undefined ? TRIES : triesOf(resolve(cwd, values.tries)),
+    nodeArgs: [
+      ...(values.config === undefined ? [] : [`--config=${values.config}`]),
+      ...args.filter((arg) => !isOwn(arg)),
+    ],
+  };
+}
+
+function triesOf(path: string): Tries {
+  try {
+    return readTries(readFileSync(path, "utf8"), TRIES);
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+async function tryAll({ only, tries, nodeArgs }: Wanted, context: CanaryContext): Promise<number> {
+  const { cwd, env, nodeOptions, pauseMs = PAUSE_MS } = context;
+  const { config, fileName } = loadConfig({ args: nodeArgs, cwd, ...(env !== undefined && { env }) });
+  const node = await CanaryNode.start(config, nodeOptions);
+  try {
+    const all: Tried[] = [];
+    const onTried = (tried: Tried): void => {
+      if (all.length === 0) context.write(`With ${fileName ?? "no file, so the defaults"}.\n\n${TABLE_HEAD}`);
+      all.push(tried);
+      context.write(tableLines(tried));
+    };
+    await new Canary(node, { tries, only, pauseMs, onTried }).run();
+    context.write(`\n${lastLine(all)}`);
+    return all.some(({ outcome }) => outcome === "failed") ? 1 : 0;
+  } finally {
+    await node.close();
+  }
+}

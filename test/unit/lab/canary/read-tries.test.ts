@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { readTries } from "../../../../lab/canary/read-tries.ts";
+import { TRIES } from "../../../../lab/canary/tries.ts";
+
+const BASE = { one: { search: "a", link: "b" }, two: { link: "c" } };
+
+test("what an operator names takes the place of the canary's own, member by member; null is not tried", () => {
+  expect(readTries("one: { link: d }\nthree: { search: 'e:f' }", BASE)).toEqual({
+    one: { search: "a", link: "d" },
+    two: { link: "c" },
+    three: { search: "e:f" },
+  });
+  expect(readTries('{ "one": { "search": null } }', BASE).one).toEqual({ search: null, link: "b" });
+  expect(readTries("", BASE)).toEqual(BASE);
+});
+
+test.each([
+  ["a member that there is not", "one: { serach: a }", "serach"],
+  ["no text", "one: { link: 7 }", "one.link"],
+  ["an empty text", "one: { link: '' }", "one.link"],
+  ["a list", "[a]", "expected record"],
+  ["no YAML", "{ a", "must end with a }"],
+  ["far too much", "x".repeat(70_000), "more than 65536 characters"],
+])("%s is refused by name", (_what, text, message) => {
+  expect(() => readTries(text, BASE)).toThrow(message);
+});
+
+test("all that is tried are identifiers of some source, each link of another one", () => {
+  const all = Object.values(TRIES).flatMap(({ search, link }) => [search, link].filter((one) => one != null));
+  expect(all.length).toBeGreaterThan(10);
+  for (const identifier of all) expect(identifier).toMatch(/^(?:https:\/\/|[a-z-]+:)\S/);
+  expect(new Set(all).size).toBe(all.length);
+});
