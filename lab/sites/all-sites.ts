@@ -25,7 +25,7 @@ export const SITE_QUESTIONS: Readonly<Record<string, (number: number) => readonl
     `ytmsearch:question ${number}`,
     `https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=${number}s`,
   ],
-  soundcloud: (number) => [`scsearch:question ${number}`, `https://soundcloud.com/stand-ins/question-${number}`],
+  soundcloud: (number) => [`scsearch:question ${number}`, `https://soundcloud.com/stand-ins/song?question=${number}`],
   bandcamp: (number) => [`bcsearch:question ${number}`, `https://stand-in.bandcamp.com/track/question-${number}`],
   twitch: (number) => [`https://www.twitch.tv/question_${number}`],
   "getyarn.io": (number) => [
