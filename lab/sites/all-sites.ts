@@ -1,5 +1,5 @@
-// The stand-ins for all sites at once: what a node is told so that its plugins find them, what each plugin is asked for,
-// and all of them hanging at the same time. In whichever process it is started.
+// The stand-ins for all sites at once: what a node is told so that its plugins find them, what each plugin is asked
+// for, and all of them hanging at the same time. In whichever process it is started.
 
 import { BandcampSite } from "./bandcamp.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
