@@ -4,8 +4,8 @@
 import { sleep } from "../sleep.ts";
 import type { Bot } from "../stage/bot.ts";
 
-/** One question after the other; the number grows. */
-export type Question = (bot: Bot, number: number) => Promise<string>;
+/** One question: `number` is never used twice, `turn` counts those of its kind in a phase. Resolves with the outcome. */
+export type Question = (bot: Bot, number: number, turn: number) => Promise<string>;
 
 /** What one kind of question came to; times in milliseconds, of what was asked within the phase. */
 export interface Asked {
@@ -20,7 +20,7 @@ interface AskOptions {
   readonly seconds: number;
 }
 
-/** Numbers of questions are never used twice: an answer that was kept would tell nothing. */
+/** Of all kinds and phases: an answer that was kept would tell nothing. */
 let questionCount = 0;
 
 /** Resolves when the time is over, with what waits for the rest. */
@@ -31,9 +31,10 @@ export async function askForSeconds(
   const answersMs: number[] = [];
   const outcomes = new Map<string, number>();
   const running = new Set<Promise<void>>();
+  let turn = 0;
   const ask = async (): Promise<void> => {
     const startedMs = performance.now();
-    const outcome = await question(bot, ++questionCount).catch((error: unknown) => `no answer: ${error}`);
+    const outcome = await question(bot, ++questionCount, turn++).catch((error: unknown) => `no answer: ${error}`);
     answersMs.push(performance.now() - startedMs);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   };

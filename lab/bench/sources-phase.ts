@@ -55,11 +55,11 @@ function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> 
 }
 
 /** What goes wrong: `told` where the error names the source, else the message. */
-const SITES: Question = async (bot, number) => {
+const SITES: Question = async (bot, number, turn) => {
   const all = Object.entries(SITE_QUESTIONS).flatMap(([source, listOf]) =>
     listOf(number).map((identifier) => ({ source, identifier })),
   );
-  const { source, identifier } = all[number % all.length] ?? { source: "", identifier: "" };
+  const { source, identifier } = all[turn % all.length] ?? { source: "", identifier: "" };
   const { loadType, data } = (await bot.load(identifier)).body;
   const message = loadType === "error" ? (data as { readonly message: string }).message : loadType;
   return message.includes(source) ? "told" : `${source}: ${message}`;
@@ -68,8 +68,8 @@ const LOOPING = naughty("looping", ["loop"]);
 const HUNGRY = naughty("hungry", ["heap", "buffers"]);
 
 function naughty(name: string, deeds: readonly string[]): Question {
-  return async (bot, number) => {
-    const { body } = await bot.load(`${name}:${deeds[number % deeds.length]}`);
+  return async (bot, _number, turn) => {
+    const { body } = await bot.load(`${name}:${deeds[turn % deeds.length]}`);
     const { message } = body.data as { readonly message: string };
     return message.includes("stopped while it was asked") ? "thread lost" : "resting";
   };

@@ -47,8 +47,6 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
     const ratio = quiet === 0 ? "" : (troubled / quiet).toFixed(2);
     console.log(`| ${[name, quiet.toFixed(digits), troubled.toFixed(digits), ratio].join(" | ")} |`);
   }
-  console.log("");
-  for (const phase of phases) printPhase(phase);
   for (const { kind, detail } of violations) console.log(`broke a rule of Discord's: ${kind}: ${detail}`);
 }
 
@@ -61,7 +59,8 @@ function answerRows(name: string, of: (kind: PhaseKind) => readonly Phase[]): re
   ];
 }
 
-function printPhase({ kind, lateness, skippedFrames, asked, losses }: Phase): void {
+/** When it is over: what was late, lost and answered. */
+export function printPhase({ kind, lateness, skippedFrames, asked, losses }: Phase): void {
   const { latenessMsP99, latenessMsMax, gapMsMax } = lateness;
   const late = [latenessMsP99, latenessMsMax, gapMsMax].map((ms) => ms.toFixed(1));
   console.log(`${kind}: late p99 ${late[0]}, worst ${late[1]}, longest gap ${late[2]} ms; left out ${skippedFrames}`);

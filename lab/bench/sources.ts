@@ -5,7 +5,6 @@
 
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { sleep } from "../sleep.ts";
 import { Bot } from "../stage/bot.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
 import { joinAndPlay } from "./measure.ts";
@@ -13,7 +12,7 @@ import { makeBenchMedia } from "./media.ts";
 import { TONEARM } from "./node-process.ts";
 import { measureLists, printLists } from "./sources-lists.ts";
 import { measurePhase, type Phase } from "./sources-phase.ts";
-import { printPhases } from "./sources-table.ts";
+import { printPhase, printPhases } from "./sources-table.ts";
 import { StandIns } from "./stand-ins.ts";
 import { World } from "./world.ts";
 
@@ -58,9 +57,12 @@ async function comparePhases(): Promise<void> {
     const place = { node, world, standIns, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
     const phases: Phase[] = [];
     for (let round = 0; round < rounds; round++) {
-      for (const kind of ["quiet", "troubled"] as const) phases.push(await measurePhase(place, { kind, seconds }));
+      for (const kind of ["quiet", "troubled"] as const) {
+        const phase = await measurePhase(place, { kind, seconds });
+        phases.push(phase);
+        printPhase(phase);
+      }
     }
-    await sleep(1000);
     const sums = { quiet: await world.arrivalsOf("quiet"), troubled: await world.arrivalsOf("troubled") };
     printPhases(phases, { sums, violations: (await world.stats()).violations, players });
   } finally {
