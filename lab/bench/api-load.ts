@@ -31,7 +31,7 @@ export async function measureApiLoad(
   load: { players: number; requestsPerSecond: number; seconds: number },
 ): Promise<ApiLoadResult> {
   return withNode(options, async ({ node, world, bot }) => {
-    const guildIds = await joinAndPlay({ node, world, bot }, options, { file: "song.webm", players: load.players });
+    const guildIds = await joinAndPlay({ world, bot }, options, { file: "song.webm", players: load.players });
     await world.clearArrivals();
     await sleep(load.seconds * 1000);
     const latenessBefore = await world.stats();

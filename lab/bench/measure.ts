@@ -88,7 +88,7 @@ export async function measurePlayers(
   return withNode(options, async ({ node, world, bot }) => {
     await sleep(IDLE_SETTLE_MS);
     const idle = node.use();
-    await joinAndPlay({ node, world, bot }, options, load);
+    await joinAndPlay({ world, bot }, options, load);
     await world.clearArrivals();
     const packetsBefore = (await world.stats()).frames;
     const before = node.use();
@@ -117,8 +117,8 @@ export async function measurePlayers(
 
 /** Puts so many players into calls of their own, lets all play, and waits for them to settle. */
 export async function joinAndPlay(
-  { world, bot }: Running,
-  options: BenchOptions,
+  { world, bot }: Pick<Running, "world" | "bot">,
+  options: Pick<BenchOptions, "daveVersion">,
   load: { file: string; players: number },
 ): Promise<string[]> {
   const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/${load.file}`);
@@ -155,7 +155,12 @@ export async function withNode<T>(options: BenchOptions, measure: (running: Runn
   }
 }
 
-async function join(place: { world: World; bot: Bot; options: BenchOptions; guildId: string }): Promise<void> {
+async function join(place: {
+  world: World;
+  bot: Bot;
+  options: Pick<BenchOptions, "daveVersion">;
+  guildId: string;
+}): Promise<void> {
   const { guildId } = place;
   const { daveVersion } = place.options;
   const voice = await place.world.issueVoice({ guildId, userId: USER_ID, channelId: `${guildId}7`, daveVersion });

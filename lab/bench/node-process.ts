@@ -110,8 +110,8 @@ async function untilAnswering(url: string, child: ChildProcess): Promise<void> {
   throw new Error(`the node did not answer within ${START_TIMEOUT_MS} ms`);
 }
 
-/** A port that was free a moment ago; the node binds it next. */
-function freePort(): Promise<number> {
+/** A port that was free a moment ago, for what binds it next. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,6 +1,7 @@
 // The bench's end of world-process.ts: asks the fake Discord and the web site in the other process.
 
 import { type ChildProcess, fork } from "node:child_process";
+import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import type { FakeDiscordStats } from "../discord/fake-discord.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import { asking } from "../stage/side-process.ts";
@@ -16,6 +17,8 @@ export type WorldRequest =
     }
   | { readonly kind: "stats" }
   | { readonly kind: "clearArrivals" }
+  | { readonly kind: "takeArrivals"; readonly sum: string }
+  | { readonly kind: "arrivalsOf"; readonly sum: string }
   | { readonly kind: "soundFrames"; readonly guildId: string };
 
 export type WorldStats = FakeDiscordStats["total"] & {
@@ -55,6 +58,16 @@ export class World {
   /** Forgets the lateness measured so far. */
   async clearArrivals(): Promise<void> {
     await this.#ask({ kind: "clearArrivals" });
+  }
+
+  /** The lateness since it was taken or forgotten last, which is also added to the sum of that name. */
+  takeArrivals(sum: string): Promise<ArrivalSummary> {
+    return this.#ask({ kind: "takeArrivals", sum }) as Promise<ArrivalSummary>;
+  }
+
+  /** All that was added to that sum. */
+  arrivalsOf(sum: string): Promise<ArrivalSummary> {
+    return this.#ask({ kind: "arrivalsOf", sum }) as Promise<ArrivalSummary>;
   }
 
   soundFrames(guildId: string): Promise<number> {

@@ -13,7 +13,11 @@ export interface ArrivalSummary {
   readonly packets: number;
   readonly latenessMsP50: number;
   readonly latenessMsP99: number;
+  readonly latenessMsP999: number;
   readonly latenessMsMax: number;
+  /** Packets later than one frame, and later than three. */
+  readonly packetsLate20Ms: number;
+  readonly packetsLate60Ms: number;
   /** Longest time between two packets of one stretch of sound. */
   readonly gapMsMax: number;
   /** Packets that came less than 5 ms after the one before. */
@@ -86,10 +90,17 @@ export class ArrivalStatistics {
       packets: this.#packets,
       latenessMsP50: this.#quantile(0.5),
       latenessMsP99: this.#quantile(0.99),
+      latenessMsP999: this.#quantile(0.999),
       latenessMsMax: this.#latenessMsMax,
+      packetsLate20Ms: this.#countFrom(20),
+      packetsLate60Ms: this.#countFrom(60),
       gapMsMax: this.#gapMsMax,
       bunchedPackets: this.#bunchedPackets,
     };
+  }
+
+  #countFrom(latenessMs: number): number {
+    return this.#buckets.subarray(Math.round(latenessMs / BUCKET_MS)).reduce((sum, count) => sum + count, 0);
   }
 
   /** The upper edge of the bucket holding the quantile, never above the maximum. */

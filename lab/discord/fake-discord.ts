@@ -272,6 +272,16 @@ export class FakeDiscord {
     }
   }
 
+  /** The lateness of all streams measured since it was taken or forgotten last. */
+  takeArrivals(): ArrivalStatistics {
+    const arrivals = new ArrivalStatistics();
+    for (const session of this.#sessionsByToken.values()) {
+      for (const receiver of session.receivers) arrivals.merge(receiver.arrivals);
+    }
+    this.clearArrivals();
+    return arrivals;
+  }
+
   /** A fault: the UDP ports close, and what is sent there comes back as ICMP "port unreachable". */
   closeUdp(): void {
     this.#udp.close();

@@ -42,6 +42,7 @@ export class FakeYtDlp {
   readonly #folder: string;
   readonly #answers: Record<string, FakeAnswer> = {};
   #version: FakeAnswer = { stdout: "2026.10.26\n" };
+  #rest: FakeAnswer | undefined;
 
   /** `name`: of its file. */
   static async start(name = "yt-dlp"): Promise<FakeYtDlp> {
@@ -62,6 +63,12 @@ export class FakeYtDlp {
   /** What it says of a link or a search from now on; anything else is unsupported. */
   answer(input: string, answer: FakeAnswer): void {
     this.#answers[input] = answer;
+    this.#write();
+  }
+
+  /** What it says of everything else; undefined: that it is unsupported. */
+  answerRest(answer: FakeAnswer | undefined): void {
+    this.#rest = answer;
     this.#write();
   }
 
@@ -112,7 +119,8 @@ export class FakeYtDlp {
   }
 
   #write(): void {
-    const table = { version: this.#version, answers: this.#answers, links: `${this.site.url}/${LINK_HOST}/` };
+    const links = `${this.site.url}/${LINK_HOST}/`;
+    const table = { version: this.#version, answers: this.#answers, rest: this.#rest, links };
     writeFileSync(join(this.#folder, "table.json"), JSON.stringify(table));
   }
 }
@@ -126,7 +134,7 @@ const { dirname, join } = require("node:path");
 const here = (name) => join(dirname(process.argv[1]), name);
 const args = process.argv.slice(2);
 appendFileSync(here("runs"), JSON.stringify({ args, env: Object.keys(process.env) }) + "\n");
-const { version, answers, links } = JSON.parse(readFileSync(here("table.json"), "utf8"));
+const { version, answers, rest, links } = JSON.parse(readFileSync(here("table.json"), "utf8"));
 
 const FLAGS = ["--ignore-config", "--no-exec", "-J", "-q", "--no-warnings", "--flat-playlist"];
 const VALUES = ["--playlist-end", "--socket-timeout", "--proxy", "--password"];
@@ -179,6 +187,6 @@ if (args[0] === "--version") answer(version);
 else {
   const input = inputOf();
   const known = { stderr: "ERROR: Unsupported URL: " + input + "\n", stdout: "null\n", exitCode: 1 };
-  answer(answers[input] ?? known);
+  answer(answers[input] ?? rest ?? known);
 }
 `;

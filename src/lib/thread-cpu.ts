@@ -12,13 +12,21 @@ export function ownThreadNumber(): number {
   }
 }
 
-/** Milliseconds of processor time that the thread of this number has used; undefined where it cannot be known. */
-export function readThreadCpuMs(threadNumber: number): number | undefined {
+/** Milliseconds since the thread began. */
+export interface ThreadTimes {
+  /** In which it had a processor. */
+  readonly cpuMs: number;
+  /** In which it wanted one that others had. */
+  readonly queuedMs: number;
+}
+
+/** Of the thread of this number; undefined where they cannot be known. */
+export function readThreadTimes(threadNumber: number): ThreadTimes | undefined {
   if (threadNumber === 0) return undefined;
   try {
-    const [usedNs] = readFileSync(`/proc/self/task/${threadNumber}/schedstat`, "latin1").split(" ");
-    const usedMs = Number(usedNs) / 1e6;
-    return Number.isFinite(usedMs) ? usedMs : undefined;
+    const text = readFileSync(`/proc/self/task/${threadNumber}/schedstat`, "latin1");
+    const [cpuMs = Number.NaN, queuedMs = Number.NaN] = text.split(" ").map((ns) => Number(ns) / 1e6);
+    return Number.isFinite(cpuMs) && Number.isFinite(queuedMs) ? { cpuMs, queuedMs } : undefined;
   } catch {
     return undefined;
   }

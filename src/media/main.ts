@@ -7,7 +7,7 @@ import { catchStrays, openOwnMark } from "../bridge/thread-start.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
-import { readThreadCpuMs } from "../lib/thread-cpu.ts";
+import { readThreadTimes } from "../lib/thread-cpu.ts";
 import { systemSockets } from "../network/sockets.ts";
 import { startAudio } from "./start-audio.ts";
 
@@ -44,12 +44,12 @@ function loadAhead(): void {
  * The share of a core that the thread has used since the call before; where the system does not tell, that of its time.
  */
 function createLoadMeter(clock: Clock, threadNumber: number): () => number {
-  const cpuMs = readThreadCpuMs(threadNumber);
+  const cpuMs = readThreadTimes(threadNumber)?.cpuMs;
   if (cpuMs === undefined) return createLoopMeter();
   let before = { nowMs: clock.now(), cpuMs };
   return () => {
     const { nowMs, cpuMs } = before;
-    before = { nowMs: clock.now(), cpuMs: readThreadCpuMs(threadNumber) ?? cpuMs };
+    before = { nowMs: clock.now(), cpuMs: readThreadTimes(threadNumber)?.cpuMs ?? cpuMs };
     return Math.min(1, (before.cpuMs - cpuMs) / Math.max(1, before.nowMs - nowMs));
   };
 }

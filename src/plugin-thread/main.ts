@@ -5,6 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { PluginStart } from "../bridge/plugin-messages.ts";
 import { openOwnMark, startBeating } from "../bridge/thread-start.ts";
 import { systemClock } from "../lib/clock.ts";
+import { standBack } from "../lib/thread-priority.ts";
 import { startPlugin } from "./start-plugin.ts";
 
 /** Outside of the JavaScript heap, which has a limit of its own: more is a leak, or a page that nobody bounded. */
@@ -14,6 +15,8 @@ const LOOK_EVERY_BEATS = 20;
 if (parentPort === null) throw new Error("plugin-thread/main.ts runs in a worker thread only");
 // workerData is made by control/plugins from the same contract.
 const { settings, markMemory } = workerData as PluginStart;
+// Music first: a plugin that loops, or fills memory, must not take processors from those who play.
+standBack();
 let beatCount = 0;
 startBeating(openOwnMark(markMemory), systemClock, () => {
   beatCount += 1;

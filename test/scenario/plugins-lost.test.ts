@@ -13,7 +13,7 @@ import { MusicCall } from "../support/music-call.ts";
 import { startStage } from "../support/start-stage.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
-const NAUGHTY = fileURLToPath(new URL("../fixtures/plugins/naughty.mjs", import.meta.url));
+const NAUGHTY = fileURLToPath(new URL("../../dist/lab/naughty-plugins/naughty.js", import.meta.url));
 
 let site: SiteServer;
 let stage: Stage;
@@ -83,7 +83,7 @@ describe("a plugin that", () => {
     const [lost, other] = await Promise.all([call.bot.load(`naughty:${deed}`), call.bot.load(`exsearch:song ${deed}`)]);
     expect(lost.body).toMatchObject({
       loadType: "error",
-      data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.mjs stopped while it was asked/) },
+      data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.js stopped while it was asked/) },
     });
     expect(other.body.loadType).toBe("empty");
     const after = await naughty();

@@ -47,9 +47,15 @@ export class TrackLoader {
   /** Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject. */
   async load(identifier: string, options: LoadOptions): Promise<LoadResult> {
     const deadline = new AbortController();
+    let asked: Source | undefined;
     const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => {
-      deadline.abort(new NodeError("load-timeout", `looking the track up took more than ${LOAD_TIMEOUT_MS / 1000} s`));
+      const last = asked === undefined ? "" : `; ${asked.name} was asked last`;
+      const text = `looking the track up took more than ${LOAD_TIMEOUT_MS / 1000} s${last}`;
+      deadline.abort(new NodeError("load-timeout", text));
     });
+    const onAsk = (source: Source): void => {
+      asked = source;
+    };
     const turn = {
       client: options.client,
       site: siteOf(identifier),
@@ -57,7 +63,9 @@ export class TrackLoader {
     };
     try {
       const { depth = 0 } = options;
-      return await this.#turns.run(turn, (signal) => this.#follow({ identifier, title: undefined, depth, signal }));
+      return await this.#turns.run(turn, (signal) =>
+        this.#follow({ identifier, title: undefined, depth, signal }, onAsk),
+      );
     } catch (error) {
       options.signal.throwIfAborted();
       return { kind: "error", error: toWireError(error) };
@@ -75,10 +83,10 @@ export class TrackLoader {
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
   }
 
-  async #follow(request: SourceRequest): Promise<LoadResult> {
+  async #follow(request: SourceRequest, onAsk: (source: Source) => void): Promise<LoadResult> {
     let next = request;
     for (let hop = 0; hop <= REFERENCES_MAX; hop++) {
-      const answer = await this.#ask(next);
+      const answer = await this.#ask(next, onAsk);
       if (answer === undefined) return { kind: "empty" };
       if (answer.kind !== "reference") return answer;
       next = { ...request, identifier: answer.identifier, title: answer.title };
@@ -86,9 +94,10 @@ export class TrackLoader {
     return { kind: "empty" };
   }
 
-  async #ask(request: SourceRequest): Promise<SourceAnswer | undefined> {
+  async #ask(request: SourceRequest, onAsk: (source: Source) => void): Promise<SourceAnswer | undefined> {
     for (const source of this.#listSources()) {
       request.signal.throwIfAborted();
+      onAsk(source);
       const answer = await source.load(request);
       if (answer !== undefined) return answer;
     }

@@ -4,6 +4,7 @@
 
 import type { WorkMark } from "../../bridge/work-mark.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { ThreadTimes } from "../../lib/thread-cpu.ts";
 
 /** Looks without a beat after which it is worth asking the system: a miss or two are nothing. */
 const ASK_AFTER = 3;
@@ -13,10 +14,13 @@ const ASK_AFTER = 3;
  */
 const HANGING_CPU_MS = 500;
 /**
- * Looks in a row after which it hangs where processor time is not known, and in any case: it may wait for something.
+ * Looks in a row after which it hangs where its times are not known, and where they are: it waits for something that is
+ * no processor.
  */
 const LOOKS_WITHOUT_CPU = 18;
 const LOOKS_MAX = 60;
+/** Who has waited so much of the time for a processor would go on if it had one. */
+const STARVED_SHARE = 0.5;
 /**
  * While it begins one piece of work after the other without coming round to its timers: many connections at once, or a
  * loop of promises that never ends.
@@ -27,50 +31,60 @@ export interface ThreadWatchOptions {
   readonly mark: WorkMark;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** Processor time the thread has used so far, milliseconds; undefined where the system does not tell. */
-  readonly readCpuMs: () => number | undefined;
+  /** What the thread has had of processors so far; undefined where the system does not tell. */
+  readonly readTimes: () => ThreadTimes | undefined;
   /** Called at most once per `start`. */
   readonly onSilent: () => void;
 }
 
-/** Looks in a row at which one thing did not change, and the processor time used since the third. */
+/** Looks in a row at which one thing did not change, and what became of processors since the third. */
 class Stillness {
+  readonly #intervalMs: number;
   #value = 0;
   #looks = 0;
-  #cpuBeforeMs: number | undefined;
+  #before: ThreadTimes | undefined;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
 
   reset(value: number): void {
     this.#value = value;
     this.#looks = 0;
   }
 
-  look(value: number, readCpuMs: () => number | undefined): void {
+  look(value: number, readTimes: ThreadWatchOptions["readTimes"]): void {
     if (value !== this.#value) {
       this.reset(value);
       return;
     }
     this.#looks += 1;
-    if (this.#looks === ASK_AFTER) this.#cpuBeforeMs = readCpuMs();
+    if (this.#looks === ASK_AFTER) this.#before = readTimes();
   }
 
-  isTooLong(patience: number, readCpuMs: () => number | undefined): boolean {
+  isTooLong(patience: number, readTimes: ThreadWatchOptions["readTimes"]): boolean {
     if (this.#looks <= ASK_AFTER) return false;
-    if (this.#looks >= LOOKS_MAX * patience) return true;
-    const cpuMs = readCpuMs();
-    if (cpuMs === undefined || this.#cpuBeforeMs === undefined) return this.#looks >= LOOKS_WITHOUT_CPU * patience;
-    return cpuMs - this.#cpuBeforeMs >= HANGING_CPU_MS * patience;
+    const before = this.#before;
+    const now = readTimes();
+    if (now === undefined || before === undefined) return this.#looks >= LOOKS_WITHOUT_CPU * patience;
+    if (now.cpuMs - before.cpuMs >= HANGING_CPU_MS * patience) return true;
+    const passedMs = (this.#looks - ASK_AFTER) * this.#intervalMs;
+    const isStarved = now.queuedMs - before.queuedMs >= passedMs * STARVED_SHARE;
+    return this.#looks >= LOOKS_MAX * patience && !isStarved;
   }
 }
 
 export class ThreadWatch {
   readonly #options: ThreadWatchOptions;
-  readonly #beats = new Stillness();
+  readonly #beats: Stillness;
   /** Neither a beat nor a piece of work that was begun. */
-  readonly #signs = new Stillness();
+  readonly #signs: Stillness;
   #timer: Timer | undefined;
 
   constructor(options: ThreadWatchOptions) {
     this.#options = options;
+    this.#beats = new Stillness(options.intervalMs);
+    this.#signs = new Stillness(options.intervalMs);
   }
 
   start(): void {
@@ -91,11 +105,11 @@ export class ThreadWatch {
   }
 
   #look(): void {
-    const { mark, readCpuMs, onSilent } = this.#options;
+    const { mark, readTimes, onSilent } = this.#options;
     const { beats, steps } = mark;
-    this.#beats.look(beats, readCpuMs);
-    this.#signs.look(beats + steps, readCpuMs);
-    const isSilent = this.#signs.isTooLong(1, readCpuMs) || this.#beats.isTooLong(WORKING_PATIENCE, readCpuMs);
+    this.#beats.look(beats, readTimes);
+    this.#signs.look(beats + steps, readTimes);
+    const isSilent = this.#signs.isTooLong(1, readTimes) || this.#beats.isTooLong(WORKING_PATIENCE, readTimes);
     if (isSilent) onSilent();
     else this.#arm();
   }

@@ -11,7 +11,7 @@ import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { readThreadCpuMs } from "../../lib/thread-cpu.ts";
+import { readThreadTimes } from "../../lib/thread-cpu.ts";
 import type { Logger } from "../../log.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 import type { Thread, Threads } from "./threads.ts";
@@ -79,7 +79,7 @@ export class WatchedThread {
     });
     this.#watch = new ThreadWatch({
       ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
-      readCpuMs: () => readThreadCpuMs(this.#mark.threadNumber),
+      readTimes: () => readThreadTimes(this.#mark.threadNumber),
       onSilent: () => this.#lose("shows no sign of life any more"),
     });
     this.#startTimer = clock.after(START_TIMEOUT_MS, () => {

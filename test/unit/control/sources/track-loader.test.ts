@@ -90,6 +90,15 @@ describe("looking an identifier up", () => {
     expect(await result).toMatchObject({ kind: "error", error: { code: "load-timeout", severity: "suspicious" } });
   });
 
+  test("who was asked last when they were over is told", async () => {
+    const result = loader(source("a", {}), source("b", { x: () => new Promise(() => undefined) }), source("c", {}));
+    const loading = result.load("x", BY_SOMEBODY);
+    await settle();
+    clock.advance(20_000);
+    const message = "looking the track up took more than 20 s; b was asked last";
+    expect(await loading).toMatchObject({ kind: "error", error: { message } });
+  });
+
   test("a lookup that nobody waits for any more is rejected, and asks no further source", async () => {
     const abort = new AbortController();
     let answer: (answer: SourceAnswer) => void = () => undefined;

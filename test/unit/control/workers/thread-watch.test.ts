@@ -5,14 +5,17 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 
 const LOOK_MS = 50;
 
-/** `cpuShare` of the time passing is used by the thread; undefined: not known. */
-function setup(cpuShare: number | undefined) {
+/** `cpuShare` of the time passing is used by the thread, and `queuedShare` waited for; undefined: not known. */
+function setup(cpuShare: number | undefined, queuedShare = 0) {
   const clock = new FakeClock();
   const mark = new WorkMark(WorkMark.allocate());
   let silences = 0;
   const watch = new ThreadWatch({
     ...{ mark, clock, intervalMs: LOOK_MS },
-    readCpuMs: () => (cpuShare === undefined ? undefined : clock.now() * cpuShare),
+    readTimes: () => {
+      const nowMs = clock.now();
+      return cpuShare === undefined ? undefined : { cpuMs: nowMs * cpuShare, queuedMs: nowMs * queuedShare };
+    },
     onSilent: () => {
       silences += 1;
     },
@@ -47,6 +50,15 @@ test("one that hardly gets to run is given as much processor time", () => {
 
 test("one that does not run at all is told of after three seconds", () => {
   expect(looksUntilSilent(setup(0))).toBe(60);
+});
+
+test("one that others leave hardly a processor is not told of before it has had its time", () => {
+  expect(looksUntilSilent(setup(0.05, 0.95))).toBe(203);
+  expect(looksUntilSilent(setup(0, 0.9))).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("one that waits for a processor now and then, but for something else most of the time, is", () => {
+  expect(looksUntilSilent(setup(0.01, 0.4))).toBe(60);
 });
 
 test("where processor time is not known, after 18 looks", () => {

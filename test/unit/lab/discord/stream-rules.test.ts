@@ -156,12 +156,17 @@ describe("lateness", () => {
     all.merge(one);
     all.merge(other);
     expect(all.summary()).toMatchObject({ packets: 101, latenessMsP50: 0.1, latenessMsMax: 50, gapMsMax: 70 });
+    expect(all.summary()).toMatchObject({ latenessMsP99: 0.1, latenessMsP999: 50 });
+    expect(all.summary()).toMatchObject({ packetsLate20Ms: 1, packetsLate60Ms: 0 });
     one.clear();
     expect(one.summary()).toEqual({
       packets: 0,
       latenessMsP50: 0,
       latenessMsP99: 0,
+      latenessMsP999: 0,
       latenessMsMax: 0,
+      packetsLate20Ms: 0,
+      packetsLate60Ms: 0,
       gapMsMax: 0,
       bunchedPackets: 0,
     });

@@ -1,0 +1,36 @@
+// The bench's end of main-thread-preload.ts: how long the main thread of a node was held at a time.
+
+import { freePort, type NodeCommand, NodeProcess } from "./node-process.ts";
+
+/** One look after the other, milliseconds. A hold is seen too short by up to the pause between two looks. */
+export interface MainThreadLooks {
+  /** Until the main thread answered. */
+  readonly waitsMs: readonly number[];
+  /** Of that, without the time in which it waited for a processor that somebody else had. */
+  readonly heldMs: readonly number[];
+}
+
+const PRELOAD = new URL("./main-thread-preload.js", import.meta.url).href;
+
+export class WatchedNode {
+  readonly process: NodeProcess;
+  readonly #watchUrl: string;
+
+  private constructor(process: NodeProcess, watchUrl: string) {
+    this.process = process;
+    this.#watchUrl = watchUrl;
+  }
+
+  /** Starts a node with a look at its main thread every `pauseMs`. */
+  static async start(node: NodeCommand, { pauseMs }: { readonly pauseMs: number }): Promise<WatchedNode> {
+    const port = await freePort();
+    const preload = `${PRELOAD}?port=${port}&pauseMs=${pauseMs}`;
+    const process = await NodeProcess.start({ ...node, args: ["--import", preload, ...node.args] });
+    return new WatchedNode(process, `http://127.0.0.1:${port}`);
+  }
+
+  /** The looks since they were taken last. */
+  async takeLooks(): Promise<MainThreadLooks> {
+    return (await (await fetch(this.#watchUrl)).json()) as MainThreadLooks; // as the preload sends it
+  }
+}

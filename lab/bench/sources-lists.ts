@@ -1,0 +1,82 @@
+// The second part of `npm run bench:sources`: how long the main thread is held at a time while lists of 5,000 entries
+// are loaded, one after the other, beside the same time without.
+
+import { sleep } from "../sleep.ts";
+import { Bot } from "../stage/bot.ts";
+import { type MainThreadLooks, WatchedNode } from "./main-thread-watch.ts";
+import { quantile } from "./measure.ts";
+import { TONEARM } from "./node-process.ts";
+import { StandIns } from "./stand-ins.ts";
+
+const ENTRIES = 5000;
+/** What the issue allows. */
+const HELD_MS_MAX = 5;
+const SETTLE_MS = 2000;
+
+export interface Lists {
+  readonly loads: number;
+  readonly loadMsP50: number;
+  readonly quiet: MainThreadLooks;
+  readonly loading: MainThreadLooks;
+}
+
+/** `loads` lists in each of so many rounds, each after as long a time without. */
+export async function measureLists({
+  loads,
+  rounds,
+}: {
+  readonly loads: number;
+  readonly rounds: number;
+}): Promise<Lists> {
+  const standIns = await StandIns.start();
+  const address = await standIns.addSet(ENTRIES);
+  const args = [...TONEARM.args, ...standIns.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
+  const node = await WatchedNode.start({ ...TONEARM, args }, { pauseMs: 1 });
+  const { url, password } = node.process;
+  const bot = await Bot.connect({ url, password });
+  const loadsMs: number[] = [];
+  const [quiet, loading]: MainThreadLooks[][] = [[], []];
+  try {
+    await load(bot, address);
+    for (let round = 0; round < rounds; round++) {
+      await sleep(SETTLE_MS);
+      await node.takeLooks();
+      for (let count = 0; count < loads; count++) loadsMs.push(await load(bot, address));
+      loading?.push(await node.takeLooks());
+      await sleep(SETTLE_MS);
+      await node.takeLooks();
+      await sleep(loadsMs.slice(-loads).reduce((sum, ms) => sum + ms, 0));
+      quiet?.push(await node.takeLooks());
+    }
+  } finally {
+    bot.close();
+    await node.process.close();
+    await standIns.close();
+  }
+  const all = { quiet: together(quiet ?? []), loading: together(loading ?? []) };
+  return { loads: loadsMs.length, loadMsP50: quantile(loadsMs, 0.5), ...all };
+}
+
+/** How long it took, milliseconds. */
+async function load(bot: Bot, address: string): Promise<number> {
+  const startedMs = performance.now();
+  const { loadType, data } = (await bot.load(address)).body;
+  const count = loadType === "playlist" ? (data as { readonly tracks: readonly unknown[] }).tracks.length : 0;
+  if (count !== ENTRIES) throw new Error(`${address}: ${loadType} of ${count} tracks`);
+  return performance.now() - startedMs;
+}
+
+function together(looks: readonly MainThreadLooks[]): MainThreadLooks {
+  return { waitsMs: looks.flatMap(({ waitsMs }) => waitsMs), heldMs: looks.flatMap(({ heldMs }) => heldMs) };
+}
+
+export function printLists({ loads, loadMsP50, quiet, loading }: Lists): void {
+  console.log(`\n${loads} lists of ${ENTRIES} entries, one after the other, ${loadMsP50.toFixed(0)} ms each\n`);
+  console.log(`| main thread held | looks | p99, ms | longest | over ${HELD_MS_MAX} ms | longest, with waits |`);
+  console.log("| --- | --- | --- | --- | --- | --- |");
+  for (const [name, { heldMs, waitsMs }] of Object.entries({ "without lists": quiet, "while they load": loading })) {
+    const over = heldMs.filter((ms) => ms > HELD_MS_MAX).length;
+    const longest = [quantile(heldMs, 0.99), quantile(heldMs, 1)].map((ms) => ms.toFixed(2));
+    console.log(`| ${[name, heldMs.length, ...longest, over, quantile(waitsMs, 1).toFixed(2)].join(" | ")} |`);
+  }
+}

@@ -1,0 +1,43 @@
+// The stand-ins for all sites and the one of the example plugin, which stays well, in a process of their own so that
+// their work is neither the node's nor the listener's. Started by stand-ins.ts, which talks to it over IPC.
+
+import { AllSites } from "../sites/all-sites.ts";
+import { EXAMPLE_HOST, startExampleSite } from "../sites/example.ts";
+import { answering } from "../stage/side-process.ts";
+import type { StandInsRequest } from "./stand-ins.ts";
+
+const FIRST_TRACK_ID = 10_000;
+const SET_ID = 999_999;
+
+const sites = await AllSites.start();
+const example = await startExampleSite();
+let takeBack = (): void => undefined;
+
+function answer(request: StandInsRequest): unknown {
+  switch (request.kind) {
+    case "args":
+      return [...sites.args, `--tonearm.hosts.${EXAMPLE_HOST}=${example.url}/${EXAMPLE_HOST}`];
+    case "hang":
+      takeBack = sites.hang();
+      return undefined;
+    case "answerAgain":
+      takeBack();
+      return undefined;
+    case "addSet":
+      return addSet(request.tracks);
+    case "close":
+      return sites.close();
+    default:
+      return request satisfies never;
+  }
+}
+
+function addSet(tracks: number): string {
+  const ids = Array.from({ length: tracks }, (_, index) => FIRST_TRACK_ID + index);
+  for (const id of ids) sites.soundcloud.addTrack(id, `track-${id}`);
+  const address = `https://soundcloud.com/stand-ins/sets/many-${tracks}`;
+  sites.soundcloud.addSet(address, SET_ID, ids);
+  return address;
+}
+
+answering(answer);

@@ -1,0 +1,123 @@
+// The stand-ins for all sites at once: what a node is told so that its plugins find them, what each plugin is asked
+// for, and all of them hanging at the same time. In whichever process it is started.
+
+import { BandcampSite } from "./bandcamp.ts";
+import { FakeYtDlp } from "./fake-yt-dlp.ts";
+import { GetyarnSite } from "./getyarn.ts";
+import { JellyfinSite } from "./jellyfin.ts";
+import { PodcastSites } from "./podcasts.ts";
+import { RadioBrowserSite } from "./radio-browser.ts";
+import { SoundCloudSite } from "./soundcloud.ts";
+import { SubsonicSite } from "./subsonic.ts";
+import { TwitchSite } from "./twitch.ts";
+import { YoutubeSite } from "./youtube.ts";
+
+const YTDLP_SITE = "videos.example";
+const YTDLP_VIDEO = { _type: "video", id: "video", title: "Video", webpage_url: `https://${YTDLP_SITE}/video` };
+
+/**
+ * What asks a site, by the name of the source: a search and a link, where it has both, never the same twice, so that no
+ * cache answers. The sources that read texts out are none of them: they ask nobody before they are played.
+ */
+export const SITE_QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>> = {
+  youtube: (number) => [
+    `ytsearch:question ${number}`,
+    `ytmsearch:question ${number}`,
+    `https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=${number}s`,
+  ],
+  soundcloud: (number) => [`scsearch:question ${number}`, `https://soundcloud.com/stand-ins/song?question=${number}`],
+  bandcamp: (number) => [`bcsearch:question ${number}`, `https://stand-in.bandcamp.com/track/question-${number}`],
+  twitch: (number) => [`https://www.twitch.tv/question_${number}`],
+  "getyarn.io": (number) => [
+    `https://getyarn.io/yarn-clip/${String(number).padStart(8, "0")}-1111-2222-3333-444455556666`,
+  ],
+  radiobrowser: (number) => [`rbsearch:question ${number}`],
+  podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
+  subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
+  jellyfin: (number) => [`jfsearch:question ${number}`],
+  ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
+};
+
+interface StandIns {
+  readonly soundcloud: SoundCloudSite;
+  readonly youtube: YoutubeSite;
+  readonly bandcamp: BandcampSite;
+  readonly twitch: TwitchSite;
+  readonly getyarn: GetyarnSite;
+  readonly radio: RadioBrowserSite;
+  readonly podcasts: PodcastSites;
+  readonly subsonic: SubsonicSite;
+  readonly jellyfin: JellyfinSite;
+  readonly ytdlp: FakeYtDlp;
+}
+
+export class AllSites {
+  readonly soundcloud: SoundCloudSite;
+  readonly #sites: StandIns;
+
+  static async start(): Promise<AllSites> {
+    return new AllSites({
+      soundcloud: await SoundCloudSite.start(),
+      youtube: await YoutubeSite.start(),
+      bandcamp: await BandcampSite.start(),
+      twitch: await TwitchSite.start(),
+      getyarn: await GetyarnSite.start(),
+      radio: await RadioBrowserSite.start(),
+      podcasts: await PodcastSites.start(),
+      subsonic: await SubsonicSite.start(),
+      jellyfin: await JellyfinSite.start(),
+      ytdlp: await FakeYtDlp.start(),
+    });
+  }
+
+  private constructor(sites: StandIns) {
+    this.soundcloud = sites.soundcloud;
+    this.#sites = sites;
+    sites.ytdlp.answerRest({ json: YTDLP_VIDEO });
+  }
+
+  /** Arguments for the node. */
+  get args(): readonly string[] {
+    const { youtube, bandcamp, twitch, getyarn, radio, podcasts, subsonic, jellyfin, ytdlp } = this.#sites;
+    const hosts = [this.soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
+    return [
+      ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
+      ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
+      ...serverArgs("subsonic", subsonic),
+      ...serverArgs("jellyfin", jellyfin),
+      `--plugins.ytdlp.path=${ytdlp.path}`,
+      `--plugins.ytdlp.sites=${YTDLP_SITE}`,
+    ];
+  }
+
+  /** From now on nothing that is asked is ever answered; returns what takes it back. */
+  hang(): () => void {
+    const { youtube, bandcamp, twitch, getyarn, radio, podcasts, subsonic, jellyfin, ytdlp } = this.#sites;
+    const servers = [this.soundcloud.server, radio.server, podcasts.server];
+    const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
+    const undo = [
+      ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
+      subsonic.fail(".*", "hang"),
+      jellyfin.fail(".*", "hang"),
+    ];
+    ytdlp.answerRest({ hangs: true });
+    return () => {
+      for (const takeBack of undo) takeBack();
+      ytdlp.answerRest({ json: YTDLP_VIDEO });
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const site of Object.values(this.#sites)) await site.close();
+  }
+}
+
+/** For a server of the operator's own. */
+function serverArgs(
+  plugin: string,
+  { url, username, password }: { readonly url: string; readonly username: string; readonly password: string },
+): readonly string[] {
+  return Object.entries({ name: "home", url, username, password }).map(
+    ([option, value]) => `--plugins.${plugin}.servers.0.${option}=${value}`,
+  );
+}
