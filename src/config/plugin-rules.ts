@@ -45,8 +45,11 @@ interface PluginContext {
   note(message: string): void;
 }
 
+/** With absolute paths; without a `dataPath` nothing is kept on disk. */
+type CompletedPlugins = Omit<PluginValues, "dataPath"> & { readonly dataPath: string | undefined };
+
 /** The same with absolute paths. */
-export function completedPlugins(values: PluginValues, context: PluginContext): PluginValues {
+export function completedPlugins(values: PluginValues, context: PluginContext): CompletedPlugins {
   const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
   if (unknown.length > 0) {
     context.warn(
@@ -57,7 +60,8 @@ export function completedPlugins(values: PluginValues, context: PluginContext): 
   const entries = values.entries.map((entry) =>
     entry.path === undefined ? entry : { ...entry, path: resolve(context.cwd, entry.path) },
   );
-  return { ...values, entries };
+  const dataPath = values.dataPath === "" ? undefined : resolve(context.cwd, values.dataPath);
+  return { ...values, entries, dataPath };
 }
 
 /** What a plugin is called is known once it is loaded; mostly its package or path says the same. */
