@@ -82,7 +82,7 @@ export class InstalledPlugin {
 
   /** Loads it anew from disk, behind changes that are under way. Rejects with `plugin-off`. */
   async reload(): Promise<void> {
-    await this.#changing;
+    if (this.#waitingChanges > 0) await this.#changing;
     await this.runner.reload();
   }
 

@@ -24,7 +24,7 @@ export class HttpSource implements Source {
     if (url === undefined) return undefined;
     const result = await this.#probe({ kind: "http", url, container: undefined }, { signal }).catch(feedOrThrow);
     // The podcasts know what to do with it.
-    if (result === "feed") return { kind: "reference", identifier: `podcast:${url}`, title };
+    if (result === "feed") return { kind: "reference", identifier: `podcast:${url.split("#", 1)[0]}`, title };
     // A server must not be able to name files of this machine.
     if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
     return answerOfProbe(result, { sourceName: this.name, identifier: url, title });
