@@ -25,7 +25,7 @@ export const PODCASTS_MANIFEST = {
       name: "podcast",
       prefixes: ["podcast:", "rss:"],
       hosts: ["podcasts.apple.com", "itunes.apple.com"],
-      // Feeds that end otherwise, `.xml` as so much else does, are known by what they are: the source http hands them on.
+      // Feeds that end otherwise, `.xml` as so much else does, are known by what they are: `http` hands them on.
       endings: [".rss"],
       // The last known address of the sound, for when the feed is gone.
       fields: [{ name: "enclosureUrl", type: "optionalText" }],

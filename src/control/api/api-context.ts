@@ -36,8 +36,8 @@ export interface SourceControl {
   /** Undefined: there is none of that name. Rejects with `plugin-off`. */
   reload(name: string): Promise<PluginJson | undefined>;
   /**
-   * Changes options until the node's next start. Undefined: there is none of that name. Rejects, and nothing is changed,
-   * with `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
+   * Changes options until the node's next start. Undefined: there is none of that name. Rejects, and nothing is
+   * changed, with `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
    */
   change(name: string, changes: JsonObject): Promise<PluginJson | undefined>;
   /** What a plugin comes to with a call of its own. Undefined: it is not there, or off. */

@@ -41,6 +41,7 @@ export class InstalledPlugin {
   saidName: string | undefined;
   #manifest: PluginManifest | undefined;
   #sources: readonly PluginSource[] = [];
+  /** Of its options, since the node started. Secrets may be in it. */
   #changes: PlainTreeMap = {};
   /** Never rejects. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -73,11 +74,6 @@ export class InstalledPlugin {
   /** Those that work: none while it is off. */
   get sources(): readonly PluginSource[] {
     return this.runner.state === "off" ? [] : this.#sources;
-  }
-
-  /** What was changed of its options since the node started. Secrets may be in it. */
-  get changes(): PlainTreeMap {
-    return this.#changes;
   }
 
   /** Loads it anew from disk, behind changes that are under way. Rejects with `plugin-off`. */

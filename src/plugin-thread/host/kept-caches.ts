@@ -12,6 +12,7 @@ export interface KeptCachesOptions {
   readonly send: (event: Extract<PluginEvent, { readonly type: "keep" | "forget" }>) => void;
 }
 
+/** One for each life of a plugin. */
 export class KeptCaches {
   readonly #options: KeptCachesOptions;
 

@@ -484,7 +484,7 @@ describe("changing options", () => {
     await reloaded;
   });
 
-  test("lets a track reach the servers that are the operator's own by then, and no longer those of before", async () => {
+  test("lets a track reach the servers that are the operator's own, and those of before no longer", async () => {
     create({ name: "songs", manifest: manifestOf("songs", { ownServers: ["old.example:443"] }) });
     const linkTo = async (url: string) => {
       const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
