@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { YTDLP_MANIFEST } from "../../../plugins/ytdlp/manifest.ts";
 import type { OptionSchema } from "../../../src/plugin-api/plugin.ts";
 import { pathsOf, problemsOfChanges, withChanges } from "../../../src/plugin-options/option-changes.ts";
 import { readOptions } from "../../../src/plugin-options/read-options.ts";
@@ -81,6 +82,12 @@ describe("what only the configuration sets", () => {
     expect(problems({ Program: "/bin/sh", limit: 1 })).toEqual([`plugins.x.Program: ${told}`]);
     expect(problems({ servers: [{ url: "a" }, { login: "b" }] })).toEqual([`plugins.x.servers.login: ${told}`]);
     expect(problems({ byName: { home: { login: "b" } } })).toEqual([`plugins.x.byName.login: ${told}`]);
+  });
+
+  test("are the program that a plugin runs, and its arguments", () => {
+    const changes = withChanges(undefined, { path: "/bin/sh", customLoadArgs: [], "custom-playback-args": ["-c"] });
+    expect(problemsOfChanges(YTDLP_MANIFEST.config, changes, { path: "plugins.ytdlp" })).toHaveLength(3);
+    expect(problemsOfChanges(YTDLP_MANIFEST.config, { searchLimit: "3" }, { path: "plugins.ytdlp" })).toEqual([]);
   });
 
   test("is nothing else", () => {

@@ -36,6 +36,8 @@ function pluginThat(load: Load) {
 }
 
 const LIMIT = { type: "integer", min: 1, max: 50, meaning: "x" } as const;
+const FIXED = "plugins.songs.key: can only be set in the configuration, not while the node runs";
+const TOO_LARGE = "plugins.songs.limit: expected a whole number from 1 to 50";
 const GOOD = pluginThat(() => ({ kind: "empty" }));
 
 const benches: PluginBench[] = [];
@@ -106,15 +108,16 @@ describe("setting a plugin up", () => {
     expect(manifest.ownServers).toEqual(["192.0.2.8:81"]);
   });
 
-  test("fails where an option was changed that only the configuration sets, or to what is wrong", async () => {
-    const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: { ...LIMIT } } as const;
+  test.each([
+    ["what only the configuration sets", { key: "hunter2" }, [FIXED]],
+    ["what is wrong", { limit: "51" }, [TOO_LARGE]],
+    ["both", { key: "hunter2", limit: "51" }, [FIXED, TOO_LARGE]],
+  ])("fails where an option was changed to %s", async (_what, changes, problems) => {
+    const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: LIMIT } as const;
     const { events, tell, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
-    const changes = { key: "hunter2", limit: "51" };
     tell({ type: "options", given: { options: { key: "one" }, changes, kept: [] } });
     await setUp;
-    const problem =
-      "plugins.songs.key: can only be set in the configuration, not while the node runs; " +
-      "plugins.songs.limit: expected a whole number from 1 to 50";
+    const problem = problems.join("; ");
     expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: true });
   });
 
