@@ -81,7 +81,7 @@ async function readText(path: string): Promise<string> {
 
 /** Throws where it is of another form. */
 function valuesOf(text: string): readonly KeptValue[] {
-  const { format, values } = JSON.parse(text) as { readonly format?: unknown; readonly values?: unknown }; // or throws
+  const { format, values } = parsed(text);
   if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is no file of this node");
   return values.map((entry: Readonly<Record<string, unknown>>) => {
     const { cache, key, value, untilMs } = entry;
@@ -89,6 +89,15 @@ function valuesOf(text: string): readonly KeptValue[] {
     if (!isWhole || !(untilMs === null || typeof untilMs === "number")) throw new Error("a value in it is not whole");
     return { cache, key, json: JSON.stringify(value), untilMs: untilMs ?? Number.POSITIVE_INFINITY };
   });
+}
+
+function parsed(text: string): { readonly format?: unknown; readonly values?: unknown } {
+  try {
+    return Object(JSON.parse(text)); // whatever it is, it has members or none
+  } catch {
+    // The engine's own words quote the text, and there are secrets in it.
+    throw new Error("it is no JSON");
+  }
 }
 
 /** Infinity, which JSON does not have, becomes null. */

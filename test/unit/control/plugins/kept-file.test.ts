@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KeptValue } from "../../../../src/bridge/plugin-messages.ts";
 import { KeptFile } from "../../../../src/control/plugins/kept-file.ts";
@@ -15,16 +16,22 @@ const VALUES: readonly KeptValue[] = [
 let folder: string;
 let clock: FakeClock;
 let lines: { readonly level: string; readonly message: string }[];
+/** All that was logged, with fields. */
+let told: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "kept-"));
   clock = new FakeClock();
   lines = [];
+  told = "";
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function fileAt(...path: readonly string[]): KeptFile {
-  const logger = createLogger((level, message) => lines.push({ level, message }));
+  const logger = createLogger((level, message, fields) => {
+    lines.push({ level, message });
+    told += inspect(fields);
+  });
   return new KeptFile({ path: join(folder, ...path), clock, logger });
 }
 
@@ -62,7 +69,7 @@ test("where there is none, nothing is told", async () => {
 });
 
 test.each([
-  ["no JSON", "{"],
+  ["of no JSON", '{"format":1,"values":[hunter2'],
   ["empty JSON", "null"],
   ["of another format", '{"format":2,"values":[]}'],
   ["without values", '{"format":1}'],
@@ -75,6 +82,7 @@ test.each([
   expect(await file.read()).toEqual([]);
   expect(readFileSync(join(folder, "songs.json.broken"), "utf8")).toBe(text);
   expect(lines).toEqual([{ level: "warn", message: "what a plugin had kept is of no use and is put aside" }]);
+  expect(told).not.toContain("hunter2");
   await file.write(VALUES);
   expect(await file.read()).toEqual(VALUES);
 });
