@@ -137,6 +137,7 @@ async function buildParts(
   const plugins = new Plugins({
     ...{ entry: options.pluginEntry ?? PLUGIN_ENTRY, threads, clock, logger },
     plans: planPlugins(config, { cwd: process.cwd(), ...options.plugins }),
+    dataFolder: config.plugins.dataPath,
   });
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const workers = new WorkerPool({

@@ -3,9 +3,6 @@
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
-/** Hosts of many shows whose feeds end in `.rss`: a claim cannot say the ending itself. */
-const FEED_HOSTS = ["feeds.buzzsprout.com", "www.omnycontent.com", "podcasts.files.bbci.co.uk"] as const;
-
 export const PODCASTS_MANIFEST = {
   name: "podcasts",
   version: "1.0.0",
@@ -27,7 +24,9 @@ export const PODCASTS_MANIFEST = {
     {
       name: "podcast",
       prefixes: ["podcast:", "rss:"],
-      hosts: ["podcasts.apple.com", "itunes.apple.com", ...FEED_HOSTS],
+      hosts: ["podcasts.apple.com", "itunes.apple.com"],
+      // Feeds that end otherwise, `.xml` as so much else does, are known by what they are: `http` hands them on.
+      endings: [".rss"],
       // The last known address of the sound, for when the feed is gone.
       fields: [{ name: "enclosureUrl", type: "optionalText" }],
     },

@@ -45,4 +45,7 @@ export const SPEECH_MANIFEST = {
     { name: "speak", prefixes: ["speak:"] },
     { name: "flowery-tts", prefixes: ["ftts://"] },
   ],
+  // Clients look for it before they use `speak:`. Not lavasrc-plugin: for `ftts://` they look at the source, and that
+  // name would promise searches and lyrics.
+  aliases: [{ name: "DuncteBot-plugin", version: "1.7.1" }],
 } as const satisfies BuiltinManifest;

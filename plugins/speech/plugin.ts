@@ -6,13 +6,13 @@ import { FlowerySource } from "./flowery-source.ts";
 import { SPEECH_MANIFEST } from "./manifest.ts";
 import { SpeakSource } from "./speak-source.ts";
 
-const { name, version, config, sources } = SPEECH_MANIFEST;
+const { name, version, config, sources, aliases } = SPEECH_MANIFEST;
 const GOOGLE = "https://translate.google.com";
 const FLOWERY = "https://api.flowery.pw";
 
 export default definePlugin({
   ...{ name, version, config, apiVersion: API_VERSION },
-  setup({ options, userAgent, addSource }) {
+  setup({ options, userAgent, addSource, addAlias }) {
     const { speakEnabled, ttsLanguage, speakServer, floweryEnabled, floweryServer, contact, ...rest } = options;
     const speak = new SpeakSource({
       ...{ isEnabled: speakEnabled, language: ttsLanguage, server: speakServer ?? GOOGLE },
@@ -21,6 +21,7 @@ export default definePlugin({
       ...{ ...rest, isEnabled: floweryEnabled, server: floweryServer ?? FLOWERY },
       userAgent: contact === "" ? userAgent : `${userAgent} (${headerText(contact)})`,
     });
+    for (const alias of aliases) addAlias(alias.name, alias.version);
     for (const [claims, source] of [[sources[0], speak] as const, [sources[1], flowery] as const]) {
       addSource({
         ...claims,

@@ -31,7 +31,7 @@ export class TwitchIdentity {
   constructor(host: Pick<PluginHost<IdentityOptions>, "options" | "http" | "clock" | "way" | "cache">) {
     this.#host = host;
     this.#way = host.way("client id of www.twitch.tv");
-    this.#found = host.cache("identity", { ttlMs: KEPT_MS, entriesMax: 1 });
+    this.#found = host.cache("identity", { ttlMs: KEPT_MS, entriesMax: 1, isKept: true });
   }
 
   async get(signal: AbortSignal): Promise<Identity> {

@@ -41,7 +41,7 @@ export class Innertube {
 
   constructor(host: Host) {
     this.#host = host;
-    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: 1 });
+    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: 1, isKept: true });
   }
 
   /** The answer as it came. Rejects with a SourceError. */

@@ -1,5 +1,6 @@
 // A login of the operator's own, for the client that takes one: renews access tokens, and where there is no refresh
-// token yet asks the operator to log in as on a television. No token is ever written anywhere. Plugin thread.
+// token yet asks the operator to log in as on a television. What such a login leaves is kept by the node; no token is
+// ever told. Plugin thread.
 
 import { type Cache, type HttpAnswer, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -24,41 +25,91 @@ interface Application {
 /** What the site wants to be told again and again until the operator has logged in. */
 interface Device {
   readonly code: string;
+  /** Where the operator logs in, and with what. */
+  readonly address: string;
+  readonly shownCode: string;
   readonly intervalS: number;
   readonly lifeS: number;
+}
+
+interface Renewal {
+  readonly accessToken: string;
+  /** Mostly the old one stays good, and there is none. */
+  readonly refreshToken: string | undefined;
+  readonly lifeS: number;
+  readonly scope: string | undefined;
+  readonly tokenType: string | undefined;
 }
 
 export class Login {
   readonly #host: Host;
   readonly #accessTokens: Cache<string>;
-  #refreshToken: string | undefined;
+  /** Refresh tokens by the configured one whose place they take; by nothing, what a login here has left. */
+  readonly #logins: Cache<string>;
+  /** A code that was told: the operator may enter it when another thread waits for that. */
+  readonly #devices: Cache<Device>;
 
   constructor(host: Host) {
     this.#host = host;
     this.#accessTokens = host.cache("access token", { ttlMs: TOKEN_TTL_MS, entriesMax: 1 });
-    this.#refreshToken = host.options.oauth.refreshToken || undefined;
+    this.#logins = host.cache("logins", { ttlMs: Number.POSITIVE_INFINITY, entriesMax: 2, isKept: true });
+    this.#devices = host.cache("devices", { ttlMs: ASKING_S_MAX * 1000, entriesMax: 1, isKept: true });
+  }
+
+  /** The one that is in use. */
+  get refreshToken(): string | undefined {
+    const { enabled, refreshToken = "" } = this.#host.options.oauth;
+    return enabled ? (this.#logins.get(refreshToken) ?? (refreshToken || undefined)) : undefined;
   }
 
   /** Asks the operator to log in, if that is wanted and needed. Goes on in the background; never rejects. */
   async begin(): Promise<void> {
     const { enabled, skipInitialization } = this.#host.options.oauth;
     const { log, signal } = this.#host;
-    if (!enabled || skipInitialization || this.#refreshToken !== undefined) return;
+    if (!enabled || skipInitialization || this.refreshToken !== undefined) return;
     try {
       const application = await this.#application(signal);
-      this.#refreshToken = await this.#untilLoggedIn(application, await this.#newDevice(application, signal));
-      log.info("logged in to YouTube, until the node or the plugin is started anew");
+      const device = await this.#devices.getOrMake("", {
+        signal,
+        make: (shared) => this.#newDevice(application, shared),
+      });
+      const text =
+        "to log in to YouTube, open the address and enter the code; Google may close the account that is used";
+      log.warn(text, { address: device.address, code: device.shownCode });
+      this.#logins.set("", await this.#untilLoggedIn(application, device));
+      log.info("logged in to YouTube; the login is kept as tonearm.pluginDataPath says");
     } catch (error) {
+      if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      if (!signal.aborted) log.warn("nobody has logged in to YouTube; going on without", { reason });
+      log.warn("nobody has logged in to YouTube; going on without", { reason });
     }
+    this.#devices.delete("");
+  }
+
+  /** What a login here has left is not wanted any more. */
+  forgetLogin(): void {
+    this.#logins.delete("");
+    this.#devices.delete("");
+    this.forget();
+  }
+
+  /** What YouTube gives for a refresh token, in its own words. Rejects with a SourceError where it is not accepted. */
+  async exchange(refreshToken: string, signal: AbortSignal): Promise<JsonMembers> {
+    const { accessToken, lifeS, scope = "", tokenType = "Bearer" } = await this.#renew(refreshToken, signal);
+    return { access_token: accessToken, expires_in: lifeS, scope, token_type: tokenType };
   }
 
   /** Undefined: there is no login. Rejects with a SourceError where it is not accepted. */
   async accessToken(signal: AbortSignal): Promise<string | undefined> {
-    const refreshToken = this.#refreshToken;
-    if (!this.#host.options.oauth.enabled || refreshToken === undefined) return undefined;
-    const make = (shared: AbortSignal) => this.#renew(refreshToken, shared);
+    const { refreshToken } = this;
+    if (refreshToken === undefined) return undefined;
+    const make = async (shared: AbortSignal) => {
+      const { accessToken, lifeS, ...renewed } = await this.#renew(refreshToken, shared);
+      if (renewed.refreshToken !== undefined && renewed.refreshToken !== refreshToken) {
+        this.#logins.set(this.#host.options.oauth.refreshToken ?? "", renewed.refreshToken);
+      }
+      return { value: accessToken, ttlMs: lifeS * 1000 };
+    };
     return this.#accessTokens.getOrMake("", { signal, make, isKeptFresh: true });
   }
 
@@ -67,37 +118,37 @@ export class Login {
     this.#accessTokens.delete("");
   }
 
-  #renew(refreshToken: string, signal: AbortSignal): Promise<{ readonly value: string; readonly ttlMs: number }> {
+  #renew(refreshToken: string, signal: AbortSignal): Promise<Renewal> {
     return this.#host.way("login").take(async () => {
       const { clientId, clientSecret } = await this.#application(signal);
       const body = { client_id: clientId, client_secret: clientSecret, refresh_token: refreshToken };
       const { status, tree } = await this.#post("token", { ...body, grant_type: "refresh_token" }, signal);
-      const value = string(tree, "access_token");
-      if (value === undefined) {
+      const accessToken = string(tree, "access_token");
+      if (accessToken === undefined) {
         const reason = string(tree, "error")?.slice(0, 100) ?? `HTTP ${status}`;
         throw new SourceError(
           "unavailable",
           `YouTube did not accept the refresh token of oauth (${reason}); log in anew`,
         );
       }
-      // Mostly the old one stays good.
-      this.#refreshToken = string(tree, "refresh_token") ?? refreshToken;
-      return { value, ttlMs: Math.max(60, number(tree, "expires_in") ?? 3600) * 1000 };
+      return {
+        ...{ accessToken, refreshToken: string(tree, "refresh_token"), scope: string(tree, "scope") },
+        ...{ tokenType: string(tree, "token_type"), lifeS: Math.max(60, number(tree, "expires_in") ?? 3600) },
+      };
     });
   }
 
-  async #newDevice({ clientId }: Application, signal: AbortSignal): Promise<Device> {
+  async #newDevice({ clientId }: Application, signal: AbortSignal): Promise<{ value: Device; ttlMs: number }> {
     const device = { device_id: crypto.randomUUID().replaceAll("-", ""), device_model: "ytlr::" };
     const { tree } = await this.#post("device/code", { client_id: clientId, scope: SCOPE, ...device }, signal);
-    const [code, shownCode] = [string(tree, "device_code"), string(tree, "user_code")];
+    const [code, shownCode = ""] = [string(tree, "device_code"), string(tree, "user_code")];
     const address = webAddressIn(string(tree, "verification_url") ?? "");
-    if (code === undefined || !/^[\w-]{4,20}$/.test(shownCode ?? "") || !address || !isBelow(address, ["google.com"])) {
+    if (code === undefined || !/^[\w-]{4,20}$/.test(shownCode) || !address || !isBelow(address, ["google.com"])) {
       throw new SourceError("changed", "YouTube gave no code to log in with");
     }
-    const text = "to log in to YouTube, open the address and enter the code; Google may close the account that is used";
-    this.#host.log.warn(text, { address: address.href, code: shownCode });
     const intervalS = Math.max(ASKING_INTERVAL_S_MIN, Math.min(number(tree, "interval") ?? 0, 60));
-    return { code, intervalS, lifeS: Math.min(number(tree, "expires_in") ?? ASKING_S_MAX, ASKING_S_MAX) };
+    const lifeS = Math.min(number(tree, "expires_in") ?? ASKING_S_MAX, ASKING_S_MAX);
+    return { value: { code, address: address.href, shownCode, intervalS, lifeS }, ttlMs: lifeS * 1000 };
   }
 
   /** The refresh token. Rejects when the code has expired, or was turned down. */

@@ -37,6 +37,13 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const playback = new Playback({ host, innertube, clients, unlocker, originTokens, login });
       // An operator may take minutes; it never rejects.
       void login.begin();
+      // What Lavalink's routes `/youtube` ask for.
+      host.addCall("refreshToken", async () => login.refreshToken ?? null);
+      host.addCall("exchange", async (token, signal) => login.exchange(String(token), signal));
+      host.addCall("forgetLogin", async () => {
+        login.forgetLogin();
+        return null;
+      });
       for (const alias of aliases) host.addAlias(alias.name, alias.version);
       for (const claims of sources) {
         host.addSource({

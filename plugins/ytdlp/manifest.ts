@@ -22,6 +22,8 @@ export const YTDLP_MANIFEST = {
     path: {
       type: "text",
       isRequired: true,
+      // Whoever has the node's password must not have it run programs of their choice.
+      isFixed: true,
       meaning: "the yt-dlp program: its path, or its name where it is found; without it this plugin is off",
     },
     sites: {
@@ -46,9 +48,14 @@ export const YTDLP_MANIFEST = {
     },
     customLoadArgs: {
       type: "texts",
+      isFixed: true,
       meaning: "arguments for looking links up, in place of `--flat-playlist --socket-timeout 10 --format …`",
     },
-    customPlaybackArgs: { type: "texts", meaning: "arguments for finding the sound of a track, in place of the same" },
+    customPlaybackArgs: {
+      type: "texts",
+      isFixed: true,
+      meaning: "arguments for finding the sound of a track, in place of the same",
+    },
     timeoutMs: {
       type: "integer",
       default: 18_000,

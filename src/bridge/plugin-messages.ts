@@ -1,9 +1,9 @@
 // All that the main thread and a plugin's thread say to each other. Plain data that survives a structured clone; the
 // tracks of a list are ready JSON, so that the main thread passes on what it never looks at. Both threads.
 
-import type { PlainTree } from "../lib/plain-tree.ts";
+import type { PlainTree, PlainTreeMap } from "../lib/plain-tree.ts";
 import type { LogFields, LogLevel } from "../log.ts";
-import type { Claims, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
+import type { Claims, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
 import type { Track } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
 import type { LinkReason, SiteLink } from "./playable-link.ts";
@@ -76,6 +76,12 @@ export type PluginAnswer =
 /** Where the sound is: a link, or what another source's identifier plays. */
 export type PluginLink = Omit<SiteLink, "isOwnServer"> | { readonly kind: "reference"; readonly identifier: string };
 
+/** What a call of the plugin came to. */
+export interface PluginReturn {
+  readonly kind: "return";
+  readonly value: Json;
+}
+
 /** How one way to a site is doing. */
 export interface WayReport {
   readonly name: string;
@@ -88,10 +94,25 @@ export interface WayReport {
   readonly closedUntilMs: number | undefined;
 }
 
+/** A value of a cache that outlasts its thread. May be a secret: never log it. */
+export interface KeptValue {
+  readonly cache: string;
+  readonly key: string;
+  readonly json: string;
+  /** Epoch milliseconds; Infinity: for ever. */
+  readonly untilMs: number;
+}
+
 /** What a plugin learns once it has said its name. */
 export type GivenOptions =
-  /** As the operator has written them, unchecked. */
-  | { readonly options: PlainTree | undefined; readonly problem?: undefined }
+  | {
+      /** As the operator has written them, unchecked. */
+      readonly options: PlainTree | undefined;
+      /** What was changed of them since the node started, unchecked. */
+      readonly changes: PlainTreeMap;
+      readonly kept: readonly KeptValue[];
+      readonly problem?: undefined;
+    }
   /** Why a plugin of that name cannot be. */
   | { readonly problem: string };
 
@@ -109,6 +130,8 @@ export type PluginCommand =
     }
   /** Answered by a `reply` with a PluginLink. */
   | { readonly type: "resolve"; readonly requestId: number; readonly source: string; readonly wish: LinkWish }
+  /** Something of its own that a route of the node wants. Answered by a `reply` with a PluginReturn. */
+  | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
   /** Nobody waits for it any more. */
   | { readonly type: "abort"; readonly requestId: number }
   /** Of a `loadWanted`. */
@@ -123,8 +146,13 @@ export type PluginEvent =
   | { readonly type: "named"; readonly name: string }
   | { readonly type: "ready"; readonly manifest: PluginManifest }
   /** It cannot be set up; it is of no use until something changes. */
-  | { readonly type: "unusable"; readonly name: string | undefined; readonly problem: string }
-  | { readonly type: "reply"; readonly requestId: number; readonly value: PluginAnswer | PluginLink }
+  | {
+      readonly type: "unusable";
+      readonly name: string | undefined;
+      readonly problem: string;
+      readonly areOptionsWrong: boolean;
+    }
+  | { readonly type: "reply"; readonly requestId: number; readonly value: PluginAnswer | PluginLink | PluginReturn }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
   /** The plugin asks all sources of the node; answered by `loaded` or `loadFailed`. */
   | { readonly type: "loadWanted"; readonly askId: number; readonly identifier: string; readonly depth: number }
@@ -137,5 +165,7 @@ export type PluginEvent =
     }
   /** A program runs, or has exited: those that still run when the thread is gone are ended for it. */
   | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
+  | { readonly type: "keep"; readonly value: KeptValue }
+  | { readonly type: "forget"; readonly cache: string; readonly key: string }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: "disposed" };

@@ -34,9 +34,14 @@ const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
 /** Artifacts of Lavalink's plugins, and our own that do their work, or the part of it that the node can do. */
 export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "lavasrc-plugin": ["speech", "ytdlp"],
-  "skybot-lavalink-plugin": ["speech"],
-  "tts-plugin": ["speech"],
+  "skybot-lavalink-plugin": ["speech", "getyarn"],
   "youtube-plugin": ["youtube"],
+};
+
+/** Of which only these sources are there. */
+const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
+  "lavasrc-plugin": "flowery-tts and ytdlp",
+  "skybot-lavalink-plugin": "speak and getyarn.io",
 };
 
 interface PluginContext {
@@ -45,19 +50,27 @@ interface PluginContext {
   note(message: string): void;
 }
 
+/** With absolute paths; without a `dataPath` nothing is kept on disk. */
+type CompletedPlugins = Omit<PluginValues, "dataPath"> & { readonly dataPath: string | undefined };
+
 /** The same with absolute paths. */
-export function completedPlugins(values: PluginValues, context: PluginContext): PluginValues {
+export function completedPlugins(values: PluginValues, context: PluginContext): CompletedPlugins {
   const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
   if (unknown.length > 0) {
     context.warn(
       `lavalink.plugins: Java plugins cannot run in Tonearm, and it has nothing of its own for ${listed(unknown)}`,
     );
   }
+  for (const name of values.javaNames) {
+    const sources = PARTLY_BUILT_IN[name];
+    if (sources !== undefined) context.note(`lavalink.plugins: of ${name} Tonearm has ${sources} of its own, no more`);
+  }
   noteUnclaimed(values, context);
   const entries = values.entries.map((entry) =>
     entry.path === undefined ? entry : { ...entry, path: resolve(context.cwd, entry.path) },
   );
-  return { ...values, entries };
+  const dataPath = values.dataPath === "" ? undefined : resolve(context.cwd, values.dataPath);
+  return { ...values, entries, dataPath };
 }
 
 /** What a plugin is called is known once it is loaded; mostly its package or path says the same. */

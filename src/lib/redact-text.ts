@@ -150,9 +150,9 @@ function userInfoLength(text: string): number {
 const HEADER =
   /((?<![\w-])(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-[a-z-]{0,40}(?:token|key|secret|auth)[a-z-]{0,20})\s{0,3}:\s{0,9})(?!<redacted>)[^\s"'`][^\r\n]*/gi;
 const SCHEME = /(?<![\w-])(Bearer|Basic|Digest|Bot|Negotiate)\s{1,3}(?=[^\s"'`]{0,200}[0-9=])[^\s"'`,;<]{6,}/gi;
-/** Signed addresses hold names and values as parts of the path, too. */
+/** Signed addresses hold names and values as parts of the path, too. A refresh token has slashes of its own. */
 const SEGMENT =
-  /(?<=[\\/](?:sig|lsig|signature|s|key|pot|token|access_token|auth|hdnts|hdnea|hmac|password|secret)[\\/])[^\\/\s?#"'`<>]{8,}/gi;
+  /(?<=[\\/](?:sig|lsig|signature|s|key|pot|token|access_token|auth|hdnts|hdnea|hmac|password|secret)[\\/])[^\\/\s?#"'`<>]{8,}|(?<=[\\/]youtube[\\/]oauth[\\/])[^\s?#"'`<>]+/gi;
 
 /** `name=value`, `name: value`. */
 const PAIR = /(?<![\w%.~+-])((?:[\w%.~+-]|\[[\w%.-]{0,40}\]){1,200})(=|\s{0,3}:\s{1,3})/g;

@@ -9,7 +9,7 @@ const TELLING_PART =
 const TELLING_NAMES = new Set(
   `sig lsig key auth pass pwd pw pot hmac sid jwt otp nonce dsn session sessionid sessionkey mediakey
   resumekey resumingkey secretkey encryptionkey policy keypairid hdnea hdnts hdntl googleaccessid authkey sign
-  wssecret txsecret`.split(/\s+/),
+  wssecret txsecret visitordata`.split(/\s+/),
 );
 
 /** True for `token`, `X-Amz-Signature`, `access_token`, `auth[key]`, `%74oken`, `\u0074oken` and the like. */

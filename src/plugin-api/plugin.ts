@@ -27,7 +27,8 @@ export interface Plugin<Options extends OptionSchema = OptionSchema> {
   readonly config: Options;
   /**
    * Registers what the plugin offers. Called once for each life of its thread, with options that are checked and
-   * complete. What it throws switches the plugin off until it is reloaded. Takes 10 s at most.
+   * complete; options that are changed begin a new one. What it throws switches the plugin off until it is reloaded,
+   * or leaves the life before as it is. Takes 10 s at most.
    */
   setup(host: PluginHost<OptionValues<Options>>): void | Promise<void>;
 }
@@ -45,6 +46,8 @@ export type OptionSchema = Readonly<Record<string, OptionType>>;
 interface Described {
   /** For people: what it does, with its unit. */
   readonly meaning: string;
+  /** Only the configuration sets it; who may change options while the node runs may not change this one. */
+  readonly isFixed?: boolean;
 }
 
 /**
@@ -126,13 +129,18 @@ export interface PluginHost<Options = unknown> {
    * `setup` only.
    */
   addPluginInfo(modifier: PluginInfoModifier): void;
+  /**
+   * Something that routes of the node ask of a plugin that comes with it, such as Lavalink's `/youtube`. 15 s at most;
+   * rejects with a SourceError. Within `setup` only.
+   */
+  addCall(name: string, carryOut: (argument: Json, signal: AbortSignal) => Promise<Json>): void;
 
   /**
    * Asks all sources of the node for an identifier, as a client would: `scsearch:…`, a link. Takes 20 s at most.
    * Rejects with a SourceError. What the plugin's own requests have asked for counts: five such calls deep is the end.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
-  /** A cache in this thread: gone with it. The same name gives the same cache. */
+  /** A cache in this thread, gone with it unless it is kept. The same name gives the same cache. */
   cache<Value>(name: string, options: CacheOptions): Cache<Value>;
   /**
    * A way to reach a site (a client identity, a host, a key), with its health: counted, shown to the operator, closed
@@ -174,6 +182,8 @@ export interface Claims {
   readonly prefixes?: readonly string[];
   /** Hosts of `http` and `https` links (the scheme may be missing): `soundcloud.com`, `*.bandcamp.com`. */
   readonly hosts?: readonly string[];
+  /** How the paths of `http` and `https` links end, in lower case and beginning with a dot: `.rss`. */
+  readonly endings?: readonly string[];
   /** Bare words of letters, digits, `-` and `_`: of this length, with this beginning, or both. */
   readonly words?: readonly { readonly startsWith?: string; readonly length?: number }[];
 }
@@ -432,6 +442,12 @@ export interface CacheOptions {
   readonly ttlMs: number;
   /** At most so many; the one unused for longest goes. */
   readonly entriesMax: number;
+  /**
+   * Its values outlast the thread, and the node where the operator has named a folder for them
+   * (`tonearm.pluginDataPath`), in a file that only the operator reads. They are JSON: 64 KiB each, 1 MiB with those of
+   * all caches of the plugin; what is more goes, the oldest first. `Infinity` as `ttlMs` has no end.
+   */
+  readonly isKept?: boolean;
 }
 
 /** Values by key. Equal wishes at the same time are one. */

@@ -3,7 +3,14 @@
 
 import { createHash } from "node:crypto";
 import { rangeStepTrouble } from "../bridge/playable-link.ts";
-import type { LinkWish, PluginAnswer, PluginCommand, PluginEvent, PluginLink } from "../bridge/plugin-messages.ts";
+import type {
+  LinkWish,
+  PluginAnswer,
+  PluginCommand,
+  PluginEvent,
+  PluginLink,
+  PluginReturn,
+} from "../bridge/plugin-messages.ts";
 import { toWireError, type WireError } from "../bridge/wire-error.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -29,9 +36,11 @@ const URL_LENGTH_MAX = 65_536;
 
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
+type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
+type WorkCommand = LoadCommand | ResolveCommand | CallCommand;
 
 export interface PluginWorkerOptions {
-  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers">;
+  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls">;
   readonly log: PluginLogger;
   readonly clock: Clock;
   /** Takes secrets out of a text. */
@@ -53,7 +62,7 @@ export class PluginWorker {
     this.#links = new MemoryCache(LINKS, options.clock);
   }
 
-  execute(command: LoadCommand | ResolveCommand): void {
+  execute(command: WorkCommand): void {
     const abort = new AbortController();
     const { requestId } = command;
     this.#running.set(requestId, abort);
@@ -62,7 +71,7 @@ export class PluginWorker {
       .catch((error: unknown) => {
         // Nobody waits for it, and going away is no fault of the plugin.
         if (abort.signal.aborted) return;
-        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, command.source) });
+        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, nameOf(command)) });
       })
       .finally(() => this.#running.delete(requestId));
   }
@@ -72,8 +81,15 @@ export class PluginWorker {
     this.#running.get(requestId)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
   }
 
-  async #carryOut(command: LoadCommand | ResolveCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink> {
-    return command.type === "load" ? this.#load(command, signal) : this.#resolve(command, signal);
+  async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink | PluginReturn> {
+    if (command.type === "load") return this.#load(command, signal);
+    return command.type === "resolve" ? this.#resolve(command, signal) : this.#call(command, signal);
+  }
+
+  async #call({ name, argument }: CallCommand, signal: AbortSignal): Promise<PluginReturn> {
+    const carryOut = this.#options.host.calls.get(name);
+    if (carryOut === undefined) throw new NodeError("internal", `this plugin has no call ${name}`);
+    return { kind: "return", value: await carryOut(argument, signal) };
   }
 
   #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
@@ -141,6 +157,11 @@ export class PluginWorker {
       this.#options.log.error("a source failed unexpectedly", { sourceName, error });
     return toWireError(trouble, this.#options.hide);
   }
+}
+
+/** Who is named where something goes wrong. */
+function nameOf(command: WorkCommand): string {
+  return command.type === "call" ? command.name : command.source;
 }
 
 /** Of any length, in little memory. */

@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../bridge/channel.ts";
 import type {
   GivenOptions,
+  KeptValue,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
@@ -19,10 +20,19 @@ import { createLogger, type Logger } from "../log.ts";
 import { createGuardedDispatcher } from "../network/guarded-dispatcher.ts";
 import { createHostResolver } from "../network/host-resolver.ts";
 import { OutboundGuard } from "../network/outbound-guard.ts";
-import { API_VERSION, type Plugin, type SourceAnswer, SourceError } from "../plugin-api/plugin.ts";
+import {
+  API_VERSION,
+  type OptionSchema,
+  type OptionValues,
+  type Plugin,
+  type SourceAnswer,
+  SourceError,
+} from "../plugin-api/plugin.ts";
+import { problemsOfChanges, withChanges } from "../plugin-options/option-changes.ts";
 import { allowedServersOf, secretsOf } from "../plugin-options/option-leaves.ts";
 import { readOptions } from "../plugin-options/read-options.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
+import { KeptCaches } from "./host/kept-caches.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
 import { LivingHost } from "./host/plugin-host.ts";
 import { PluginWorker } from "./plugin-worker.ts";
@@ -59,7 +69,8 @@ export async function startPlugin(ground: PluginGround): Promise<void> {
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const problem = redactText(living?.hide(text) ?? text, PROBLEM_LENGTH_MAX);
-    port.postMessage({ type: "unusable", name: plugin?.name, problem });
+    const areOptionsWrong = error instanceof WrongOptionsError;
+    port.postMessage({ type: "unusable", name: plugin?.name, problem, areOptionsWrong });
   }
 }
 
@@ -79,6 +90,8 @@ function pluginOf(module: unknown): Plugin {
   return plugin as Plugin; // each member has been looked at
 }
 
+class WrongOptionsError extends Error {}
+
 /** As they are and as they stand in addresses and JSON; longer ones first, as one may be the beginning of another. */
 function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
   const long = secrets.filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
@@ -87,6 +100,12 @@ function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
     encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, "")),
   ]);
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
+}
+
+interface HostGround {
+  readonly options: unknown;
+  readonly ownServers: readonly string[];
+  readonly kept: readonly KeptValue[];
 }
 
 interface Asked {
@@ -121,11 +140,10 @@ class LivingPlugin {
     const { config, name, version } = this.#plugin;
     const given = await this.#askForOptions();
     if (given.problem !== undefined) throw new Error(given.problem);
-    const read = readOptions(config, given.options, { path: `plugins.${name}` });
-    if (read.problems !== undefined) throw new Error(read.problems.join("; "));
-    this.#hidden = hiddenFormsOf(secretsOf(config, read.values));
-    const ownServers = allowedServersOf(config, read.values).map(({ host, port }) => `${host}:${port}`);
-    const host = this.#createHost(read.values, ownServers);
+    const options = this.#read(given);
+    this.#hidden = hiddenFormsOf(secretsOf(config, options));
+    const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
+    const host = this.#createHost({ options, ownServers, kept: given.kept });
     const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
       throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
     });
@@ -133,15 +151,26 @@ class LivingPlugin {
     await Promise.race([late, Promise.resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]))]);
     host.endSetUp();
     this.#onCommand = this.#server(host);
-    const sources = [...host.sources.values()].map(({ name, prefixes, hosts, words, fields = [] }) => {
-      return { name, prefixes: prefixes ?? [], hosts: hosts ?? [], words: words ?? [], fields };
+    const sources = [...host.sources.values()].map((source) => {
+      const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [] } = source;
+      return { name, prefixes, hosts, endings, words, fields };
     });
     const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
     port.postMessage({ type: "ready", manifest });
   }
 
-  #createHost(options: unknown, ownServers: readonly string[]): LivingHost<unknown> {
-    const { settings, clock } = this.#ground;
+  /** Throws a WrongOptionsError. */
+  #read({ options, changes }: Extract<GivenOptions, { readonly problem?: undefined }>): OptionValues<OptionSchema> {
+    const { config, name } = this.#plugin;
+    const path = `plugins.${name}`;
+    const fixed = problemsOfChanges(config, changes, { path });
+    const { values, problems = [] } = readOptions(config, withChanges(options, changes), { path });
+    if (values === undefined || fixed.length > 0) throw new WrongOptionsError([...fixed, ...problems].join("; "));
+    return values;
+  }
+
+  #createHost({ options, ownServers, kept }: HostGround): LivingHost<unknown> {
+    const { settings, clock, port } = this.#ground;
     const { allow, http } = settings;
     const guard = new OutboundGuard(allow, { ownServers, resolve: createHostResolver({ clock }) });
     const host: LivingHost<unknown> = new LivingHost({
@@ -149,6 +178,7 @@ class LivingPlugin {
       http: new PluginHttpClient({ dispatcher: createGuardedDispatcher({ guard, ...http }), settings, clock }),
       log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
       hide: this.hide,
+      kept: new KeptCaches({ values: kept, clock, send: (event) => port.postMessage(event) }),
       load: (identifier, signal) => this.#load(identifier, signal),
       onProgram: (pid, isRunning) => this.#ground.port.postMessage({ type: "program", pid, isRunning }),
       onReport: () => this.#report(host),
@@ -176,7 +206,7 @@ class LivingPlugin {
       runAtDepth: (depth, work) => this.#depth.run(depth, work),
     });
     const carryOut = (command: PluginCommand): void => {
-      if (command.type === "load" || command.type === "resolve") worker.execute(command);
+      if ("requestId" in command && command.type !== "abort") worker.execute(command);
       else if (command.type === "abort") worker.abort(command.requestId);
       else if (command.type === "dispose") void host.dispose().then(() => port.postMessage({ type: "disposed" }));
       else if (command.type !== "options") this.#settle(command);

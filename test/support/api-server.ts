@@ -101,7 +101,10 @@ export class ApiServer {
           disabledFilters,
           plugins: [],
         }),
-      sources: { sourcesJson: () => [], pluginsJson: () => [], reload: async () => undefined, ...options.sources },
+      sources: {
+        ...{ sourcesJson: () => [], pluginsJson: () => [], reload: async () => undefined },
+        ...{ change: async () => undefined, call: async () => undefined, ...options.sources },
+      },
     });
     return new ApiServer(sessions, api, await api.listen({ host: "127.0.0.1", port: 0 }));
   }

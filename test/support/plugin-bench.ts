@@ -3,17 +3,19 @@
 
 import { EventEmitter } from "node:events";
 import type {
+  KeptValue,
   LinkWish,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
   PluginLink,
   PluginManifest,
+  PluginReturn,
 } from "../../src/bridge/plugin-messages.ts";
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import type { PlainTree } from "../../src/lib/plain-tree.ts";
-import type { Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
+import type { PlainTree, PlainTreeMap } from "../../src/lib/plain-tree.ts";
+import type { Json, Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
 import { startPlugin } from "../../src/plugin-thread/start-plugin.ts";
 import { readAnswer } from "../../src/plugin-thread/written-answer.ts";
 import type { TrackJson } from "../../src/track/track-info.ts";
@@ -23,6 +25,10 @@ export interface BenchOptions {
   readonly options?: PlainTree;
   /** Base address of the stand-in by the host that it stands in for. */
   readonly hosts?: Readonly<Record<string, string>>;
+  /** What was changed of them while the node runs. */
+  readonly changes?: PlainTreeMap;
+  /** What a thread before has left. */
+  readonly kept?: readonly KeptValue[];
   readonly clock?: Clock;
   /** What the node's other sources answer to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
@@ -32,6 +38,8 @@ export class PluginBench {
   readonly manifest: PluginManifest;
   /** Lines of its log. */
   readonly lines: Extract<PluginEvent, { readonly type: "log" }>[] = [];
+  /** What it has kept, by cache and key, as the next thread would be given it. */
+  readonly kept = new Map<string, KeptValue>();
   readonly #toPlugin: EventEmitter;
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   #lastId = 0;
@@ -46,7 +54,8 @@ export class PluginBench {
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
         if (event.type !== "named") return;
-        toPlugin.emit("message", { type: "options", given: { options: options.options } } satisfies PluginCommand);
+        const given = { options: options.options, changes: options.changes ?? {}, kept: options.kept ?? [] };
+        toPlugin.emit("message", { type: "options", given } satisfies PluginCommand);
       });
     });
     const port = {
@@ -100,6 +109,12 @@ export class PluginBench {
     return this.#ask((requestId) => ({ type: "resolve", requestId, source, wish: whole }));
   }
 
+  /** What it answers to a route of the node. */
+  async call(name: string, argument: Json = null): Promise<Json> {
+    const { value } = await this.#ask<PluginReturn>((requestId) => ({ type: "call", requestId, name, argument }));
+    return value;
+  }
+
   /** How its ways are doing, as last reported. */
   get ways(): NonNullable<typeof this.report>["ways"] {
     return this.#lastReport?.ways ?? [];
@@ -125,6 +140,8 @@ export class PluginBench {
   #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
     if (event.type === "log") this.lines.push(event);
     else if (event.type === "report") this.#lastReport = event;
+    else if (event.type === "keep") this.kept.set(`${event.value.cache}/${event.value.key}`, event.value);
+    else if (event.type === "forget") this.kept.delete(`${event.cache}/${event.key}`);
     else if (event.type === "reply")
       this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
     else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));

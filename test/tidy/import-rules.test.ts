@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "src/lib/",
     "src/config/",
     "src/plugin-api/",
+    "src/plugin-options/",
     "src/errors.ts",
     "src/log.ts",
     "src/version.ts",

@@ -1,6 +1,6 @@
 // The keys of plugins: which to load, what is set for them, and whom they ask instead of the sites.
 
-import { flagKey, mapKey, type ReadKey, structureKey } from "./key.ts";
+import { flagKey, mapKey, type ReadKey, structureKey, textKey } from "./key.ts";
 import { javaNamesOf, pluginEntriesOf } from "./plugin-entries.ts";
 import { Secret } from "./secret.ts";
 import { treesOf } from "./setting-tree.ts";
@@ -27,6 +27,16 @@ export function pluginKeys(read: ReadKey) {
         flagKey("tonearm.pluginReloadOnChange", {
           meaning: "Load a plugin anew when its files change on disk.",
           defaultValue: false,
+        }),
+      ),
+      /** Empty: nowhere. */
+      dataPath: read(
+        textKey("tonearm.pluginDataPath", {
+          meaning:
+            "Folder where plugins keep, beyond a restart of the node, logins and ids that sites gave them: one file " +
+            "each, with secrets, for one node. Empty: they keep them in memory only.",
+          defaultValue: "",
+          example: "/var/lib/tonearm",
         }),
       ),
       options: optionKeys(read),

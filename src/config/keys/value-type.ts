@@ -86,7 +86,7 @@ export const addressType: ValueType<string> = {
 };
 
 /** First segments of the paths that are taken by the protocol. */
-const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner)(\/|$)/;
+const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner|youtube)(\/|$)/;
 
 /** The path of a route beside those of the protocol, with a slash in front; or nothing. */
 export const freePathType: ValueType<string> = {

@@ -1,8 +1,10 @@
 // What the REST routes and the WebSocket end point work on, handed in once by the node. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import type { Logger } from "../../log.ts";
+import type { Json } from "../../plugin-api/plugin.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -27,12 +29,19 @@ export interface PlannerControl {
   freeAll(): void;
 }
 
-/** How sources and plugins do, and loading one anew; control/plugins/plugins.ts is the real one. */
+/** How sources and plugins do, loading one anew and changing its options; control/plugins/plugins.ts is the real one. */
 export interface SourceControl {
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
   /** Undefined: there is none of that name. Rejects with `plugin-off`. */
   reload(name: string): Promise<PluginJson | undefined>;
+  /**
+   * Changes options until the node's next start. Undefined: there is none of that name. Rejects, and nothing is
+   * changed, with `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
+   */
+  change(name: string, changes: JsonObject): Promise<PluginJson | undefined>;
+  /** What a plugin comes to with a call of its own. Undefined: it is not there, or off. */
+  call(plugin: string, name: string, argument: Json): Promise<Json | undefined>;
 }
 
 /** What routes work with. They know nothing else of the node. */

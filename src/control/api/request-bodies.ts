@@ -37,6 +37,9 @@ export const decodeTracksBody = listField(encodedField, {
   isItem: (value) => typeof value === "string" && value.length <= ENCODED_LENGTH_MAX,
 }).meta({ id: "EncodedTracks" });
 
+/** PATCH /v4/tonearm/plugins/{name}/options: the plugin says which there are. */
+export const pluginOptionsBody = objectField.meta({ id: "PluginOptions", type: "object" });
+
 /** POST /v4/routeplanner/free/address. */
 export const freeAddressBody = z.object({ address: longTextField(IDENTIFIER_LENGTH_MAX) }).meta({ id: "FreeAddress" });
 

@@ -49,6 +49,8 @@ export interface RestRoute {
   readonly path: string;
   /** Open to everyone. Default: behind the password. */
   readonly isOpen?: boolean;
+  /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
+  readonly isBodySecret?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */
   readonly apiVersion?: "3";
   /** For the OpenAPI document. Routes without are not in it. */

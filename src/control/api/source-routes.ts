@@ -1,8 +1,10 @@
-// The routes that say how sources and plugins do, and load a plugin anew (docs/reference/rest.md). Main thread.
+// The routes that say how sources and plugins do, load a plugin anew and change its options (docs/reference/rest.md).
+// Main thread.
 
-import { pluginSchema, pluginsSchema, sourcesSchema } from "../protocol/sources-json.ts";
+import { type PluginJson, pluginSchema, pluginsSchema, sourcesSchema } from "../protocol/sources-json.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
+import { pluginOptionsBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
 /** `/v4/tonearm/sources` and `/v4/tonearm/plugins`. */
@@ -34,11 +36,31 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
         errors: [404, 503],
       },
     },
+    {
+      method: "PATCH",
+      path: "/v4/tonearm/plugins/:name/options",
+      isBodySecret: true,
+      handle: (request) => change(context, request),
+      description: {
+        summary: "Changes options of a plugin until the node's next start, and sets it up anew with them.",
+        body: pluginOptionsBody,
+        answers: { 200: pluginSchema },
+        errors: [404, 503],
+      },
+    },
   ];
 }
 
 async function reload({ sources }: Pick<ApiContext, "sources">, { segments }: RestRequest): Promise<RestAnswer> {
-  const plugin = await sources.reload(segments.name ?? "");
+  return answer(await sources.reload(segments.name ?? ""));
+}
+
+async function change({ sources }: Pick<ApiContext, "sources">, request: RestRequest): Promise<RestAnswer> {
+  const changes = request.body(pluginOptionsBody);
+  return answer(await sources.change(request.segments.name ?? "", changes));
+}
+
+function answer(plugin: PluginJson | undefined): RestAnswer {
   if (plugin === undefined) throw new ApiError(404, "Plugin not found");
   return json(plugin);
 }

@@ -32,6 +32,7 @@ export interface PluginRunnerOptions {
   readonly logger: Logger;
   /** What it is given when it has said its name. */
   readonly onNamed: PluginThreadListener["onNamed"];
+  readonly onKept: PluginThreadListener["onKept"];
   /** Each time it is set up. */
   readonly onManifest: (manifest: PluginManifest) => void;
   /** Also of a thread that was replaced and finishes its work. */
@@ -120,15 +121,29 @@ export class PluginRunner {
    */
   async reload(): Promise<void> {
     // Whoever asks meanwhile waits for the same.
-    this.#reloading ??= this.#reload().finally(() => {
-      this.#reloading = undefined;
-    });
-    await this.#reloading;
+    await (this.#reloading ?? this.#beginReload(this.#options.onNamed));
   }
 
-  async #reload(): Promise<void> {
+  /**
+   * The same, and the new thread is given what `onNamed` says; later ones are not. Not together with another. Where the
+   * options that it was given are wrong, the root cause is `plugin-options-wrong`.
+   */
+  async reloadWith(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
+    while (this.#reloading !== undefined) await this.#reloading.catch(() => undefined);
+    await this.#beginReload(onNamed);
+  }
+
+  #beginReload(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
+    const reloading = this.#reload(onNamed).finally(() => {
+      this.#reloading = undefined;
+    });
+    this.#reloading = reloading;
+    return reloading;
+  }
+
+  async #reload(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
     if (this.#isClosed) throw this.#closing();
-    const { thread, whenReady } = this.#startThread();
+    const { thread, whenReady } = this.#startThread(onNamed);
     try {
       await whenReady;
     } catch (error) {
@@ -185,8 +200,8 @@ export class PluginRunner {
     throw new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${this.#problem}`);
   }
 
-  #startThread(): Starting {
-    const { onNamed, onManifest, onLoadWanted, onLoadUnwanted } = this.#options;
+  #startThread(onNamed = this.#options.onNamed): Starting {
+    const { onManifest, onKept, onLoadWanted, onLoadUnwanted } = this.#options;
     let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
     const whenReady = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -204,10 +219,11 @@ export class PluginRunner {
         onManifest(manifest);
         settle.resolve();
       },
-      onUnusable: (problem) => {
+      onUnusable: ({ problem, areOptionsWrong }) => {
         this.#alive.delete(thread);
         if (isCurrent()) this.#turnOff(problem);
-        settle.reject(new NodeError("plugin-off", problem));
+        const cause = areOptionsWrong ? new NodeError("plugin-options-wrong", problem) : undefined;
+        settle.reject(new NodeError("plugin-off", problem, { cause }));
       },
       onLost: (reason) => {
         this.#alive.delete(thread);
@@ -219,6 +235,7 @@ export class PluginRunner {
         this.ways = ways;
         this.counts = counts;
       },
+      onKept,
       onLoadWanted,
       onLoadUnwanted,
     });

@@ -26,22 +26,24 @@ const DISPOSE_TIMEOUT_MS = 1500;
 const ID_MAX = 0x7fff_ffff;
 
 export type PluginRequest =
-  Extract<PluginCommand, { readonly type: "load" | "resolve" }> extends infer Command
+  Extract<PluginCommand, { readonly type: "load" | "resolve" | "call" }> extends infer Command
     ? Command extends { readonly requestId: number }
       ? Omit<Command, "requestId">
       : never
     : never;
 
 export interface PluginThreadListener {
-  /** It has said its name: what is to be given to it. */
-  onNamed(name: string): GivenOptions;
+  /** It has said its name: what is to be given to it. Never rejects. */
+  onNamed(name: string): Promise<GivenOptions>;
   /** It is set up. */
   onReady(manifest: PluginManifest): void;
   /** It never will be; the thread has been ended. */
-  onUnusable(problem: string): void;
+  onUnusable(trouble: Pick<Extract<PluginEvent, { readonly type: "unusable" }>, "problem" | "areOptionsWrong">): void;
   /** It has ended by itself, or was ended because it hung. What it was asked has been answered. */
   onLost(reason: NodeError): void;
   onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
+  /** A value that is to outlast it, or one that is not any more. */
+  onKept(event: Extract<PluginEvent, { readonly type: "keep" | "forget" }>): void;
   /** The answer goes to the same thread: numbers of another one mean something else. */
   onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>, thread: PluginThread): void;
   onLoadUnwanted(askId: number, thread: PluginThread): void;
@@ -164,13 +166,17 @@ export class PluginThread {
     if (this.#thread.isGone) return;
     switch (event.type) {
       case "named":
-        this.send({ type: "options", given: this.#listener.onNamed(event.name) });
+        void this.#listener.onNamed(event.name).then((given) => this.send({ type: "options", given }));
         return;
       case "ready":
         if (this.#thread.onReady()) this.#listener.onReady(event.manifest);
         return;
       case "unusable":
-        this.#onUnusable(event.problem);
+        this.#onUnusable(event);
+        return;
+      case "keep":
+      case "forget":
+        this.#listener.onKept(event);
         return;
       case "reply":
         this.#take(event.requestId)?.resolve(event.value);
@@ -207,11 +213,11 @@ export class PluginThread {
     this.#programs.clear();
   }
 
-  #onUnusable(problem: string): void {
+  #onUnusable(event: Extract<PluginEvent, { readonly type: "unusable" }>): void {
     this.#thread.release();
     void this.#thread.terminate();
-    this.#rejectAll(new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${problem}`));
-    this.#listener.onUnusable(problem);
+    this.#rejectAll(new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${event.problem}`));
+    this.#listener.onUnusable(event);
   }
 
   #onLost(reason: NodeError): void {

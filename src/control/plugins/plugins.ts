@@ -2,13 +2,20 @@
 // and what other sources have. Main thread; built and closed by node.ts.
 
 import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
-import type { PluginAnswer, PluginEvent, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import type {
+  GivenOptions,
+  PluginAnswer,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../../bridge/plugin-messages.ts";
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { PlainTree } from "../../lib/plain-tree.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log.ts";
-import type { JsonMembers } from "../../plugin-api/plugin.ts";
+import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
 import type { Track } from "../../track/track.ts";
 import { firstTrack, isWritten, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
@@ -18,6 +25,7 @@ import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { KeptStore } from "./kept-store.ts";
 import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PluginRunner } from "./plugin-runner.ts";
@@ -51,6 +59,8 @@ export interface PluginsOptions {
   /** The module that runs in each plugin's thread. */
   readonly entry: URL;
   readonly plans: readonly PluginPlan[];
+  /** Where what plugins keep outlasts the node: an absolute path; undefined: nowhere. */
+  readonly dataFolder: string | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -63,6 +73,12 @@ interface WantedLoad {
   readonly abort: AbortController;
 }
 
+interface Giving {
+  readonly plan: PluginPlan;
+  readonly ownName: string;
+  readonly changes: PlainTreeMap;
+}
+
 /** What plugins ask of the node. */
 type Loader = Pick<TrackLoader, "load" | "playableInput">;
 
@@ -72,10 +88,12 @@ export class Plugins implements LinkSource {
   readonly #plugins: readonly InstalledPlugin[];
   readonly #watches: readonly ModuleWatch[];
   readonly #wanted = new Set<WantedLoad>();
+  readonly #kept: KeptStore;
   #loader: Loader | undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
+    this.#kept = new KeptStore({ ...options, folder: options.dataFolder });
     this.#plugins = options.plans.map((plan) => this.#install(plan));
     this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
   }
@@ -126,8 +144,25 @@ export class Plugins implements LinkSource {
   async reload(name: string): Promise<PluginJson | undefined> {
     const plugin = this.#named(name);
     if (plugin === undefined) return undefined;
-    await plugin.runner.reload();
+    await plugin.reload();
     return plugin.toJson();
+  }
+
+  /**
+   * Changes options of a plugin until the node's next start. Undefined: there is none of that name. Rejects as
+   * `InstalledPlugin.change`.
+   */
+  async change(name: string, changes: JsonObject): Promise<PluginJson | undefined> {
+    const plugin = this.#named(name);
+    if (plugin === undefined) return undefined;
+    await plugin.change(changes);
+    return plugin.toJson();
+  }
+
+  /** What a plugin that is not off comes to with a call. Undefined: there is none. */
+  async call(plugin: string, name: string, argument: Json): Promise<Json | undefined> {
+    const found = this.#named(plugin);
+    return found === undefined || found.runner.state === "off" ? undefined : found.call(name, argument);
   }
 
   async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
@@ -149,13 +184,14 @@ export class Plugins implements LinkSource {
     for (const { abort } of this.#wanted) abort.abort(new NodeError("plugin-lost", "the node is closing"));
     for (const watch of this.#watches) watch.close();
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
+    await this.#kept.close();
   }
 
   #watch({ settings, problem, isReloadedOnChange }: PluginPlan, plugin: InstalledPlugin | undefined): ModuleWatch[] {
     if (!isReloadedOnChange || problem !== undefined) return [];
     const { clock, logger } = this.#options;
     const onChange = (): void => {
-      plugin?.runner.reload().then(
+      plugin?.reload().then(
         () => logger.info("a plugin has changed on disk and was loaded anew", { plugin: plugin.name }),
         (error: unknown) => logger.warn("a plugin has changed on disk", { plugin: plugin.name, error }),
       );
@@ -163,18 +199,20 @@ export class Plugins implements LinkSource {
     return [new ModuleWatch({ module: settings.module, clock, logger, onChange })];
   }
 
-  #install({ name, rank, isBuiltIn, manifest, problem, optionsOf, settings }: PluginPlan): InstalledPlugin {
+  #install(plan: PluginPlan): InstalledPlugin {
+    const { name, problem, settings } = plan;
     const { entry, threads, clock, logger } = this.#options;
     const plugin: InstalledPlugin = new InstalledPlugin({
-      ...{ name, rank, isBuiltIn, manifest, clock },
-      createRunner: (onManifest) => {
+      ...plan,
+      clock,
+      give: (ownName, changes) => this.#give(plugin, { plan, ownName, changes }),
+      createRunner: (listener) => {
         return new PluginRunner({
-          ...{ name, entry, settings, threads, clock, logger, problem, onManifest },
-          onNamed: (ownName) => {
-            const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
-            if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
-            plugin.saidName = ownName;
-            return { options: optionsOf(ownName) };
+          ...{ name, entry, settings, threads, clock, logger, problem, ...listener },
+          onKept: (event) => {
+            const kept = this.#kept.get(plugin.saidName ?? "");
+            if (event.type === "keep") kept?.keep(event.value);
+            else kept?.forget(event);
           },
           onLoadWanted: (wanted, thread) => void this.#load(name, thread, wanted),
           onLoadUnwanted: (askId, thread) => {
@@ -184,6 +222,14 @@ export class Plugins implements LinkSource {
       },
     });
     return plugin;
+  }
+
+  async #give(plugin: InstalledPlugin, { plan, ownName, changes }: Giving): Promise<GivenOptions> {
+    const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
+    if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
+    plugin.saidName = ownName;
+    const kept = await this.#kept.open(ownName);
+    return { options: plan.optionsOf(ownName), changes, kept: kept.all };
   }
 
   get #loaded(): Loader {

@@ -63,6 +63,9 @@ export const pluginSchema = z
     losses: count.describe("Threads of it that were lost since the start"),
     sources: z.array(text),
     counts: z.record(text, count).describe("What the plugin counts by itself, since its thread started"),
+    changedOptions: z
+      .array(text)
+      .describe("Options that were changed while the node runs, such as pot.token; its next start forgets that"),
   })
   .meta({ id: "Plugin" });
 

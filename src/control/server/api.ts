@@ -18,6 +18,7 @@ import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
+import { youtubeRoutes } from "../api/youtube-routes.ts";
 import { PasswordCheck } from "./authentication.ts";
 import { Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
@@ -71,6 +72,7 @@ export class Api {
       ...loadRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
+      ...youtubeRoutes(context),
     ];
     this.#app = createRestServer({
       context,

@@ -24,14 +24,18 @@ export class RequestLog {
     if (this.#settings.isLoggedBefore) this.#logger.info(this.#line("before", request, query), this.#origin(request));
   }
 
-  after(request: FastifyRequest, query: ReadonlyMap<string, string>, reply: FastifyReply): void {
+  /** `isBodySecret`: of its body nothing is shown. */
+  after(
+    request: FastifyRequest,
+    { query, reply, isBodySecret }: { query: ReadonlyMap<string, string>; reply: FastifyReply; isBodySecret: boolean },
+  ): void {
     // Guessing must not fill the log: authentication.ts tells of it once a minute.
     if (reply.statusCode === 429) return;
     this.#logger.info(this.#line("answered", request, query), {
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       ...this.#origin(request),
-      ...this.#payload(request.body),
+      ...(isBodySecret ? {} : this.#payload(request.body)),
     });
   }
 

@@ -87,7 +87,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     const turn = lines.enter(request.raw, reply.raw);
     if (turn !== undefined) await turn;
   });
-  if (options.requestLog !== undefined) logRequests(app, options.requestLog);
+  if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
   // Before the framework looks at a body, which nobody would read.
   app.addHook("onRequest", async (request, reply) =>
     request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
@@ -113,9 +113,13 @@ export function bareAnswer(
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-function logRequests(app: FastifyInstance, log: RequestLog): void {
+function logRequests(app: FastifyInstance, log: RequestLog, routes: readonly RestRoute[]): void {
+  const secretPaths = new Set(routes.filter(({ isBodySecret }) => isBodySecret).map(({ path }) => path));
   app.addHook("onRequest", async (request) => log.before(request, queryOf(request)));
-  app.addHook("onResponse", async (request, reply) => log.after(request, queryOf(request), reply));
+  app.addHook("onResponse", async (request, reply) => {
+    const isBodySecret = secretPaths.has(request.routeOptions.url ?? "");
+    log.after(request, { query: queryOf(request), reply, isBodySecret });
+  });
 }
 
 function addRoute(

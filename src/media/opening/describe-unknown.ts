@@ -3,18 +3,34 @@
 
 import { NodeError } from "../../errors.ts";
 
-/** The error for content that no reader recognises, by its first bytes. */
-export function describeUnknown(head: Uint8Array): NodeError {
+/** The error for content that no reader recognises, by its first bytes and what its server calls it. */
+export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError {
+  if (isFeed(head, mimeType)) {
+    return new NodeError("media-feed", "this is a feed, not a media file; a podcast is loaded as podcast:<address>");
+  }
   return new NodeError("media-unknown-format", `unknown file format: ${describe(head)}`);
+}
+
+/** RSS or Atom. What merely says so is no feed where it is a page. */
+function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
+  const start = startOf(head);
+  if (!start.startsWith("<") || /^<(!doctype )?html/.test(start)) return false;
+  return /^application\/(rss|atom)\+xml\b/i.test(mimeType ?? "") || /<(rss|feed)[\s>]/.test(start);
+}
+
+/** How a text begins, in lower case. */
+function startOf(head: Uint8Array): string {
+  const text = Buffer.from(head.subarray(0, 512)).toString("latin1");
+  return text
+    .replace(/^\u00ef\u00bb\u00bf/, "")
+    .trimStart()
+    .toLowerCase();
 }
 
 function describe(head: Uint8Array): string {
   if (head.length === 0) return "the file is empty";
   const text = Buffer.from(head.subarray(0, 512)).toString("latin1");
-  const trimmed = text
-    .replace(/^\u00ef\u00bb\u00bf/, "")
-    .trimStart()
-    .toLowerCase();
+  const trimmed = startOf(head);
   if (trimmed.startsWith("<!doctype html") || trimmed.startsWith("<html") || /<(head|body|title)[\s>]/.test(trimmed)) {
     return "this is a web page, not a media file; use the address of the media itself";
   }

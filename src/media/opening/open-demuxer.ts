@@ -66,7 +66,7 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
   const head = await cursor.peek(TS_LOOK_BYTES);
   const leading = await readLeadingTags(cursor, work);
   const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
-  if (open === undefined) throw describeUnknown(head);
+  if (open === undefined) throw describeUnknown(head, hints.mimeType);
   return open({ source, work }, leading, hints);
 }
 

@@ -14,6 +14,13 @@ interface Entry<Value> {
   readonly staleMs: number;
 }
 
+/** Where values go that outlast the thread, and what an earlier one has left. */
+export interface CacheKeeper {
+  readonly left: readonly { readonly key: string; readonly value: unknown; readonly ttlMs: number }[];
+  keep(key: string, value: unknown, ttlMs: number): void;
+  forget(key: string): void;
+}
+
 type Make<Value> = Parameters<Cache<Value>["getOrMake"]>[1]["make"];
 
 interface Flight<Value> {
@@ -26,13 +33,17 @@ interface Flight<Value> {
 export class MemoryCache<Value> implements Cache<Value> {
   readonly #options: CacheOptions;
   readonly #clock: Clock;
+  readonly #keeper: CacheKeeper | undefined;
   /** The one used last is the last. */
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #flights = new Map<string, Flight<Value>>();
 
-  constructor(options: CacheOptions, clock: Clock) {
+  constructor(options: CacheOptions, clock: Clock, keeper?: CacheKeeper) {
     this.#options = options;
     this.#clock = clock;
+    this.#keeper = keeper;
+    // Under the name of the cache and of the plugin: it is what the same code has put there.
+    for (const { key, value, ttlMs } of keeper?.left ?? []) this.#put(key, value as Value, ttlMs);
   }
 
   get(key: string): Value | undefined {
@@ -40,6 +51,12 @@ export class MemoryCache<Value> implements Cache<Value> {
   }
 
   set(key: string, value: Value, ttlMs = this.#options.ttlMs): void {
+    if (ttlMs > 0) this.#keeper?.keep(key, value, ttlMs);
+    else this.#keeper?.forget(key);
+    this.#put(key, value, ttlMs);
+  }
+
+  #put(key: string, value: Value, ttlMs: number): void {
     this.#entries.delete(key);
     // A time that is none would keep it for ever.
     if (!(ttlMs > 0)) return;
@@ -48,10 +65,12 @@ export class MemoryCache<Value> implements Cache<Value> {
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#options.entriesMax) break;
       this.#entries.delete(oldest);
+      this.#keeper?.forget(oldest);
     }
   }
 
   delete(key: string): void {
+    this.#keeper?.forget(key);
     this.#entries.delete(key);
     // Whoever asks from now on gets nothing of what was begun before.
     this.#flights.delete(key);

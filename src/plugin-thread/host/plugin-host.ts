@@ -10,6 +10,7 @@ import type {
   CacheOptions,
   HttpClient,
   HttpRequest,
+  Json,
   PluginClock,
   PluginHost,
   PluginInfoModifier,
@@ -20,6 +21,7 @@ import type {
   SourceAnswer,
   Way,
 } from "../../plugin-api/plugin.ts";
+import type { KeptCaches } from "./kept-caches.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
 import { checkSource } from "./source-rules.ts";
@@ -29,8 +31,11 @@ const EVENT_NAMES_MAX = 64;
 const CACHES_MAX = 64;
 const SOURCES_MAX = 100;
 const ALIASES_MAX = 50;
+const CALLS_MAX = 50;
 const NAME_LENGTH_MAX = 100;
 const DISPOSE_TIMEOUT_MS = 1000;
+
+type Call = (argument: Json, signal: AbortSignal) => Promise<Json>;
 
 /** What the host stands on. */
 export interface HostParts<Options> {
@@ -41,6 +46,7 @@ export interface HostParts<Options> {
   readonly clock: Clock;
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
+  readonly kept: KeptCaches;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
   /** A program runs, or has exited. */
@@ -59,6 +65,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly sources = new Map<string, Source>();
   readonly aliases: { readonly name: string; readonly version: string }[] = [];
   readonly modifiers: PluginInfoModifier[] = [];
+  readonly calls = new Map<string, Call>();
   readonly #parts: HostParts<Options>;
   readonly #abort = new AbortController();
   readonly #ways: Ways;
@@ -128,6 +135,12 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.modifiers.push(modifier);
   };
 
+  readonly addCall = (name: string, carryOut: Call): void => {
+    this.#checkSettingUp("addCall");
+    if (this.calls.size >= CALLS_MAX) throw new Error(`more than ${CALLS_MAX} calls`);
+    this.calls.set(name, carryOut);
+  };
+
   readonly load = (identifier: string, { signal }: { readonly signal: AbortSignal }): Promise<SourceAnswer> => {
     return this.#whileAlive(signal, (ended) => this.#parts.load(identifier, ended));
   };
@@ -135,7 +148,8 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly cache = <Value>(name: string, options: CacheOptions): Cache<Value> => {
     const known = this.#caches.get(name);
     if (known === undefined && this.#caches.size >= CACHES_MAX) throw new Error(`more than ${CACHES_MAX} caches`);
-    const cache = known ?? new MemoryCache<unknown>(options, this.#parts.clock);
+    const { clock, kept } = this.#parts;
+    const cache = known ?? new MemoryCache(options, clock, options.isKept ? kept.keeperOf(name) : undefined);
     this.#caches.set(name, cache);
     // What a plugin keeps under a name is the plugin's to know.
     return cache as Cache<unknown> as Cache<Value>;

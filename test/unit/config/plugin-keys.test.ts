@@ -163,6 +163,16 @@ describe("plugins.<name>", () => {
   });
 });
 
+describe("tonearm.pluginDataPath", () => {
+  const dataPath = (text: string) => load(text).config.plugins.dataPath;
+
+  test("is where the node was started where it is relative, and nowhere unless it is set", () => {
+    expect(dataPath("tonearm.pluginDataPath: ./data")).toBe("/app/data");
+    expect(dataPath("tonearm.pluginDataPath: /var/lib/tonearm")).toBe("/var/lib/tonearm");
+    expect([dataPath(""), dataPath('tonearm.pluginDataPath: ""')]).toEqual([undefined, undefined]);
+  });
+});
+
 describe("lavalink.plugins", () => {
   const list = (...dependencies: string[]) =>
     `lavalink.plugins: [${dependencies.map((text) => `{ dependency: "${text}", snapshot: false }`).join(", ")}]`;
@@ -181,6 +191,17 @@ describe("lavalink.plugins", () => {
     expect(load(list("a:b:1", ...known, "c:d:1")).warnings).toEqual([
       "lavalink.plugins: Java plugins cannot run in Tonearm, and it has nothing of its own for b, d",
     ]);
+  });
+
+  test("those of which only a part is there are noted with that part", () => {
+    const text = list("com.github.topi314.lavasrc:lavasrc-plugin:4.8.3", "com.dunctebot:skybot-lavalink-plugin:1.7.1");
+    const { warnings, notes } = load(text);
+    expect(warnings).toEqual([]);
+    expect(notes).toEqual([
+      "lavalink.plugins: of lavasrc-plugin Tonearm has flowery-tts and ytdlp of its own, no more",
+      "lavalink.plugins: of skybot-lavalink-plugin Tonearm has speak and getyarn.io of its own, no more",
+    ]);
+    expect(load(list("com.dunctebot:tts-plugin:1")).warnings).toEqual([expect.stringContaining("for tts-plugin")]);
   });
 
   test("what stands for a Java plugin is a built-in plugin", () => {

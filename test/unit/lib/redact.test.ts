@@ -91,6 +91,8 @@ describe("a text loses", () => {
     `?X-Amz-Signature=${S}&X-Amz-Credential=${S}/eu&x=1`,
     `https://r1---sn.example/videoplayback?expire=1&sig=${S}&lsig=${S}&key=${S}`,
     `https://r1---sn.example/hls/expire/1/sig/${S}/lsig/${S}/file.ts`,
+    `GET /youtube/oauth/1//0${S}`,
+    `GET /youtube/oauth/1%2F%2F0${S}?trace=true`,
     `https://cdn.example/a?hdnea=exp=1~acl=/*~hmac=${S}`,
     `https://cdn.example/a?unheard=0123456789abcdef0123456789${S}`,
     `?redirect=${encodeURIComponent(encodeURIComponent(`/x?token=${S}`))}`,

@@ -44,7 +44,7 @@ const SOURCE: SourceJson = {
 };
 const PLUGIN: PluginJson = {
   ...{ name: "tunes", version: "1.0.0", isBuiltIn: false, state: "running", trouble: null, losses: 3 },
-  ...{ sources: ["tunes"], counts: { scraped: 4 } },
+  ...{ sources: ["tunes"], counts: { scraped: 4 }, changedOptions: [] },
 };
 
 let metrics: NodeMetrics | undefined;

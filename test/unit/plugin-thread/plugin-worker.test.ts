@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { LinkWish, PluginAnswer, PluginEvent, PluginLink } from "../../../src/bridge/plugin-messages.ts";
+import type {
+  LinkWish,
+  PluginAnswer,
+  PluginEvent,
+  PluginLink,
+  PluginReturn,
+} from "../../../src/bridge/plugin-messages.ts";
 import { createLogger } from "../../../src/log.ts";
 import {
+  type Json,
   type LoadRequest,
   type Playable,
   type ResolveRequest,
@@ -25,6 +32,8 @@ let depths: number[];
 let lastId: number;
 let loads: LoadRequest[];
 let resolves: ResolveRequest[];
+/** What routes of the node may ask of the plugin. */
+let calls: Map<string, (argument: Json, signal: AbortSignal) => Promise<Json>>;
 /** What the source does. */
 let onLoad: (request: LoadRequest) => unknown;
 let onResolve: (request: ResolveRequest) => unknown;
@@ -32,6 +41,7 @@ let onResolve: (request: ResolveRequest) => unknown;
 beforeEach(() => {
   clock = new FakeClock();
   [events, lines, depths, loads, resolves, lastId] = [[], [], [], [], [], 0];
+  calls = new Map();
   onLoad = () => TRACK;
   onResolve = () => link("https://cdn.example/1");
   const source: Source = {
@@ -47,7 +57,7 @@ beforeEach(() => {
     },
   };
   worker = new PluginWorker({
-    host: { sources: new Map([["songs", source]]), modifiers: [] },
+    host: { sources: new Map([["songs", source]]), modifiers: [], calls },
     log: createLogger((_level, message, fields) => lines.push({ message, fields })),
     clock,
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
@@ -83,7 +93,7 @@ async function answerTo(requestId: number): Promise<PluginEvent | undefined> {
   return found[0];
 }
 
-async function replyTo(requestId: number): Promise<PluginAnswer | PluginLink> {
+async function replyTo(requestId: number): Promise<PluginAnswer | PluginLink | PluginReturn> {
   const answer = await answerTo(requestId);
   return answer?.type === "reply" ? answer.value : expect.fail(`${JSON.stringify(answer)} is no reply`);
 }
@@ -379,5 +389,40 @@ describe("links", () => {
 
   test("of an encoded track that cannot be read are an error of the client's", async () => {
     expect(await troubleOf(resolve({ encoded: "nonsense" }))).toMatchObject({ code: "track-undecodable" });
+  });
+});
+
+describe("a call", () => {
+  function call(name: string, argument: Json = null): number {
+    worker.execute({ type: "call", requestId: ++lastId, name, argument });
+    return lastId;
+  }
+
+  test("comes to what the plugin answers", async () => {
+    calls.set("double", async (argument) => Number(argument) * 2);
+    expect(await replyTo(call("double", 21))).toEqual({ kind: "return", value: 42 });
+  });
+
+  test("fails in the words of the plugin, without its secrets", async () => {
+    calls.set("login", () => Promise.reject(new SourceError("unavailable", "hunter2 was refused")));
+    expect(await troubleOf(call("login"))).toMatchObject({
+      ...{ code: "site-unavailable", message: "<redacted> was refused" },
+    });
+  });
+
+  test("that nobody waits for any more is told so", async () => {
+    let seen: AbortSignal | undefined;
+    calls.set("wait", (_argument, signal) => {
+      seen = signal;
+      return new Promise(() => undefined);
+    });
+    const id = call("wait");
+    await settle();
+    worker.abort(id);
+    expect(seen?.aborted).toBe(true);
+  });
+
+  test("of another name is an error", async () => {
+    expect(await troubleOf(call("nothing"))).toMatchObject({ message: "this plugin has no call nothing" });
   });
 });

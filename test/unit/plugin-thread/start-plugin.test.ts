@@ -35,6 +35,9 @@ function pluginThat(load: Load) {
   });
 }
 
+const LIMIT = { type: "integer", min: 1, max: 50, meaning: "x" } as const;
+const FIXED = "plugins.songs.key: can only be set in the configuration, not while the node runs";
+const TOO_LARGE = "plugins.songs.limit: expected a whole number from 1 to 50";
 const GOOD = pluginThat(() => ({ kind: "empty" }));
 
 const benches: PluginBench[] = [];
@@ -58,6 +61,7 @@ describe("setting a plugin up", () => {
           name: "songs",
           prefixes: ["songs:"],
           hosts: ["songs.example"],
+          endings: [],
           words: [],
           fields: [{ name: "album", type: "text" }],
         },
@@ -94,6 +98,37 @@ describe("setting a plugin up", () => {
     await expect(failed).rejects.not.toThrow("hunter2");
   });
 
+  test("is with the options as they were changed", async () => {
+    const seen: unknown[] = [];
+    const plugin = { ...GOOD, setup: ({ options }: PluginHost) => void seen.push(options) };
+    const { manifest } = await start(plugin, {
+      ...{ options: { key: "one", site: "http://192.0.2.7/" }, changes: { SITE: "http://192.0.2.8:81" } },
+    });
+    expect(seen).toEqual([{ key: "one", site: "http://192.0.2.8:81" }]);
+    expect(manifest.ownServers).toEqual(["192.0.2.8:81"]);
+  });
+
+  test.each([
+    ["what only the configuration sets", { key: "hunter2" }, [FIXED]],
+    ["what is wrong", { limit: "51" }, [TOO_LARGE]],
+    ["both", { key: "hunter2", limit: "51" }, [FIXED, TOO_LARGE]],
+  ])("fails where an option was changed to %s", async (_what, changes, problems) => {
+    const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: LIMIT } as const;
+    const { events, tell, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
+    tell({ type: "options", given: { options: { key: "one" }, changes, kept: [] } });
+    await setUp;
+    const problem = problems.join("; ");
+    expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: true });
+  });
+
+  test("that fails says why without the plugin's secrets", async () => {
+    const setup = ({ options }: PluginHost<{ readonly key?: string }>) => {
+      throw new Error(`the site refuses ${options.key}`);
+    };
+    const failed = start({ ...GOOD, setup }, { options: { key: "hunter2" } });
+    await expect(failed).rejects.toThrow("the site refuses <redacted>");
+  });
+
   test("fails after 10 s", async () => {
     const clock = new FakeClock();
     const failed = start({ ...GOOD, setup: () => new Promise(() => undefined) }, { clock });
@@ -108,7 +143,7 @@ describe("setting a plugin up", () => {
   test("answers what it was asked before it was set up", async () => {
     const { events, tell, setUp } = await manualWith(GOOD);
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
-    tell({ type: "options", given: { options: undefined } });
+    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
     await setUp;
     await settle();
     expect(events.map(({ type }) => type)).toEqual(["named", "ready", "reply"]);
@@ -119,7 +154,7 @@ describe("setting a plugin up", () => {
     tell({ type: "options", given: { problem: "there is a plugin named songs already" } });
     await setUp;
     const problem = "there is a plugin named songs already";
-    expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem });
+    expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: false });
   });
 });
 
@@ -139,7 +174,7 @@ describe("what a plugin asks of other sources", () => {
     const { events, tell, setUp } = await manualWith(
       pluginThat((_identifier, host, signal) => host.load("other:1", { signal })),
     );
-    tell({ type: "options", given: { options: undefined } });
+    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
     await setUp;
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
     await settle();
@@ -164,7 +199,7 @@ describe("what a plugin asks of other sources", () => {
   test("is five deep at most, the depth of the one that led to it counted", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
     const { events, tell, setUp } = await manualWith(plugin);
-    tell({ type: "options", given: { options: undefined } });
+    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
     await setUp;
     for (const depth of [0, 4, 5]) {
       tell({ type: "load", requestId: depth + 1, source: "songs", identifier: `songs:${depth}`, depth });
@@ -183,7 +218,7 @@ describe("what a plugin asks of other sources", () => {
   test("is not wanted any more once whoever waits has gone", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
     const { events, tell, setUp } = await manualWith(plugin);
-    tell({ type: "options", given: { options: undefined } });
+    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
     await setUp;
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
     await settle();
@@ -264,7 +299,10 @@ describe("secrets of the options", () => {
       setup: (host) => host.log.info("secret-one, secret-one-more, the"),
     });
     const { events, tell, setUp } = await manualWith(plugin);
-    tell({ type: "options", given: { options: { a: "secret-one", b: "secret-one-more", c: "the" } } });
+    tell({
+      type: "options",
+      given: { options: { a: "secret-one", b: "secret-one-more", c: "the" }, changes: {}, kept: [] },
+    });
     await setUp;
     expect(events[1]).toMatchObject({ type: "log", message: "<redacted>, <redacted>, the" });
   });
@@ -317,7 +355,7 @@ test("the end lets the plugin clean up, and is told", async () => {
     },
   };
   const { events, tell, setUp } = await manualWith(plugin);
-  tell({ type: "options", given: { options: undefined } });
+  tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
   await setUp;
   tell({ type: "dispose" });
   await settle();

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { SpeechSites } from "../../../lab/sites/speech.ts";
 import { readFloweryIdentifier } from "../../../plugins/speech/flowery-identifier.ts";
+import { SPEECH_MANIFEST } from "../../../plugins/speech/manifest.ts";
 import plugin from "../../../plugins/speech/plugin.ts";
 import { spokenParts } from "../../../plugins/speech/spoken-parts.ts";
 import type { PluginLink } from "../../../src/bridge/plugin-messages.ts";
@@ -238,4 +239,10 @@ test("2,048 characters are taken, however they are encoded", async () => {
   );
   expect(track?.info.title).toHaveLength(1048);
   expect(await bench.loadTracks("flowery-tts", `ftts://${"a".repeat(2048)}`)).toHaveLength(1);
+});
+
+test("clients that look for the plugin that brought `speak:` up find its name", async () => {
+  const bench = await standAlone();
+  expect(bench.manifest.aliases).toEqual([{ name: "DuncteBot-plugin", version: expect.stringMatching(/^1\./) }]);
+  expect(bench.manifest.aliases).toEqual(SPEECH_MANIFEST.aliases);
 });

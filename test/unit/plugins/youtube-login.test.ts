@@ -1,7 +1,7 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Host } from "../../../plugins/youtube/chosen-clients.ts";
 import { Login } from "../../../plugins/youtube/login.ts";
-import type { HttpRequest, JsonMembers } from "../../../src/plugin-api/plugin.ts";
+import type { CacheOptions, HttpRequest, JsonMembers } from "../../../src/plugin-api/plugin.ts";
 import { MemoryCache } from "../../../src/plugin-thread/host/memory-cache.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
@@ -15,23 +15,42 @@ const OAUTH = { enabled: true, refreshToken: undefined, skipInitialization: fals
 let answers: object[];
 let posted: { readonly url: string; readonly body: unknown }[];
 let pausesMs: number[];
+let onSleep: () => void;
 let lines: unknown[][];
+let cacheClock: FakeClock;
+/** What outlasts a life of the plugin. */
+let kept: Map<string, MemoryCache<unknown>>;
 
 beforeEach(() => {
   answers = [];
   posted = [];
   pausesMs = [];
+  onSleep = () => undefined;
   lines = [];
+  cacheClock = new FakeClock();
+  kept = new Map();
 });
 
-function loginWith(oauth: Partial<Host["options"]["oauth"]> = {}): Login {
+/** In a new life of the plugin, which `signal` ends. */
+function loginWith(oauth: Partial<Host["options"]["oauth"]> = {}, signal = new AbortController().signal): Login {
   const log = (...line: unknown[]) => void lines.push(line);
   const host = {
     options: { oauth: { ...OAUTH, clientId: "the-id", clientSecret: "the-app-secret", ...oauth } },
-    signal: new AbortController().signal,
+    signal,
     log: { info: log, warn: log },
-    clock: { now: () => 0, sleep: (delayMs: number) => Promise.resolve(void pausesMs.push(delayMs)) },
-    cache: () => new MemoryCache({ ttlMs: 1, entriesMax: 1 }, new FakeClock()),
+    clock: {
+      now: () => 0,
+      sleep: async (delayMs: number) => {
+        pausesMs.push(delayMs);
+        onSleep();
+        signal.throwIfAborted();
+      },
+    },
+    cache: (name: string, options: CacheOptions) => {
+      const cache = kept.get(name) ?? new MemoryCache<unknown>(options, cacheClock);
+      if (options.isKept) kept.set(name, cache);
+      return cache;
+    },
     way: () => ({ take: (work: () => Promise<unknown>) => work() }),
     http: {
       request: (url: string, { body }: HttpRequest) => {
@@ -95,4 +114,79 @@ test.each([
 ])("nobody is asked to log in where %s", async (_, oauth) => {
   await loginWith(oauth).begin();
   expect([posted, lines]).toEqual([[], []]);
+});
+
+describe("a login", () => {
+  const signal = new AbortController().signal;
+
+  test("outlasts the plugin's thread: nobody is asked again", async () => {
+    answers = [DEVICE, TOKENS, TOKENS];
+    await loginWith().begin();
+    lines = [];
+    const next = loginWith();
+    await next.begin();
+    expect([lines, next.refreshToken]).toEqual([[], "the-refresh"]);
+    expect(await next.accessToken(signal)).toBe("the-access");
+    expect(paths()).toEqual(["device/code", "token", "token"]);
+  });
+
+  test("is not used where another one is configured, or none is wanted", async () => {
+    answers = [DEVICE, TOKENS];
+    await loginWith().begin();
+    expect(loginWith({ refreshToken: "set" }).refreshToken).toBe("set");
+    const off = loginWith({ enabled: false, refreshToken: "set" });
+    expect([off.refreshToken, await off.accessToken(signal)]).toEqual([undefined, undefined]);
+  });
+
+  test("is forgotten when that is asked for", async () => {
+    answers = [DEVICE, TOKENS];
+    const login = loginWith();
+    await login.begin();
+    login.forgetLogin();
+    expect([login.refreshToken, loginWith().refreshToken]).toEqual([undefined, undefined]);
+  });
+
+  test("whose code was told is waited for by the next thread, with the same code", async () => {
+    const life = new AbortController();
+    onSleep = () => life.abort(new Error("the thread ends"));
+    answers = [DEVICE];
+    await loginWith({}, life.signal).begin();
+    expect(lines).toHaveLength(1);
+    onSleep = () => undefined;
+    answers = [TOKENS];
+    const next = loginWith();
+    await next.begin();
+    expect(next.refreshToken).toBe("the-refresh");
+    expect(paths()).toEqual(["device/code", "token"]);
+    expect(lines[1]).toEqual(lines[0]);
+    // The code is used up.
+    next.forgetLogin();
+    answers = [DEVICE, TOKENS];
+    await loginWith().begin();
+    expect(paths().filter((path) => path === "device/code")).toHaveLength(2);
+  });
+
+  test("whose code was turned down is begun anew by the next thread", async () => {
+    answers = [DEVICE, { error: "access_denied" }, DEVICE, TOKENS];
+    await loginWith().begin();
+    await loginWith().begin();
+    expect(paths()).toEqual(["device/code", "token", "device/code", "token"]);
+  });
+
+  test("that YouTube replaces is the new one from then on, in place of the one that is configured", async () => {
+    answers = [{ ...TOKENS, refresh_token: "the-next" }];
+    const oauth = { refreshToken: "set" };
+    await loginWith(oauth).accessToken(signal);
+    expect([loginWith(oauth).refreshToken, loginWith().refreshToken]).toEqual(["the-next", undefined]);
+  });
+
+  test("is exchanged for what YouTube gives, in its words, and nothing of it is kept", async () => {
+    answers = [{ ...TOKENS, scope: "tv", token_type: "Bearer", more: 1 }, { error: "invalid_grant" }];
+    const login = loginWith();
+    const token = { access_token: "the-access", expires_in: 3600, scope: "tv", token_type: "Bearer" };
+    expect(await login.exchange("any", signal)).toEqual(token);
+    expect(login.refreshToken).toBeUndefined();
+    await expect(login.exchange("wrong", signal)).rejects.toThrow("did not accept the refresh token");
+    expect(posted.map(({ body }) => (body as { refresh_token: string }).refresh_token)).toEqual(["any", "wrong"]);
+  });
 });

@@ -22,7 +22,9 @@ export class HttpSource implements Source {
   async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     const url = urlOf(identifier);
     if (url === undefined) return undefined;
-    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal });
+    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal }).catch(feedOrThrow);
+    // The podcasts know what to do with it.
+    if (result === "feed") return { kind: "reference", identifier: `podcast:${url.split("#", 1)[0]}`, title };
     // A server must not be able to name files of this machine.
     if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
     return answerOfProbe(result, { sourceName: this.name, identifier: url, title });
@@ -33,6 +35,11 @@ export class HttpSource implements Source {
     if (url === undefined) throw new NodeError("source-unavailable", "an http track does not name an http URL");
     return { kind: "http", url, container: containerOf(track) };
   }
+}
+
+function feedOrThrow(error: unknown): "feed" {
+  if (error instanceof NodeError && error.code === "media-feed") return "feed";
+  throw error;
 }
 
 /**

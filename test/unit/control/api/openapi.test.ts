@@ -7,6 +7,7 @@ import { toWireError } from "../../../../src/bridge/wire-error.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
+import type { Json } from "../../../../src/plugin-api/plugin.ts";
 import { type Answer, ApiServer, type RequestOptions } from "../../../support/api-server.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -203,17 +204,50 @@ describe("real answers are as it says", () => {
       losses: 1,
       sources: ["songs"],
       counts: { a: 1 },
+      changedOptions: ["limit"],
     };
     const of = await ApiServer.start({
       sources: {
         sourcesJson: () => [{ name: "songs", plugin: "songs", ...state, loads: counts, links: null, ways: [way] }],
         pluginsJson: () => [plugin],
         reload: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),
+        change: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),
       },
     });
     for (const path of ["/v4/tonearm/sources", "/v4/tonearm/plugins"]) await ask("GET", path, { of });
     for (const name of ["songs", "off"]) await ask("POST", `/v4/tonearm/plugins/${name}/reload`, { of });
     await ask("POST", "/v4/tonearm/plugins/none/reload");
+    const body = { limit: 5 };
+    for (const name of ["songs", "off"]) await ask("PATCH", `/v4/tonearm/plugins/${name}/options`, { of, body });
+    await ask("PATCH", "/v4/tonearm/plugins/none/options", { body });
+    await ask("PATCH", "/v4/tonearm/plugins/none/options", { body: "[]" });
+    await of.close();
+  });
+
+  test("about YouTube", async () => {
+    const token = { access_token: "a", expires_in: 3599, scope: "", token_type: "Bearer" };
+    const answers: Record<string, Json> = { refreshToken: null, exchange: token };
+    let isGood = true;
+    const of = await ApiServer.start({
+      sources: {
+        call: async (_plugin, name) =>
+          isGood ? answers[name] : Promise.reject(new NodeError("site-unavailable", "no")),
+        change: () => Promise.reject(new NodeError("plugin-off", "no key")),
+      },
+    });
+    const body = { refreshToken: "a" };
+    for (const [method, path] of [
+      ["GET", "/youtube"],
+      ["POST", "/youtube"],
+      ["GET", "/youtube/oauth/a"],
+    ] as const) {
+      const own = method === "POST" ? { body } : {};
+      isGood = true;
+      await ask(method, path, { of, ...own });
+      isGood = false;
+      await ask(method, path, { of, ...own });
+      await ask(method, path, own);
+    }
     await of.close();
   });
 

@@ -5,6 +5,7 @@ import type { Claims } from "../../../../src/plugin-api/plugin.ts";
 const CLAIMS: Claims = {
   prefixes: ["scsearch:", "SC!"],
   hosts: ["soundcloud.com", "*.bandcamp.com"],
+  endings: [".rss", ".feed.xml"],
   words: [{ startsWith: "PL" }, { length: 11 }, { startsWith: "RD", length: 5 }],
 };
 
@@ -18,6 +19,8 @@ describe("a source may be meant by", () => {
       "soundcloud.com",
       "HTTPS://SoundCloud.COM/a",
     ],
+    ...["https://a.example/show.rss", "HTTP://a.example/x/Show.RSS?a=b#c", "https://a.example:1/.rss"],
+    ...["https://user@a.example/a.feed.xml", "https://a.example/%20.rss"],
     ...[
       "https://soundcloud.com:8443/a",
       "https://soundcloud.com?a=b",
@@ -43,6 +46,8 @@ describe("a source is not meant by", () => {
     ],
     ...["ftp://soundcloud.com/", "https:/soundcloud.com", "//soundcloud.com/a", "https://soundcloud.com:port/"],
     ...["https://bandcamp.com/", "https://evilbandcamp.com/", ".bandcamp.example"],
+    ...["https://a.example/show.rss/", "https://a.example/?show.rss", "https://a.example/#.rss", "https://a.rss"],
+    ...["a.example/show.rss", "show.rss", "ftp://a.example/show.rss", "https:///show.rss", "https://a.example/a.xml"],
     ...["PL with words", "PL/x", "plx", "dQw4w9WgXc", "dQw4w9WgXcQQ", "RD1234"],
   ])("%s", (identifier) => {
     expect(isClaimed(identifier, CLAIMS)).toBe(false);
@@ -71,6 +76,8 @@ describe("long identifiers", () => {
     ["of dots", ".".repeat(4096)],
     ["of a port without end", `https://a:${"1".repeat(4086)}`],
     ["of user info", `https://${"a:".repeat(2000)}@`],
+    ["of endings", `https://a/${".rss".repeat(1000)}x`],
+    ["of slashes", `https://a${"/".repeat(4000)}`],
     ["of spaces", " ".repeat(4096)],
   ])("take time by their length, %s", (_what, identifier) => {
     const startMs = performance.now();

@@ -34,7 +34,8 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
     ...{ name: "songs", entry: new URL("file:///plugin"), problem: undefined, threads, clock },
     settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http },
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
-    onNamed: () => ({ options: { a: "1" } }),
+    onNamed: async () => ({ options: { a: "1" }, changes: {}, kept: [] }),
+    onKept: () => undefined,
     onManifest: (manifest) => manifests.push(manifest),
     onLoadWanted: (...args) => wanted.push(args),
     onLoadUnwanted: () => undefined,
@@ -71,6 +72,7 @@ describe("a plugin's thread", () => {
     const asked = ask();
     expect(runner.state).toBe("starting");
     threads.last.say({ type: "named", name: "songs" });
+    await settle();
     expect(threads.last.commands).toMatchObject([
       { type: "load" },
       { type: "options", given: { options: { a: "1" } } },
@@ -253,7 +255,7 @@ describe("a thread that is lost before anything is known of its plugin", () => {
         await reloaded;
       }
       clock.advance(1000);
-      if (end === "off") threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+      if (end === "off") threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
       clock.advance(5 * MINUTE_MS);
       expect(threads.started.length - count).toBe(end === "closed" ? 1 : 2);
       await runner.close();
@@ -305,7 +307,7 @@ describe("a program that a plugin's thread runs", () => {
 describe("a plugin that cannot be set up", () => {
   test("is off, says why, and is not started again", async () => {
     const asked = ask();
-    threads.last.say({ type: "unusable", name: undefined, problem: "no default export" });
+    threads.last.say({ type: "unusable", name: undefined, problem: "no default export", areOptionsWrong: false });
     const error = { code: "plugin-off", message: "the plugin songs is off: no default export" };
     await expect(asked).rejects.toMatchObject(error);
     await expect(ask()).rejects.toMatchObject(error);
@@ -325,7 +327,7 @@ describe("a plugin that cannot be set up", () => {
 
   test("rejects who starts it with the reason, as does a loss", async () => {
     const off = runner.start();
-    threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+    threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     await expect(off).rejects.toMatchObject({ code: "plugin-off" });
     runner = create();
     const lost = runner.start();
@@ -335,7 +337,7 @@ describe("a plugin that cannot be set up", () => {
 
   test("is good again once it was loaded anew", async () => {
     const first = ask();
-    threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+    threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     await expect(first).rejects.toThrow();
     const reloaded = runner.reload();
     await threads.last.ready(MANIFEST);
@@ -398,7 +400,7 @@ describe("loading it anew", () => {
     await run();
     const reloaded = runner.reload();
     if (how === "is lost") threads.last.exit(1);
-    else threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+    else threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     const message = expect.stringMatching(/^loading the plugin songs anew: .+; the one before goes on$/);
     await expect(reloaded).rejects.toMatchObject({ code: "plugin-off", message });
     expect(runner).toMatchObject({ state: "running", lossCount: 0, trouble: undefined });

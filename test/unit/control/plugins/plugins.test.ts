@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
 import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
 import { type PluginPlan, Plugins } from "../../../../src/control/plugins/plugins.ts";
@@ -24,10 +27,12 @@ let clock: FakeClock;
 let threads: FakePluginThreads;
 let plugins: Plugins;
 let loader: TrackLoader;
+let dataFolder: string | undefined;
 
 beforeEach(() => {
   clock = new FakeClock();
   threads = new FakePluginThreads(clock);
+  dataFolder = undefined;
 });
 afterEach(() => plugins.close());
 
@@ -35,7 +40,7 @@ afterEach(() => plugins.close());
 function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): void {
   const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
   plugins = new Plugins({
-    ...{ entry: new URL("file:///plugin"), threads, clock, logger: silentLogger },
+    ...{ entry: new URL("file:///plugin"), threads, clock, logger: silentLogger, dataFolder },
     plans: plans.map((plan) => ({
       ...{
         rank: "middle",
@@ -354,7 +359,7 @@ describe("what there is", () => {
     expect(threads.last.all("options")).toMatchObject([{ given: { options: { of: "songs.mjs" } } }]);
     expect(plugins.pluginsJson()[1]).toEqual({
       ...{ name: "tunes", version: "1.0.0", isBuiltIn: false, state: "running", trouble: null, losses: 0 },
-      ...{ sources: ["tunes"], counts: {} },
+      ...{ sources: ["tunes"], counts: {}, changedOptions: [] },
     });
   });
 
@@ -394,7 +399,7 @@ describe("starting", () => {
       create({ name: "a.mjs", ...unknown, isRequired });
       const started = plugins.start();
       started.catch(() => undefined);
-      threads.last.say({ type: "unusable", name: undefined, problem: "no default export" });
+      threads.last.say({ type: "unusable", name: undefined, problem: "no default export", areOptionsWrong: false });
       if (isRequired) await expect(started).rejects.toMatchObject({ code: "plugin-off" });
       else await started;
       expect(plugins.infos).toEqual([]);
@@ -418,12 +423,14 @@ describe("starting", () => {
     const given = () => threads.started.map((thread) => thread.all("options")[0]?.given);
     for (const [index, name] of ["songs", "tunes", "tunes"].entries())
       threads.started[index]?.say({ type: "named", name });
+    await settle();
     expect(given()).toEqual([
       { problem: "there is a plugin named songs already" },
-      { options: { of: "b.mjs" } },
+      { options: { of: "b.mjs" }, changes: {}, kept: [] },
       { problem: "there is a plugin named tunes already" },
     ]);
-    for (const thread of threads.started) thread.say({ type: "unusable", name: undefined, problem: "as told" });
+    for (const thread of threads.started)
+      thread.say({ type: "unusable", name: undefined, problem: "as told", areOptionsWrong: false });
     await started;
   });
 });
@@ -447,8 +454,202 @@ describe("loading a plugin anew", () => {
   test("fails with plugin-off, and what there was stays", async () => {
     create({ name: "songs" });
     const reloaded = plugins.reload("songs");
-    threads.last.say({ type: "unusable", name: "songs", problem: "no" });
+    threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     await expect(reloaded).rejects.toMatchObject({ code: "plugin-off" });
     expect(loader.sourceNames).toEqual(["songs", "http"]);
+  });
+});
+
+/** What the thread was given when it had said its name. */
+const givenTo = (thread: FakePluginThread) => thread.all("options")[0]?.given;
+
+/** The next life of that plugin begins: what the thread is given. */
+async function named(name: string): Promise<ReturnType<typeof givenTo>> {
+  await settle();
+  threadOf(name).say({ type: "named", name });
+  await settle();
+  return givenTo(threadOf(name));
+}
+
+describe("changing options", () => {
+  test("sets the plugin up with them, and what there was goes on until then", async () => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const [before] = threads.started;
+    const changed = plugins.change("songs", { limit: 5, pot: { token: "hunter2" } });
+    expect(await named("songs")).toEqual({
+      ...{ options: { of: "songs" }, changes: { limit: "5", pot: { token: "hunter2" } }, kept: [] },
+    });
+    expect(before?.isEnded).toBe(false);
+    await threadOf("songs").ready(manifestOf("songs", { ownServers: ["192.0.2.7:80"] }));
+    const json = await changed;
+    expect(json).toMatchObject({ name: "songs", state: "running", changedOptions: ["limit", "pot.token"] });
+    expect(JSON.stringify([json, plugins.pluginsJson(), plugins.sourcesJson()])).not.toContain("hunter2");
+    expect(await plugins.change("nobody", {})).toBeUndefined();
+  });
+
+  test("holds for later lives of the plugin, whether it was idle, lost or loaded anew, and adds up", async () => {
+    create({ name: "songs" });
+    for (const [changes, all] of [
+      [{ a: "1" }, { a: "1" }],
+      [{ b: 2 }, { a: "1", b: "2" }],
+      [{ a: null }, { b: "2" }],
+    ] as const) {
+      const changed = plugins.change("songs", changes);
+      expect(await named("songs")).toMatchObject({ changes: all });
+      await threadOf("songs").ready(manifestOf("songs"));
+      await changed;
+    }
+    clock.advance(10 * 60_000);
+    void load("songs:1");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    threadOf("songs").exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    const reloaded = plugins.reload("songs");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    await threadOf("songs").ready(manifestOf("songs"));
+    await reloaded;
+  });
+
+  test("lets a track reach the servers that are the operator's own, and those of before no longer", async () => {
+    create({ name: "songs", manifest: manifestOf("songs", { ownServers: ["old.example:443"] }) });
+    const linkTo = async (url: string) => {
+      const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+      await answer("songs", { ...LINK, url });
+      return found;
+    };
+    expect(await linkTo("https://old.example/1")).toMatchObject({ isOwnServer: true });
+    const changed = plugins.change("songs", { site: "https://new.example" });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs", { ownServers: ["new.example:443"] }));
+    await changed;
+    expect(await linkTo("https://new.example/1")).toMatchObject({ isOwnServer: true });
+    expect(await linkTo("https://old.example/1")).toMatchObject({ isOwnServer: false });
+  });
+
+  test.each([
+    [
+      "options are wrong",
+      true,
+      { code: "plugin-options-wrong", message: "plugins.songs.lmit: there is no such option" },
+    ],
+    [
+      "set-up fails",
+      false,
+      {
+        code: "plugin-off",
+        message: expect.stringMatching(/^loading the plugin songs anew: .*; the one before goes on$/),
+      },
+    ],
+  ])("whose %s says so, and nothing is changed", async (_what, areOptionsWrong, error) => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const changed = plugins.change("songs", { lmit: 1 });
+    await settle();
+    const problem = "plugins.songs.lmit: there is no such option";
+    threadOf("songs").say({ type: "unusable", name: "songs", problem, areOptionsWrong });
+    await expect(changed).rejects.toMatchObject(error);
+    expect(plugins.pluginsJson()).toMatchObject([{ state: "running", changedOptions: [] }]);
+    threads.started[0]?.exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ changes: {} });
+  });
+
+  test("gives a life that begins while it is tried what was good before", async () => {
+    create({ name: "songs" });
+    const changed = plugins.change("songs", { lmit: 1 });
+    await settle();
+    const [tried] = threads.started;
+    void load("songs:1");
+    expect(await named("songs")).toMatchObject({ changes: {} });
+    tried?.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: true });
+    await expect(changed).rejects.toMatchObject({ code: "plugin-options-wrong" });
+  });
+
+  test("mends a plugin that is off for its options", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    const changed = plugins.change("songs", { limit: 5 });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    expect(await changed).toMatchObject({ state: "running", trouble: null });
+  });
+
+  test("is done one after the other, behind a reload, and 16 wait at most", async () => {
+    create({ name: "songs" });
+    const reloaded = plugins.reload("songs");
+    const changes = Array.from({ length: 16 }, (_, index) => plugins.change("songs", { [`a${index}`]: 1 }));
+    await expect(plugins.change("songs", {})).rejects.toMatchObject({ code: "requests-busy" });
+    const again = plugins.reload("songs");
+    expect(threads.started).toHaveLength(1);
+    for (let count = 0; count < 18; count++) {
+      await settle();
+      await threadOf("songs").ready(manifestOf("songs"));
+    }
+    await Promise.all([reloaded, ...changes, again]);
+    expect(plugins.pluginsJson()[0]?.changedOptions).toHaveLength(16);
+    expect(Object.keys((givenTo(threadOf("songs")) as { readonly changes: object }).changes)).toHaveLength(16);
+  });
+});
+
+describe("what a plugin keeps", () => {
+  const VALUE = { cache: "ids", key: "a", json: '"1"', untilMs: Number.POSITIVE_INFINITY };
+
+  test("is given to its next thread, and to no other plugin", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    void load("songs:1");
+    await named("songs");
+    threadOf("songs").say({ type: "keep", value: VALUE });
+    threadOf("songs").say({ type: "keep", value: { ...VALUE, key: "b" } });
+    threadOf("songs").say({ type: "forget", cache: "ids", key: "b" });
+    threadOf("songs").exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ kept: [VALUE] });
+    void load("tunes:1");
+    expect(await named("tunes")).toMatchObject({ kept: [] });
+  });
+
+  test("outlasts the node where there is a folder for it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kept-"));
+    dataFolder = join(folder, "data");
+    try {
+      create({ name: "songs" });
+      void load("songs:1");
+      await vi.waitFor(async () => expect(await named("songs")).toMatchObject({ kept: [] }));
+      threadOf("songs").say({ type: "keep", value: VALUE });
+      await plugins.close();
+      create({ name: "songs" });
+      void load("songs:1");
+      await vi.waitFor(async () => expect(await named("songs")).toMatchObject({ kept: [VALUE] }));
+      expect(readdirSync(dataFolder)).toEqual(["songs.json"]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("a call of a plugin", () => {
+  test("comes to what it says", async () => {
+    create({ name: "songs" });
+    const called = plugins.call("songs", "login", { a: 1 });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const [call] = threadOf("songs").all("call");
+    expect(call).toMatchObject({ name: "login", argument: { a: 1 } });
+    await threadOf("songs").reply({ kind: "return", value: "token" }, call?.requestId);
+    expect(await called).toBe("token");
+  });
+
+  test("is nothing where there is no such plugin, or it is off", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    expect(await plugins.call("songs", "login", null)).toBeUndefined();
+    expect(await plugins.call("tunes", "login", null)).toBeUndefined();
   });
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { PlayableInput, ProbeResult } from "../../../../src/bridge/playable-input.ts";
 import { createOwnSources } from "../../../../src/control/sources/own-sources.ts";
 import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { trackToJson } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -56,6 +57,30 @@ async function load(identifier: string) {
   const result = await loader().load(identifier, BY_SOMEBODY);
   return result.kind === "track" ? trackToJson(result.track) : result;
 }
+
+test("a feed is a reference to the podcasts, and what else cannot be read is an error", async () => {
+  const asked: string[] = [];
+  const podcasts = {
+    name: "podcast",
+    load: async ({ identifier }: { readonly identifier: string }) => {
+      asked.push(identifier);
+      return identifier.startsWith("podcast:") ? { kind: "empty" as const } : undefined;
+    },
+    playableInput: () => expect.fail("nothing is played"),
+  };
+  const codes = new Map([["http://a.example/b.xml", "media-feed" as const]]);
+  const probe = async (input: PlayableInput): Promise<ProbeResult> => {
+    const code = codes.get("url" in input ? (input.url.split("#", 1)[0] ?? "") : "") ?? "media-unknown-format";
+    throw new NodeError(code, "no sound");
+  };
+  const { http } = createOwnSources({ isEnabled: { http: true, local: false }, localRoots: [], probe });
+  const of = new TrackLoader({ listSources: () => [podcasts, ...http], clock: new FakeClock() });
+  expect(await of.load("http://a.example/b.xml#latest", BY_SOMEBODY)).toEqual({ kind: "empty" });
+  expect(asked).toEqual(["http://a.example/b.xml#latest", "podcast:http://a.example/b.xml"]);
+  expect(await of.load("http://a.example/c.xml", BY_SOMEBODY)).toMatchObject({
+    ...{ kind: "error", error: { code: "media-unknown-format" } },
+  });
+});
 
 test("sources are asked in the published order: local before http", () => {
   expect(loader().sourceNames).toEqual(["local", "http"]);

@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { KeptValue, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
 import { unlessAborted } from "../../../../src/lib/unless-aborted.ts";
 import { silentLogger } from "../../../../src/log.ts";
 import {
@@ -9,11 +10,13 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../../../src/plugin-api/plugin.ts";
+import { KeptCaches } from "../../../../src/plugin-thread/host/kept-caches.ts";
 import { LivingHost } from "../../../../src/plugin-thread/host/plugin-host.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
 
 const STATUS_ERROR = new SourceError("busy", "429");
+const LEFT: KeptValue = { cache: "ids", key: "a", json: '"left"', untilMs: Number.POSITIVE_INFINITY };
 
 let clock: FakeClock;
 let host: LivingHost<unknown>;
@@ -22,13 +25,18 @@ let reportCount: number;
 let requests: string[];
 let loads: { readonly identifier: string; readonly signal: AbortSignal }[];
 
+/** What caches pass on to outlast the thread. */
+let kept: PluginEvent[];
+
 beforeEach(() => {
   clock = new FakeClock();
+  kept = [];
   reportCount = 0;
   [loads, requests] = [[], []];
   host = new LivingHost({
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
     http: { request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
+    kept: new KeptCaches({ values: [LEFT], clock, send: (event) => kept.push(event) }),
     load: (identifier, signal) => {
       loads.push({ identifier, signal });
       if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
@@ -103,6 +111,16 @@ describe("counters", () => {
 });
 
 describe("what is asked of the host", () => {
+  test("a cache that is kept has what was left to it, and passes on what it is given; others do neither", () => {
+    const options = { ttlMs: 1000, entriesMax: 10 };
+    host.cache("others", options).set("k", "v");
+    expect(kept).toEqual([]);
+    const ids = host.cache<string>("ids", { ...options, isKept: true });
+    expect(ids.get("a")).toBe("left");
+    ids.set("k", "v");
+    expect(kept).toMatchObject([{ type: "keep", value: { cache: "ids", key: "k", json: '"v"' } }]);
+  });
+
   test("a cache is the same by the same name, and there are 64 at most", () => {
     const options = { ttlMs: 1000, entriesMax: 10 };
     host.cache<string>("a", options).set("k", "v");

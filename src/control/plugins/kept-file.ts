@@ -1,0 +1,107 @@
+// The file with what a plugin keeps: one of JSON for each plugin, readable by its owner only, replaced as a whole. What
+// is wrong with it is told once and costs what was kept, never the plugin. Main thread; waits for no disk.
+
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { KeptValue } from "../../bridge/plugin-messages.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import type { Logger } from "../../log.ts";
+
+const FORMAT = 1;
+/** What may be kept, with room for quotes and for whoever writes it by hand. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+/** A plugin does not wait longer for a disk. */
+const READ_TIMEOUT_MS = 2000;
+
+export interface KeptFileOptions {
+  /** Absolute. Its folder is made when it is first written. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class KeptFile {
+  readonly #options: KeptFileOptions;
+  #isFailing = false;
+
+  constructor(options: KeptFileOptions) {
+    this.#options = options;
+  }
+
+  /** What it holds; nothing where there is none, or one that makes no sense: that is put aside. Never rejects. */
+  async read(): Promise<readonly KeptValue[]> {
+    const { path, clock, logger } = this.#options;
+    const over = new AbortController();
+    const late = pause(clock, READ_TIMEOUT_MS, over.signal);
+    try {
+      const text = await Promise.race([readText(path), late]);
+      if (typeof text === "string") return text === "" ? [] : valuesOf(text);
+      logger.warn("what a plugin had kept could not be read in time; going on without", { path });
+      return [];
+    } catch (error) {
+      logger.warn("what a plugin had kept is of no use and is put aside", { path, error });
+      // Where that fails, too, it is written over.
+      await rename(path, `${path}.broken`).catch(() => undefined);
+      return [];
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Replaces it, all or nothing. Never rejects. */
+  async write(values: readonly KeptValue[]): Promise<void> {
+    const { path, logger } = this.#options;
+    const fresh = `${path}.new`;
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      // Whoever had made it beforehand could read it.
+      await rm(fresh, { force: true });
+      await writeFile(fresh, textOf(values), { mode: 0o600, flag: "wx", flush: true });
+      await rename(fresh, path);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) logger.warn("what a plugin keeps cannot be written to disk", { path, error });
+      this.#isFailing = true;
+    }
+  }
+}
+
+/** Empty: there is none. */
+async function readText(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size > FILE_BYTES_MAX) throw new Error(`it has more than ${FILE_BYTES_MAX} bytes`);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** Throws where it is of another form. */
+function valuesOf(text: string): readonly KeptValue[] {
+  const { format, values } = parsed(text);
+  if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is no file of this node");
+  return values.map((entry: Readonly<Record<string, unknown>>) => {
+    const { cache, key, value, untilMs } = entry;
+    const isWhole = typeof cache === "string" && typeof key === "string" && value !== undefined;
+    if (!isWhole || !(untilMs === null || typeof untilMs === "number")) throw new Error("a value in it is not whole");
+    return { cache, key, json: JSON.stringify(value), untilMs: untilMs ?? Number.POSITIVE_INFINITY };
+  });
+}
+
+function parsed(text: string): { readonly format?: unknown; readonly values?: unknown } {
+  try {
+    return Object(JSON.parse(text)); // whatever it is, it has members or none
+  } catch {
+    // The engine's own words quote the text, and there are secrets in it.
+    throw new Error("it is no JSON");
+  }
+}
+
+/** Infinity, which JSON does not have, becomes null. */
+function textOf(values: readonly KeptValue[]): string {
+  const lines = values.map(({ json, ...place }) => `${JSON.stringify(place).slice(0, -1)},"value":${json}}`);
+  return `{"format":${FORMAT},"values":[\n${lines.join(",\n")}\n]}\n`;
+}

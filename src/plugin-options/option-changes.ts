@@ -1,0 +1,88 @@
+// Options that are changed while a plugin runs: laid over what the operator has written, and looked at for those that
+// only the configuration may set. Any thread; the texts may be secrets.
+
+import { canonicalName } from "../lib/canonical-name.ts";
+import type { JsonObject, JsonValue } from "../lib/json.ts";
+import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../lib/plain-tree.ts";
+import type { OptionSchema, OptionType } from "../plugin-api/plugin.ts";
+import { type OptionPlace, OptionProblems } from "./option-problems.ts";
+
+/**
+ * `tree` with `changes` in it. Groups are changed member by member, their names in relaxed spelling; all else is
+ * replaced, lists as a whole. Null takes away what `tree` has there.
+ */
+export function withChanges(tree: PlainTree | undefined, changes: JsonObject): PlainTreeMap {
+  const written = Object.entries(isTreeMap(tree) ? tree : {});
+  const members = new Map(written.map(([name, value]) => [canonicalName(name), { name, value }]));
+  for (const [name, change] of Object.entries(changes)) {
+    const key = canonicalName(name);
+    const known = members.get(key);
+    const value = changed(known?.value, change);
+    if (value === undefined) members.delete(key);
+    else members.set(key, { name: known?.name ?? name, value });
+  }
+  // Without a prototype: `constructor` is there only when somebody has written it.
+  const map: Record<string, PlainTree> = Object.create(null);
+  for (const { name, value } of members.values()) map[name] = value;
+  return map;
+}
+
+/** Undefined: nothing stands there any more. */
+function changed(tree: PlainTree | undefined, change: JsonValue): PlainTree | undefined {
+  if (change === null) return undefined;
+  if (!isObject(change)) return treeOf(change);
+  const group = withChanges(tree, change);
+  return Object.keys(group).length === 0 ? undefined : group;
+}
+
+/** As it would stand in a file. */
+function treeOf(value: JsonValue): PlainTree {
+  if (Array.isArray(value)) return value.map(treeOf);
+  if (isObject(value)) return withChanges(undefined, value);
+  return value === null ? "" : String(value);
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Where something is changed: `pot.token`; a list is one place. */
+export function pathsOf(changes: PlainTreeMap): readonly string[] {
+  return Object.entries(changes).flatMap(([name, tree]) => {
+    return isTreeMap(tree) ? pathsOf(tree).map((path) => `${name}.${path}`) : [name];
+  });
+}
+
+/** What is wrong with changing these: options that are `isFixed`. */
+export function problemsOfChanges(
+  schema: OptionSchema,
+  changes: PlainTreeMap,
+  { path }: { readonly path: string },
+): readonly string[] {
+  const problems = new OptionProblems();
+  findFixed(schema, changes, { problems, place: { path, depth: 0 } });
+  return problems.all();
+}
+
+interface Finding {
+  readonly problems: OptionProblems;
+  readonly place: OptionPlace;
+}
+
+/** As deep as the changes are. What the schema does not know is found elsewhere. */
+function findFixed(schema: OptionSchema, changes: PlainTree, { problems, place }: Finding): void {
+  const types = new Map(Object.entries(schema).map(([name, type]) => [canonicalName(name), type]));
+  for (const [name, change] of Object.entries(isTreeMap(changes) ? changes : {})) {
+    const type = types.get(canonicalName(name));
+    const own = { path: `${place.path}.${name}`, depth: place.depth + 1 };
+    if (type?.isFixed === true) problems.add(own, "can only be set in the configuration, not while the node runs");
+    else if (type !== undefined) findFixedBelow(type, change, { problems, place: own });
+  }
+}
+
+function findFixedBelow(type: OptionType, change: PlainTree, finding: Finding): void {
+  if (type.type === "group") findFixed(type.members, change, finding);
+  if (type.type !== "named" && type.type !== "groups") return;
+  const groups = isTreeList(change) ? change : Object.values(isTreeMap(change) ? change : {});
+  for (const group of groups) findFixed(type.members, group, finding);
+}
