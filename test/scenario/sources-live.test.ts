@@ -8,9 +8,8 @@ import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts"
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../support/start-stage.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
 let soundcloud: SoundCloudSite;
 let youtube: YoutubeSite;
@@ -23,14 +22,7 @@ beforeAll(async () => {
   youtube = await YoutubeSite.start();
   bandcamp = await BandcampSite.start();
   radio = await RadioBrowserSite.start();
-  const hosts = { ...soundcloud.hosts, ...youtube.hosts, ...bandcamp.hosts, ...radio.hosts };
-  stage = await startStage({
-    plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
-    args: [
-      ...Object.entries(hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      "--plugins.youtube.mediaHosts=127.0.0.1",
-    ],
-  });
+  stage = await startSiteStage([soundcloud, youtube, bandcamp, radio]);
 });
 afterAll(async () => {
   stage.discord.assertClean();
