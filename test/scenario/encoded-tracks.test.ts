@@ -4,21 +4,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../../lab/conformance/workbench/encoded-track.ts";
-import { countedSong, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { BandcampSite } from "../../lab/sites/bandcamp.ts";
-import { FakeYtDlp } from "../../lab/sites/fake-yt-dlp.ts";
-import { GetyarnSite } from "../../lab/sites/getyarn.ts";
-import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
-import { SpeechSites } from "../../lab/sites/speech.ts";
-import { TwitchSite } from "../../lab/sites/twitch.ts";
-import { YoutubeSite } from "../../lab/sites/youtube.ts";
+import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { type AllSites, NICONICO_PAGE, startAllSites, VIMEO_PAGE } from "../support/all-sites.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { startSiteStage } from "../support/site-stage.ts";
 
 const LOOKUP = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
-const VIMEO = "https://vimeo.com/1001";
-const NICONICO = "https://www.nicovideo.jp/watch/sm9";
 /** The same song in all versions; the newest begins at 1.5 s. */
 const YOUTUBE_TEXTS = {
   v3:
@@ -33,39 +24,16 @@ const YOUTUBE_TEXTS = {
 /** Of LavaSrc's tracks: five texts that are not there, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
-let soundcloud: SoundCloudSite;
-let youtube: YoutubeSite;
-let bandcamp: BandcampSite;
-let twitch: TwitchSite;
-let getyarn: GetyarnSite;
-let speech: SpeechSites;
-let ytDlp: FakeYtDlp;
+let sites: AllSites;
 let stage: Stage;
 
 beforeAll(async () => {
-  [soundcloud, youtube, bandcamp] = [
-    await SoundCloudSite.start(),
-    await YoutubeSite.start(),
-    await BandcampSite.start(),
-  ];
-  [twitch, getyarn, speech] = [await TwitchSite.start(), await GetyarnSite.start(), await SpeechSites.start()];
-  ytDlp = await FakeYtDlp.start();
-  const song = { title: "Song", bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  for (const page of [VIMEO, NICONICO]) ytDlp.addSong(page, song);
-  stage = await startSiteStage(
-    [soundcloud, youtube, bandcamp, twitch, getyarn],
-    [
-      `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
-      `--plugins.speech.speakServer=${speech.servers.speakServer}`,
-      `--plugins.speech.floweryServer=${speech.servers.floweryServer}`,
-      `--plugins.ytdlp.path=${ytDlp.path}`,
-    ],
-  );
+  sites = await startAllSites();
+  ({ stage } = sites);
 });
 afterAll(async () => {
   stage.discord.assertClean();
-  await stage.close();
-  for (const site of [soundcloud, youtube, bandcamp, twitch, getyarn, speech, ytDlp]) await site.close();
+  await sites.close();
 });
 
 /** A track of a source as Lavalink would write it. */
@@ -87,9 +55,9 @@ describe("an encoded track is decoded, played and heard:", () => {
       ...(["twitch", "a channel"] as const),
       () => trackOf("twitch", "https://www.twitch.tv/stand_in", { isStream: true, lengthMs: ENDLESS_MS }),
     ],
-    ["getyarn.io", "a clip", () => trackOf("getyarn.io", getyarn.filmUrl)],
-    ["vimeo", "a video", () => trackOf("vimeo", "1001", { uri: VIMEO })],
-    ["niconico", "a video", () => trackOf("niconico", "sm9", { uri: NICONICO })],
+    ["getyarn.io", "a clip", () => trackOf("getyarn.io", sites.filmUrl)],
+    ["vimeo", "a video", () => trackOf("vimeo", "1001", { uri: VIMEO_PAGE })],
+    ["niconico", "a video", () => trackOf("niconico", "sm9", { uri: NICONICO_PAGE })],
     ["speak", "a text", () => trackOf("speak", "speak:hello")],
     ["flowery-tts", "a text", () => trackOf("flowery-tts", "ftts://hello?audio_format=ogg_opus")],
   ])("%s, %s", async (sourceName, _what, encodedOf) => {
