@@ -5,15 +5,15 @@ import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { STAGE_PASSWORD } from "../../lab/stage/stage.ts";
-import { type AllSites, NICONICO_PAGE, startAllSites, VIMEO_PAGE } from "../support/all-sites.ts";
+import { type LavalinkSites, NICONICO_PAGE, startLavalinkSites, VIMEO_PAGE } from "../support/lavalink-sites.ts";
 
 const USER = { id: "100000000000000044", username: "bot" };
 
-let sites: AllSites;
+let sites: LavalinkSites;
 let manager: LavalinkManager;
 
 beforeAll(async () => {
-  sites = await startAllSites();
+  sites = await startLavalinkSites();
   const { host, port } = sites.stage.node.address;
   manager = new LavalinkManager({
     nodes: [{ id: "stage", host, port, authorization: STAGE_PASSWORD }],

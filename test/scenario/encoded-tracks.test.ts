@@ -1,12 +1,11 @@
-// Tracks as clients have kept them from a Lavalink: they decode and play here. Those of ordinary files are recordings of
-// a real one, taken as they are; those of sites are its texts from protocol-v4.md section 5.5, and where it has none,
-// written byte for byte by section 5.4, each before a stand-in.
+// Tracks as clients have kept them from a Lavalink decode and play here, each before a stand-in for its site: its texts
+// in protocol-v4.md section 5.5, and where that has none, bytes written by section 5.4.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../../lab/conformance/workbench/encoded-track.ts";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { type AllSites, NICONICO_PAGE, startAllSites, VIMEO_PAGE } from "../support/all-sites.ts";
+import { type LavalinkSites, NICONICO_PAGE, startLavalinkSites, VIMEO_PAGE } from "../support/lavalink-sites.ts";
 import { MusicCall } from "../support/music-call.ts";
 
 const LOOKUP = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
@@ -24,11 +23,11 @@ const YOUTUBE_TEXTS = {
 /** Of LavaSrc's tracks: five texts that are not there, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
-let sites: AllSites;
+let sites: LavalinkSites;
 let stage: Stage;
 
 beforeAll(async () => {
-  sites = await startAllSites();
+  sites = await startLavalinkSites();
   ({ stage } = sites);
 });
 afterAll(async () => {

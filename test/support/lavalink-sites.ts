@@ -15,14 +15,14 @@ import { startSiteStage } from "./site-stage.ts";
 export const VIMEO_PAGE = "https://vimeo.com/1001";
 export const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 
-export interface AllSites {
+export interface LavalinkSites {
   readonly stage: Stage;
   /** Address of the film of its clip. */
   readonly filmUrl: string;
   close(): Promise<void>;
 }
 
-export async function startAllSites(): Promise<AllSites> {
+export async function startLavalinkSites(): Promise<LavalinkSites> {
   const [soundcloud, youtube, bandcamp] = [
     await SoundCloudSite.start(),
     await YoutubeSite.start(),
