@@ -3,12 +3,15 @@
 
 import type { Claims, OptionSchema, TrackField } from "../src/plugin-api/plugin.ts";
 
+/** A source before it is there. */
+export type SourceClaims = Claims & { readonly name: string; readonly fields?: readonly TrackField[] };
+
 export interface BuiltinManifest {
   readonly name: string;
   readonly version: string;
   readonly config: OptionSchema;
   /** What `setup` registers, in that order. */
-  readonly sources: readonly (Claims & { readonly name: string; readonly fields?: readonly TrackField[] })[];
+  readonly sources: readonly SourceClaims[];
   /** Names of Lavalink's plugins that clients look for. */
   readonly aliases?: readonly { readonly name: string; readonly version: string }[];
 }

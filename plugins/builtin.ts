@@ -4,9 +4,8 @@
 import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
 import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
-import type { Claims } from "../src/plugin-api/plugin.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
-import type { BuiltinManifest } from "./builtin-manifest.ts";
+import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
@@ -29,8 +28,8 @@ export interface BuiltinPlugin {
   isOn(configured: Configured): boolean;
   /** What Lavalink's keys say; its own `plugins.<name>` counts before. */
   options?(configured: Configured): PlainTreeMap;
-  /** What it claims, where that is for its options to say. */
-  claims?(options: PlainTreeMap): readonly Claims[];
+  /** Its sources, where that is for its options to say. */
+  sources?(options: PlainTreeMap): readonly SourceClaims[];
 }
 
 /** What is configured for a plugin and beside it. */
@@ -88,7 +87,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     ...{ manifest: YTDLP_MANIFEST, rank: "last", module: "ytdlp/plugin.js" },
     isOn: ({ own, lavalink }) => "path" in own || isTextOf(lavalink("lavasrc", "ytdlp", "path")),
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
-    claims: ({ sites }) => [claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined })],
+    sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
   },
 ];
 

@@ -56,17 +56,17 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
 
 /** What it will say of itself once it is set up. */
 function knownManifest(
-  { manifest, claims }: BuiltinPlugin,
+  plugin: BuiltinPlugin,
   { written, values }: { readonly written: PlainTreeMap; readonly values: object | undefined },
 ): PluginManifest {
-  const { name, version, config, sources, aliases = [] } = manifest;
-  const changed = values === undefined ? undefined : claims?.(written);
+  const { name, version, config, aliases = [] } = plugin.manifest;
+  const sources = (values === undefined ? undefined : plugin.sources?.(written)) ?? plugin.manifest.sources;
   // Read by that very schema.
   const servers =
     values === undefined ? [] : allowedServersOf(config, values as Parameters<typeof allowedServersOf>[1]);
   return {
     ...{ name, version, aliases, ownServers: servers.map(({ host, port }) => `${host}:${port}`) },
-    sources: sources.map((source, index) => ({ fields: [], ...source, ...changed?.[index] })),
+    sources: sources.map((source) => ({ fields: [], ...source })),
   };
 }
 

@@ -1,5 +1,5 @@
 // A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers,
-// packet for packet. Nothing for ears.
+// packet for packet. Nothing for ears (counted-tones.ts has one that is).
 
 import { be } from "./bytes.ts";
 import { oggPage, opusHead, opusTags } from "./containers.ts";
@@ -40,8 +40,11 @@ export function opusPacket(number: number, sizeBytes = 100): Uint8Array {
   return packet;
 }
 
+/** The number that it carries: behind its first byte, or at its end where it has padding (counted-tones.ts). */
 export function opusPacketNumber(packet: Uint8Array): number {
-  return packet.subarray(1, 5).reduce((value, byte) => value * 256 + byte, 0);
+  const hasPadding = ((packet[0] ?? 0) & 3) === 3;
+  const bytes = hasPadding ? packet.subarray(-4) : packet.subarray(1, 5);
+  return bytes.reduce((value, byte) => value * 256 + byte, 0);
 }
 
 /** The numbers of packets that were heard. */

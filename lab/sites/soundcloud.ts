@@ -6,7 +6,8 @@
 
 import { concat, repeat } from "../media-files/bytes.ts";
 import { AAC_SILENCE, adtsFrame, mp3Frame } from "../media-files/containers.ts";
-import { countedSong } from "../media-files/counted-song.ts";
+import { oggFile } from "../media-files/counted-song.ts";
+import { countedTones, TONES_SECONDS } from "../media-files/counted-tones.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
 
 const WEB = "soundcloud.com";
@@ -15,8 +16,9 @@ const API = "api-v2.soundcloud.com";
 const HOSTS = [WEB, ASSETS, API, "on.soundcloud.com", "soundcloud.app.goo.gl"];
 export const SOUNDCLOUD_CLIENT_ID = "A1b2C3d4E5f6G7h8A1b2C3d4E5f6G7h8";
 export const SOUNDCLOUD_SECRET = "s-Se3cretSong";
-const SONG_SECONDS = 30;
-const SEGMENT_SECONDS = 10;
+const SONG_SECONDS = TONES_SECONDS;
+/** Shorter than there, so that well before the end of a song there are some that nobody has asked for yet. */
+const SEGMENT_SECONDS = 2;
 const PAGES_PER_SECOND = 2;
 /** A set is answered with so many whole tracks. */
 const WHOLE_TRACKS = 5;
@@ -67,14 +69,14 @@ export class SoundCloudSite {
   static async start(): Promise<SoundCloudSite> {
     let site: SoundCloudSite | undefined;
     const server = await SiteServer.start((request) => site?.answer(request));
-    site = new SoundCloudSite(server);
+    site = new SoundCloudSite(server, oggFile(await countedTones()));
     return site;
   }
 
-  private constructor(server: SiteServer) {
+  private constructor(server: SiteServer, ogg: Buffer) {
     this.server = server;
     this.hosts = server.hosts(...HOSTS);
-    this.#addSongs();
+    this.#addSongs(ogg);
     this.#addContent();
   }
 
@@ -177,12 +179,12 @@ export class SoundCloudSite {
     return { json: { url: this.server.link(isPreview ? `preview/${name}` : name, this.linkQuery) } };
   }
 
-  #addSongs(): void {
+  #addSongs(ogg: Buffer): void {
     const mp3Parts = partsOf(mp3Frame(), 44_100 / 1152);
     const aacParts = partsOf(adtsFrame(AAC_SILENCE), 44_100 / 1024);
     for (const folder of ["", "preview/"]) {
       this.server.addMedia(`${folder}song.mp3`, { bytes: concat(...mp3Parts), mimeType: "audio/mpeg" });
-      this.#addHls(`${folder}opus`, { parts: oggParts(), mimeType: "audio/ogg" });
+      this.#addHls(`${folder}opus`, { parts: oggParts(ogg), mimeType: "audio/ogg" });
       this.#addHls(`${folder}mp3`, { parts: mp3Parts, mimeType: "audio/mpeg" });
       this.#addHls(`${folder}aac`, { parts: aacParts, mimeType: "audio/aac" });
     }
@@ -263,15 +265,14 @@ function jsonOrNothing(json: SoundCloudJson | undefined): SiteAnswer | undefined
   return json === undefined ? undefined : { json };
 }
 
-/** Frames, all the same, in pieces of ten seconds. */
+/** Frames, all the same, in pieces of a segment's length. */
 function partsOf(frame: Uint8Array, framesPerSecond: number): Uint8Array[] {
   const part = repeat(frame, Math.floor(SEGMENT_SECONDS * framesPerSecond));
   return Array.from({ length: SONG_SECONDS / SEGMENT_SECONDS }, () => part);
 }
 
-/** One Ogg file in pieces of ten seconds. */
-function oggParts(): Uint8Array[] {
-  const file = countedSong({ seconds: SONG_SECONDS });
+/** One Ogg file in pieces of a segment's length. */
+function oggParts(file: Buffer): Uint8Array[] {
   const starts: number[] = [];
   for (let at = file.indexOf("OggS"); at >= 0; at = file.indexOf("OggS", at + 4)) starts.push(at);
   const [, , ...audio] = starts;

@@ -17,11 +17,10 @@ import {
   playlistVideoRenderer,
   searchAnswer,
 } from "./youtube/shapes.ts";
-import { adtsSilence, webmTone } from "./youtube/songs.ts";
+import { adtsSilence, webmTones } from "./youtube/songs.ts";
 
 const SITE_HOSTS = ["www.youtube.com", "music.youtube.com", "youtubei.googleapis.com"];
 const PAGE_ENTRIES = 100;
-const SONG_SECONDS = 30;
 const SEGMENT_SECONDS = 4;
 const SEGMENTS = 3;
 export const REFRESH_TOKEN = "1//refresh-token-of-the-stand-in";
@@ -52,7 +51,7 @@ export class YoutubeSite {
   #accessTokenCount = 0;
 
   static async start(): Promise<YoutubeSite> {
-    const webm = await webmTone(SONG_SECONDS);
+    const webm = await webmTones();
     const started: { site?: YoutubeSite } = {};
     const server = await SiteServer.start((request) => started.site?.answer(request));
     server.addMedia("live.aac", { bytes: adtsSilence(SEGMENT_SECONDS), mimeType: "audio/aac" });

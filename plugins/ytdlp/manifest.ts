@@ -1,8 +1,7 @@
 // What the node knows of the plugin ytdlp before its thread is started. Main and plugin threads.
 
-import type { Claims } from "../../src/plugin-api/plugin.ts";
-import type { BuiltinManifest } from "../builtin-manifest.ts";
-import { claimsOfSites, readSites } from "./sites.ts";
+import type { BuiltinManifest, SourceClaims } from "../builtin-manifest.ts";
+import { readSites, sourcesOf } from "./sites.ts";
 
 /** Sites that no source of our own reads well: their players change often, and yt-dlp follows them. */
 const SITES = [
@@ -10,9 +9,13 @@ const SITES = [
   ...["odysee.com", "jiosaavn.com"],
 ] as const;
 
-/** Given the options as they are written, whole or not: what the source is asked for. */
-export function claimsOf({ sites = SITES }: { readonly sites?: readonly string[] | undefined }): Claims {
-  return claimsOfSites(readSites(sites));
+/** Given the options as they are written, whole or not: its sources, with what each is asked for. */
+export function claimsOf({
+  sites = SITES,
+}: {
+  readonly sites?: readonly string[] | undefined;
+}): readonly SourceClaims[] {
+  return sourcesOf(readSites(sites)).map(({ name, hosts, prefixes = [] }) => ({ name, hosts, prefixes }));
 }
 
 export const YTDLP_MANIFEST = {
@@ -66,5 +69,5 @@ export const YTDLP_MANIFEST = {
     },
     concurrency: { type: "integer", default: 2, min: 1, max: 16, meaning: "runs at the same time; the others wait" },
   },
-  sources: [{ name: "ytdlp", ...claimsOf({}) }],
+  sources: claimsOf({}),
 } as const satisfies BuiltinManifest;

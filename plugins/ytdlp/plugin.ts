@@ -1,5 +1,6 @@
-// The source ytdlp: sites that the node does not read itself, through the operator's yt-dlp program. yt-dlp finds out
-// what a page is and where its sound is; the sound itself is fetched by the node. Plugin thread.
+// The source ytdlp, and some with names of their own: sites that the node does not read itself, through the operator's
+// yt-dlp program. yt-dlp finds out what a page is and where its sound is; the node fetches the sound itself. Plugin
+// thread.
 
 import {
   type Cache,
@@ -18,13 +19,12 @@ import { Program, type YtDlpHost } from "./program.ts";
 import { UnsupportedLink } from "./program-errors.ts";
 import { entriesOf, identifierOf, isPlaylist, pageOf, readAnswer } from "./read-answer.ts";
 import { type Link, readLink } from "./read-link.ts";
-import { claimsOfSites, readSites, type Sites } from "./sites.ts";
+import { type BridgedSource, readSites, type Sites, sourcesOf } from "./sites.ts";
 
 /** Looking a link up already says where its sound is: who plays it soon need not wait for another run. */
 const LINKS = { ttlMs: 10 * 60_000, entriesMax: 500 };
 /** A kept link is good for so long at least. */
 const LINK_REST_MS = 2 * 60_000;
-const SOURCE_NAME = YTDLP_MANIFEST.sources[0].name;
 
 export default definePlugin({
   name: YTDLP_MANIFEST.name,
@@ -39,24 +39,27 @@ export default definePlugin({
       });
     }
     const program = new Program(host);
-    host.addSource(new YtDlpSource(host, { program, sites }));
+    for (const source of sourcesOf(sites)) host.addSource(new YtDlpSource(host, { program, source }));
     void program.introduce();
   },
 });
 
 class YtDlpSource implements Source {
-  readonly name = SOURCE_NAME;
+  readonly name: string;
   readonly prefixes: readonly string[];
   readonly hosts: readonly string[];
+  readonly #pages: string | undefined;
   readonly #host: YtDlpHost;
   readonly #program: Program;
   readonly #sites: Sites;
   readonly #links: Cache<Link>;
 
-  constructor(host: YtDlpHost, { program, sites }: { readonly program: Program; readonly sites: Sites }) {
-    const { prefixes = [], hosts = [] } = claimsOfSites(sites);
+  constructor(host: YtDlpHost, { program, source }: { readonly program: Program; readonly source: BridgedSource }) {
+    const { name, prefixes = [], hosts, pages, sites } = source;
+    this.name = name;
     this.prefixes = prefixes;
     this.hosts = hosts;
+    this.#pages = pages;
     this.#host = host;
     this.#program = program;
     this.#sites = sites;
@@ -77,7 +80,7 @@ class YtDlpSource implements Source {
   }
 
   async resolve({ track, reason, rendition, signal }: ResolveRequest): Promise<Link> {
-    const target = this.#targetOf(track.uri ?? track.identifier);
+    const target = this.#targetOf(this.#pageOf(track));
     const key = keyOf(target, track.identifier);
     const known = reason === "start" ? this.#links.get(key) : undefined;
     if (known !== undefined) return known;
@@ -116,6 +119,11 @@ class YtDlpSource implements Source {
     const target = pageTarget(link, this.#sites);
     if (target !== undefined) return target;
     throw new SourceError("unavailable", "this track has no link that yt-dlp may be sent to; look it up anew");
+  }
+
+  /** Tracks of the oldest version of the encoded form have no address. */
+  #pageOf({ uri, identifier }: SourceTrack): string {
+    return uri ?? (this.#pages === undefined ? identifier : this.#pages + encodeURIComponent(identifier));
   }
 
   #keepLink(track: SourceTrack, found: Members): void {

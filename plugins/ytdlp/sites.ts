@@ -1,7 +1,5 @@
-// Which hosts the operator leaves to yt-dlp, and which links may be handed to it at all: it makes connections of its
-// own, past the outbound guard. Main thread (claims) and plugin thread.
-
-import type { Claims } from "../../src/plugin-api/plugin.ts";
+// Which hosts the operator leaves to yt-dlp, as which sources the node shows them, and which links may be handed to it
+// at all: it makes connections of its own, past the outbound guard. Main thread (claims) and plugin thread.
 
 /** In front of a link or a search that is meant for yt-dlp, whatever its site. */
 export const PREFIX = "ytdl:";
@@ -20,6 +18,28 @@ export interface Sites {
   readonly wrong: readonly string[];
 }
 
+/** A source that stands for some of the sites, or for all. */
+export interface BridgedSource {
+  readonly name: string;
+  readonly sites: Sites;
+  readonly prefixes?: readonly string[];
+  readonly hosts: readonly string[];
+  /** What stands in front of its tracks' identifiers in the addresses of their pages. */
+  readonly pages?: string | undefined;
+}
+
+/**
+ * Sites that Lavalink, or a plugin that most nodes have, knows under a name of their own: tracks are called so here as
+ * there, and clients look for these names before they send a link.
+ */
+const NAMED_SITES: readonly { name: string; hosts: readonly string[]; pages?: string }[] = [
+  { name: "vimeo", hosts: ["vimeo.com"], pages: "https://vimeo.com/" },
+  { name: "niconico", hosts: ["nicovideo.jp", "nico.ms"], pages: "https://www.nicovideo.jp/watch/" },
+  { name: "mixcloud", hosts: ["mixcloud.com"] },
+  { name: "tiktok", hosts: ["tiktok.com"] },
+  { name: "reddit", hosts: ["reddit.com", "redd.it"] },
+];
+
 /** Reads the option `sites`: hosts, also written as links or as `*.example.org`, and `*`. */
 export function readSites(written: readonly string[]): Sites {
   const names = new Set<string>();
@@ -34,10 +54,16 @@ export function readSites(written: readonly string[]): Sites {
   return { names: [...names], isAll, wrong };
 }
 
-/** What the source is asked for, given the option `sites`. */
-export function claimsOfSites({ names, isAll }: Sites): Claims {
-  const hosts = names.flatMap((name) => (isAddress(name) ? [name] : [name, `*.${name}`]));
-  return { prefixes: isAll ? [PREFIX, "http://", "https://"] : [PREFIX], hosts };
+/** All sources that the node has through yt-dlp, given the option `sites`; the one that takes the rest is the last. */
+export function sourcesOf(sites: Sites): readonly BridgedSource[] {
+  const named = NAMED_SITES.flatMap(({ hosts, ...site }) => {
+    const names = sites.isAll ? hosts : hosts.filter((host) => sites.names.includes(host));
+    return names.length === 0 ? [] : [{ ...site, sites: { names, isAll: false, wrong: [] }, hosts: namesOf(names) }];
+  });
+  const taken = new Set(named.flatMap((source) => source.sites.names));
+  const rest = sites.names.filter((name) => !taken.has(name));
+  const prefixes = sites.isAll ? [PREFIX, "http://", "https://"] : [PREFIX];
+  return [...named, { name: "ytdlp", sites, prefixes, hosts: namesOf(rest) }];
 }
 
 /** The site of the option that `host` is, or is below of. */
@@ -48,6 +74,11 @@ export function siteOf(host: string, { names }: Sites): string | undefined {
 /** A name that everybody can look up; not the address of a machine, which may be one of ours. */
 export function isPublicName(host: string): boolean {
   return NAME.test(host) && host.includes(".") && !isAddress(host) && !OWN_NAME.test(host);
+}
+
+/** With all below them. */
+function namesOf(names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => (isAddress(name) ? [name] : [name, `*.${name}`]));
 }
 
 function hostOf(text: string): string | undefined {

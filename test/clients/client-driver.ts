@@ -17,8 +17,11 @@ export interface ClientSeat {
   readonly report: (event: ClientEvent) => void;
 }
 
-/** `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. */
-export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end";
+/**
+ * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. `exception` and
+ * `stuck` are told by those that search sites.
+ */
+export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end" | "exception" | "stuck";
 
 export interface LoadedTrack {
   readonly title: string;
@@ -45,6 +48,21 @@ export interface ClientDriver {
   close(): Promise<void>;
 }
 
+/** What libraries have names of their own for. */
+export type SearchedSite = "soundcloud" | "youtube" | "youtube music";
+
+export interface FoundTrack {
+  readonly title: string;
+  readonly sourceName: string;
+  readonly identifier: string;
+}
+
+/** One whose library knows how to search sites. */
+export interface SearchingDriver extends ClientDriver {
+  /** Searches there by the library's own name for it, once the player is made, and keeps the first for `play`. */
+  search(site: SearchedSite, words: string): Promise<FoundTrack>;
+}
+
 export interface EqualizerBand {
   readonly band: number;
   readonly gain: number;
@@ -56,9 +74,9 @@ export interface EqualizerBand {
  */
 export type AfterDrop = "resumes" | "starts over" | "gives up";
 
-export interface RealClient {
+export interface RealClient<Driver extends ClientDriver = ClientDriver> {
   /** Name on its registry. */
   readonly name: string;
   readonly afterDrop: AfterDrop;
-  readonly create: (seat: ClientSeat) => ClientDriver | Promise<ClientDriver>;
+  readonly create: (seat: ClientSeat) => Driver | Promise<Driver>;
 }

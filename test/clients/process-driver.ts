@@ -5,7 +5,15 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { RawPacket, VoiceStateRequest } from "../support/fake-shard.ts";
-import type { ClientDriver, ClientEvent, ClientSeat, EqualizerBand, LoadedTrack } from "./client-driver.ts";
+import type {
+  ClientEvent,
+  ClientSeat,
+  EqualizerBand,
+  FoundTrack,
+  LoadedTrack,
+  SearchedSite,
+  SearchingDriver,
+} from "./client-driver.ts";
 
 const ERROR_TEXT_MAX = 20_000;
 
@@ -25,7 +33,7 @@ interface Call {
   readonly reject: (error: Error) => void;
 }
 
-export class ProcessDriver implements ClientDriver {
+export class ProcessDriver implements SearchingDriver {
   readonly #seat: ClientSeat;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #calls = new Map<number, Call>();
@@ -57,6 +65,11 @@ export class ProcessDriver implements ClientDriver {
 
   async load(url: string): Promise<LoadedTrack> {
     return (await this.#call("load", url)) as LoadedTrack; // every driver answers so
+  }
+
+  /** Rejects where the program knows no sites. */
+  async search(site: SearchedSite, words: string): Promise<FoundTrack> {
+    return (await this.#call("search", { site, words })) as FoundTrack; // the same
   }
 
   async join(): Promise<void> {

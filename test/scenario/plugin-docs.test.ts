@@ -6,17 +6,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";
-import type { SiteServer } from "../../lab/sites/site-server.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { type ExampleStage, startExampleStage } from "../support/example-stage.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { startStage } from "../support/start-stage.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 let folder: string;
 let code: string;
-let site: SiteServer;
+let example: ExampleStage;
 let stage: Stage;
 
 beforeAll(async () => {
@@ -27,20 +25,14 @@ beforeAll(async () => {
   // What `npm link` does.
   await mkdir(join(folder, "node_modules"));
   await symlink(ROOT, join(folder, "node_modules/tonearm"), "dir");
-  site = await startExampleSite();
-  stage = await startStage({
-    config: {
-      TONEARM_PLUGINS_0_PATH: join(folder, "plugin.mjs"),
-      TONEARM_PLUGINS_0_REQUIRED: "true",
-      TONEARM_PLUGINRELOADONCHANGE: "true",
-      PLUGINS_EXAMPLE_SEARCHLIMIT: "1",
-      TONEARM_HOSTS_MUSIC_EXAMPLE_ORG: `${site.url}/${EXAMPLE_HOST}`,
-    },
+  example = await startExampleStage({
+    path: join(folder, "plugin.mjs"),
+    config: { TONEARM_PLUGINRELOADONCHANGE: "true", PLUGINS_EXAMPLE_SEARCHLIMIT: "1" },
   });
+  ({ stage } = example);
 });
 afterAll(async () => {
-  await stage.close();
-  await site.close();
+  await example.close();
   await rm(folder, { recursive: true });
 });
 

@@ -1,34 +1,25 @@
 // A plugin on a whole node: found, played, sought in, its links expire in the middle of the song, and it is replaced
 // while it plays. The plugin is the one of the docs.
 
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";
+import { EXAMPLE_HOST } from "../../lab/sites/example.ts";
 import type { SiteServer } from "../../lab/sites/site-server.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { type ExampleStage, startExampleStage } from "../support/example-stage.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { startStage } from "../support/start-stage.ts";
 
-const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
-
+let example: ExampleStage;
 let site: SiteServer;
 let stage: Stage;
 
 beforeAll(async () => {
-  site = await startExampleSite();
-  stage = await startStage({
-    config: {
-      TONEARM_PLUGINS_0_PATH: EXAMPLE,
-      TONEARM_PLUGINS_0_REQUIRED: "true",
-      TONEARM_HOSTS_MUSIC_EXAMPLE_ORG: `${site.url}/${EXAMPLE_HOST}`,
-    },
-  });
+  example = await startExampleStage();
+  ({ site, stage } = example);
 });
 afterAll(async () => {
   stage.discord.assertClean();
-  await stage.close();
-  await site.close();
+  await example.close();
 });
 
 /** The encoded form of a song. */

@@ -6,34 +6,25 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";
-import type { SiteServer } from "../../lab/sites/site-server.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { type ExampleStage, startExampleStage } from "../support/example-stage.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { startStage } from "../support/start-stage.ts";
 
-const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
 const NAUGHTY = fileURLToPath(new URL("../../dist/lab/naughty-plugins/naughty.js", import.meta.url));
 
-let site: SiteServer;
+let example: ExampleStage;
 let stage: Stage;
 
 beforeAll(async () => {
-  site = await startExampleSite();
-  stage = await startStage({
-    config: {
-      TONEARM_PLUGINS_0_PATH: EXAMPLE,
-      TONEARM_PLUGINS_0_REQUIRED: "true",
-      TONEARM_PLUGINS_1_PATH: NAUGHTY,
-      TONEARM_PLUGINS_1_REQUIRED: "true",
-      TONEARM_HOSTS_MUSIC_EXAMPLE_ORG: `${site.url}/${EXAMPLE_HOST}`,
-    },
+  example = await startExampleStage({
+    config: { TONEARM_PLUGINS_1_PATH: NAUGHTY, TONEARM_PLUGINS_1_REQUIRED: "true" },
   });
+  ({ stage } = example);
 });
 afterAll(async () => {
   stage.discord.assertClean();
-  await stage.close();
-  await site.close();
+  await example.close();
 });
 
 interface PluginView {

@@ -8,9 +8,8 @@ import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts"
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../support/start-stage.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
 let soundcloud: SoundCloudSite;
 let youtube: YoutubeSite;
@@ -23,14 +22,7 @@ beforeAll(async () => {
   youtube = await YoutubeSite.start();
   bandcamp = await BandcampSite.start();
   radio = await RadioBrowserSite.start();
-  const hosts = { ...soundcloud.hosts, ...youtube.hosts, ...bandcamp.hosts, ...radio.hosts };
-  stage = await startStage({
-    plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
-    args: [
-      ...Object.entries(hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      "--plugins.youtube.mediaHosts=127.0.0.1",
-    ],
-  });
+  stage = await startSiteStage([soundcloud, youtube, bandcamp, radio]);
 });
 afterAll(async () => {
   stage.discord.assertClean();
@@ -71,14 +63,20 @@ describe("is found, played and heard:", () => {
   });
 });
 
+function linksAsked(): number {
+  return soundcloud.server.requests.filter(({ path }) => path.startsWith("/media/soundcloud:tracks:11/")).length;
+}
+
 it("HLS whose links are refused in the middle goes on without a lost frame", async () => {
   const call = await MusicCall.join(stage, { daveVersion: 0 });
   const track = await first(call, "https://soundcloud.com/stand-ins/song");
-  await call.update({ track: { encoded: track.encoded }, position: 14_000 });
+  await call.update({ track: { encoded: track.encoded }, position: 12_000 });
   await call.hearMore(50);
+  const askedBefore = linksAsked();
   soundcloud.server.expireLinks();
   expect(await call.bot.untilEvent("TrackEndEvent", 60_000)).toMatchObject({ reason: "finished" });
   const numbers = packetNumbers(call.sound);
-  expect(numbers).toEqual(numbersFrom(14 * 50, 30 * 50));
+  expect(numbers).toEqual(numbersFrom(12 * 50, 30 * 50));
+  expect(linksAsked()).toBe(askedBefore + 1);
   await call.leave();
 });

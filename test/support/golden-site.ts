@@ -86,6 +86,7 @@ async function recordedFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
   );
   const playlist = await readFile(new URL("ts.m3u8", HLS), "utf8");
   files.set("hls.m3u8", Buffer.from(playlist.replaceAll(/ts(\d)\.ts/g, "hls$1.ts")));
+  files.set("master.m3u8", Buffer.from("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=128000\nhls.m3u8\n"));
   for (const [name, segment] of HLS_SEGMENTS) files.set(name, await readFile(new URL(segment, HLS)));
   return files;
 }

@@ -74,12 +74,12 @@ describe("a plugin that comes with the node", () => {
     expect(songs?.manifest).toMatchObject({ ownServers: [], sources: [{ name: "songs" }] });
   });
 
-  test("says which servers are the operator's own, and claims what its options say", () => {
-    const claims: BuiltinPlugin["claims"] = ({ site }) => [{ hosts: [String(site)], prefixes: [] }];
-    const [songs] = plan("plugins.songs.site: http://192.0.2.7:81", { builtins: [builtin({ claims })] });
+  test("says which servers are the operator's own, and has the sources that its options say", () => {
+    const sources: BuiltinPlugin["sources"] = ({ site }) => [{ name: "those", hosts: [String(site)], prefixes: [] }];
+    const [songs] = plan("plugins.songs.site: http://192.0.2.7:81", { builtins: [builtin({ sources })] });
     expect(songs?.manifest).toMatchObject({
       ownServers: ["192.0.2.7:81"],
-      sources: [{ name: "songs", hosts: ["http://192.0.2.7:81"], prefixes: [], fields: [] }],
+      sources: [{ name: "those", hosts: ["http://192.0.2.7:81"], prefixes: [], fields: [] }],
     });
   });
 });

@@ -11,8 +11,8 @@ export interface TrackText {
   readonly artworkUrl: string | null;
   readonly isrc: string | null;
   readonly sourceName: string;
-  /** What stands between source name and position, `probeInfo` of http and local tracks. */
-  readonly details: readonly string[];
+  /** What stands between source name and position: texts such as `probeInfo` of http and local tracks, or bytes. */
+  readonly details: readonly (string | Uint8Array)[];
   readonly positionMs: bigint;
 }
 
@@ -30,7 +30,7 @@ export function encodeTrack(track: TrackText, version: 1 | 2 | 3 | number = 3): 
     ...(version >= 2 ? [optionalText(track.uri)] : []),
     ...(version >= 3 ? [optionalText(track.artworkUrl), optionalText(track.isrc)] : []),
     text(track.sourceName),
-    ...track.details.map(text),
+    ...track.details.map((detail) => (typeof detail === "string" ? text(detail) : Buffer.from(detail))),
     i64(track.positionMs),
   ];
   return frame(

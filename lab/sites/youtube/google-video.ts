@@ -21,6 +21,13 @@ interface Ticket {
   readonly signature: string;
 }
 
+interface LinkWish {
+  readonly clientName: string;
+  readonly itag: number;
+  readonly script: PlayerScript | undefined;
+  readonly isLengthSaid: boolean;
+}
+
 /** A link as the client is given it. */
 export interface IssuedLink {
   readonly url: string;
@@ -41,19 +48,8 @@ export class GoogleVideo {
     this.#baseUrl = baseUrl;
   }
 
-  /** `script`: the link is locked so that this one opens it. */
-  issue(
-    media: OfferedMedia,
-    {
-      clientName,
-      itag,
-      script,
-    }: {
-      readonly clientName: string;
-      readonly itag: number;
-      readonly script: PlayerScript | undefined;
-    },
-  ): IssuedLink {
+  /** `script`: the link is locked so that this one opens it. `isLengthSaid`: it tells how large the file is. */
+  issue(media: OfferedMedia, { clientName, itag, script, isLengthSaid }: LinkWish): IssuedLink {
     const id = this.#tickets.length;
     const n = `n${String(id).padStart(4, "0")}-AbCdEf_9`;
     const signature = `AJfQdSswRQIgSIGNATURE${String(id).padStart(6, "0")}==`;
@@ -62,6 +58,7 @@ export class GoogleVideo {
     const expire = String(Math.floor(Date.now() / 1000) + LIFE_SECONDS);
     const query = { expire, ip: "192.0.2.1", id: String(id), itag: String(itag), c: clientName, n };
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (isLengthSaid) url.searchParams.set("clen", String(media.bytes.length));
     if (script === undefined) url.searchParams.set("sig", signature);
     return { url: url.href, lockedSignature: script?.lock(signature) };
   }

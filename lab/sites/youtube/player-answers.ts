@@ -139,7 +139,7 @@ export class PlayerAnswers {
     };
     if (offer === "sabr") return base;
     const script = offer === "locked" ? this.#parts.script() : undefined;
-    const { url, lockedSignature } = this.#parts.media.issue(media, { clientName, itag, script });
+    const { url, lockedSignature } = this.#parts.media.issue(media, { clientName, itag, script, isLengthSaid });
     if (lockedSignature === undefined) return { ...base, url };
     // For another script than the one of the day, as an old timestamp gets.
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;

@@ -1,19 +1,33 @@
 // Drives lavalink-client as a bot would.
 
-import { LavalinkManager, type Player, type Track, type VoicePacket } from "lavalink-client";
+import { LavalinkManager, type Player, type SearchPlatform, type Track, type VoicePacket } from "lavalink-client";
 import type { RawPacket } from "../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type {
+  ClientSeat,
+  EqualizerBand,
+  FoundTrack,
+  LoadedTrack,
+  RealClient,
+  SearchedSite,
+  SearchingDriver,
+} from "../client-driver.ts";
 
 const NODE = "tonearm";
 const RESUME_TIMEOUT_S = 60;
+/** Undefined: its default. */
+const PLATFORMS: Readonly<Record<SearchedSite, SearchPlatform | undefined>> = {
+  soundcloud: "scsearch",
+  youtube: undefined,
+  "youtube music": "ytmsearch",
+};
 
-export const lavalinkClient: RealClient = {
+export const lavalinkClient: RealClient<SearchingDriver> = {
   name: "lavalink-client",
   afterDrop: "resumes",
   create: (seat) => new LavalinkClientDriver(seat),
 };
 
-class LavalinkClientDriver implements ClientDriver {
+class LavalinkClientDriver implements SearchingDriver {
   readonly #seat: ClientSeat;
   readonly #manager: LavalinkManager;
   #player: Player | undefined;
@@ -34,7 +48,10 @@ class LavalinkClientDriver implements ClientDriver {
     });
     this.#manager.nodeManager.on("resumed", () => seat.report("resumed"));
     this.#manager.on("trackStart", () => seat.report("start"));
+    // In place of `trackEnd`, where nothing follows.
     this.#manager.on("queueEnd", () => seat.report("end"));
+    this.#manager.on("trackError", () => seat.report("exception"));
+    this.#manager.on("trackStuck", () => seat.report("stuck"));
     this.#manager.on("playerUpdate", () => seat.report("update"));
   }
 
@@ -51,6 +68,15 @@ class LavalinkClientDriver implements ClientDriver {
     // Whatever is not a track of the node's fails when it is played.
     this.#track = result?.tracks[0] as Track | undefined;
     return { title: this.#track?.info.title ?? "", lengthMs: this.#track?.info.duration ?? 0 };
+  }
+
+  async search(site: SearchedSite, words: string): Promise<FoundTrack> {
+    const source = PLATFORMS[site];
+    const result = await this.#player?.search({ query: words, ...(source && { source }) }, "somebody");
+    // As in `load`.
+    this.#track = result?.tracks[0] as Track | undefined;
+    const { title = "", sourceName = "", identifier = "" } = this.#track?.info ?? {};
+    return { title, sourceName, identifier };
   }
 
   async join(): Promise<void> {

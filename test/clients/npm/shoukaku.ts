@@ -2,16 +2,31 @@
 
 import { LoadType, type Player, Shoukaku, type Track } from "shoukaku";
 import type { RawPacket } from "../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type {
+  ClientSeat,
+  EqualizerBand,
+  FoundTrack,
+  LoadedTrack,
+  RealClient,
+  SearchedSite,
+  SearchingDriver,
+} from "../client-driver.ts";
 import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
 
-export const shoukaku: RealClient = {
+/** It leaves prefixes to its bot. */
+const PREFIXES: Readonly<Record<SearchedSite, string>> = {
+  soundcloud: "scsearch:",
+  youtube: "ytsearch:",
+  "youtube music": "ytmsearch:",
+};
+
+export const shoukaku: RealClient<SearchingDriver> = {
   name: "shoukaku",
   afterDrop: "resumes",
   create: (seat) => new ShoukakuDriver(seat),
 };
 
-class ShoukakuDriver implements ClientDriver {
+class ShoukakuDriver implements SearchingDriver {
   readonly #seat: ClientSeat;
   readonly #connector: ShardConnector;
   readonly #manager: Shoukaku;
@@ -43,12 +58,21 @@ class ShoukakuDriver implements ClientDriver {
     return { title: this.#track?.info.title ?? "", lengthMs: this.#track?.info.length ?? 0 };
   }
 
+  async search(site: SearchedSite, words: string): Promise<FoundTrack> {
+    const result = await this.#player?.node.rest.resolve(PREFIXES[site] + words);
+    this.#track = result?.loadType === LoadType.SEARCH ? result.data[0] : undefined;
+    const { title = "", sourceName = "", identifier = "" } = this.#track?.info ?? {};
+    return { title, sourceName, identifier };
+  }
+
   async join(): Promise<void> {
     const { guildId, channelId, report } = this.#seat;
     this.#player = await this.#manager.joinVoiceChannel({ guildId, channelId, shardId: 0 });
     this.#player.on("start", () => report("start"));
     this.#player.on("end", () => report("end"));
     this.#player.on("update", () => report("update"));
+    this.#player.on("exception", () => report("exception"));
+    this.#player.on("stuck", () => report("stuck"));
   }
 
   async play(): Promise<void> {

@@ -5,6 +5,13 @@ import asyncio
 import wavelink
 from driving import SEAT, hand_to_bot, report, serve, start_bot
 
+# YouTube Music is its default.
+SOURCES = {
+    "soundcloud": {"source": wavelink.TrackSource.SoundCloud},
+    "youtube": {"source": wavelink.TrackSource.YouTube},
+    "youtube music": {},
+}
+
 
 class Driver:
     async def connect(self):
@@ -28,6 +35,14 @@ class Driver:
         async def on_wavelink_player_update(_payload):
             report("update")
 
+        @self.bot.event
+        async def on_wavelink_track_exception(_payload):
+            report("exception")
+
+        @self.bot.event
+        async def on_wavelink_track_stuck(_payload):
+            report("stuck")
+
         self.node = wavelink.Node(uri=f"http://{SEAT.host}:{SEAT.port}", password=SEAT.password, retries=20)
         await wavelink.Pool.connect(nodes=[self.node], client=self.bot)
 
@@ -37,6 +52,11 @@ class Driver:
     async def load(self, url):
         [self.track] = await wavelink.Playable.search(url)
         return {"title": self.track.title, "lengthMs": self.track.length}
+
+    async def search(self, wish):
+        tracks = await wavelink.Playable.search(wish["words"], **SOURCES[wish["site"]])
+        self.track = tracks[0]
+        return {"title": self.track.title, "sourceName": self.track.source, "identifier": self.track.identifier}
 
     async def join(self):
         channel = self.bot.get_channel(int(SEAT.channelId))

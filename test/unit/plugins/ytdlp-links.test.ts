@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { encodeTrack, httpTrack } from "../../../lab/conformance/workbench/encoded-track.ts";
 import { countedSong } from "../../../lab/media-files/counted-song.ts";
 import { FakeYtDlp } from "../../../lab/sites/fake-yt-dlp.ts";
 import { claimsOf, YTDLP_MANIFEST } from "../../../plugins/ytdlp/manifest.ts";
@@ -217,24 +218,53 @@ test("without a path the plugin is off, and says so", async () => {
 test("what is no host among the sites is left out", async () => {
   const sites = ["vimeo.com", "https://www.example.org/videos", "no host!", "[::1]", ""];
   const bench = await start({ sites });
-  expect(bench.manifest.sources[0]?.hosts).toEqual(["vimeo.com", "*.vimeo.com", "example.org", "*.example.org"]);
+  expect(bench.manifest.sources.map(({ name, hosts }) => [name, hosts])).toEqual([
+    ["vimeo", ["vimeo.com", "*.vimeo.com"]],
+    ["ytdlp", ["example.org", "*.example.org"]],
+  ]);
   expect(readSites(sites).wrong).toEqual(["no host!", "[::1]", ""]);
   const many = Array.from({ length: 100 }, (_, index) => `site${index}.example.org`);
   expect(readSites(many)).toMatchObject({ names: { length: 60 }, wrong: { length: 40 } });
 });
 
-test("the main thread can tell from the options alone what the source claims", async () => {
-  const bench = await start({ sites: ["example.org", "10.0.0.5"] });
-  const [{ prefixes, hosts } = { prefixes: [], hosts: [] }] = bench.manifest.sources;
-  expect({ prefixes, hosts }).toEqual(claimsOf({ sites: ["example.org", "10.0.0.5"] }));
-  expect(hosts).toEqual(["example.org", "*.example.org", "10.0.0.5"]);
-  const [source] = YTDLP_MANIFEST.sources;
-  expect({ prefixes: source.prefixes, hosts: source.hosts }).toEqual(claimsOf({}));
-  for (const link of ["ytdl:x", "vimeo.com/1", "https://www.tiktok.com/@a/video/1", "https://nico.ms/sm9"]) {
-    expect(isClaimed(link, source)).toBe(true);
+test("the main thread can tell from the options alone which sources there are, and what they claim", async () => {
+  for (const sites of [["example.org", "10.0.0.5"], ["nico.ms", "vimeo.com"], ["*"]]) {
+    const bench = await start({ sites });
+    const found = bench.manifest.sources.map(({ name, hosts, prefixes }) => ({ name, hosts, prefixes }));
+    expect(found).toEqual(claimsOf({ sites }));
+    bench.close();
   }
-  expect(isClaimed("https://other.example.org/", source)).toBe(false);
-  expect(isClaimed("https://other.example.org/", claimsOf({ sites: ["*"] }))).toBe(true);
+  expect(YTDLP_MANIFEST.sources).toEqual(claimsOf({}));
+});
+
+test.each([
+  ["vimeo", "vimeo.com/1"],
+  ["vimeo", "https://player.vimeo.com/video/1"],
+  ["niconico", "https://nico.ms/sm9"],
+  ["niconico", "https://www.nicovideo.jp/watch/sm9"],
+  ["mixcloud", "https://www.mixcloud.com/a/b/"],
+  ["tiktok", "https://www.tiktok.com/@a/video/1"],
+  ["reddit", "https://v.redd.it/abc"],
+  ["ytdlp", "https://odysee.com/@a/b"],
+  ["ytdlp", "ytdl:https://vimeo.com/1"],
+  [undefined, "https://other.example.org/"],
+])("%s is the first source that is asked for %s", (name, link) => {
+  expect(claimsOf({}).find((claims) => isClaimed(link, claims))?.name).toBe(name);
+});
+
+test("with a star the last source claims every link", () => {
+  expect(isClaimed("https://other.example.org/", claimsOf({ sites: ["*"] }).at(-1) ?? {})).toBe(true);
+});
+
+test.each([
+  ["vimeo", "1001", null, PAGE],
+  ["vimeo", "1001", "https://vimeo.com/1001?h=0a1b2c", "https://vimeo.com/1001?h=0a1b2c"],
+  ["niconico", "sm9", null, "https://www.nicovideo.jp/watch/sm9"],
+])("a track that Lavalink has made is played: %s %s with the address %s", async (sourceName, identifier, uri, page) => {
+  const bench = await start();
+  fake.answer(page, { json: { ...VIDEO, ...FORMAT } });
+  const encoded = encodeTrack(httpTrack(identifier, { sourceName, uri, details: [] }), uri === null ? 1 : 3);
+  expect(await bench.resolve(sourceName, encoded)).toMatchObject({ kind: "link", url: FORMAT.url });
 });
 
 test("with a star every public link is taken, and one into a network of one's own only when it is named", async () => {
