@@ -253,7 +253,10 @@ export interface ResolveRequest {
   readonly userData: JsonMembers;
   /** `start`: it is about to be played. The others ask for a fresh one, nothing from a cache. */
   readonly reason: "start" | "expiring" | "refused";
-  /** With `refused`: the HTTP status with which the last one was refused. */
+  /**
+   * With `refused`: the HTTP status with which the last one was refused. 429: the address that it was good from is
+   * barred, which says nothing about the link.
+   */
   readonly status?: number | undefined;
   /** What was played last: to go on with the same bytes, the same rendition is wanted. */
   readonly rendition?: string | undefined;
@@ -317,9 +320,12 @@ export class SourceError extends Error {
 // HTTP
 
 /**
- * The plugin's way out: through the outbound guard, the proxy and the route planner that are configured. At most 32
- * requests at once, more wait; bodies under way have 64 MiB together, and each 512 KiB whatever the others take: what
- * is beyond that fails as `busy`. The host of an address can be replaced in the configuration (`hosts`), as tests do.
+ * The plugin's way out: through the outbound guard and the proxy that are configured. Where the operator rotates
+ * addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or `resolve` leave from one of
+ * them, and so do those for the link that it finds; on 429 a request is sent again from another, and rejects with
+ * `busy` where none is left. At most 32 requests at once, more wait; bodies under way have 64 MiB together, and each
+ * 512 KiB whatever the others take: what is beyond that fails as `busy`. The host of an address can be replaced in the
+ * configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
   /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */

@@ -60,6 +60,7 @@ export class PluginBench {
       settings: {
         ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
+        routing: undefined,
       },
       importModule: () => Promise.resolve({ default: plugin }),
     });

@@ -16,6 +16,7 @@ import type { FoundTracks, LoadResult } from "../sources/load-result.ts";
 import type { Source } from "../sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
+import type { RouteSource } from "../workers/route-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { ModuleWatch } from "./module-watch.ts";
@@ -54,6 +55,8 @@ export interface PluginsOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** As for audio workers. */
+  readonly routes?: RouteSource | undefined;
 }
 
 /** What a plugin's thread waits for. */
@@ -164,12 +167,12 @@ export class Plugins implements LinkSource {
   }
 
   #install({ name, rank, isBuiltIn, manifest, problem, optionsOf, settings }: PluginPlan): InstalledPlugin {
-    const { entry, threads, clock, logger } = this.#options;
+    const { entry, threads, clock, logger, routes } = this.#options;
     const plugin: InstalledPlugin = new InstalledPlugin({
       ...{ name, rank, isBuiltIn, manifest, clock },
       createRunner: (onManifest) => {
         return new PluginRunner({
-          ...{ name, entry, settings, threads, clock, logger, problem, onManifest },
+          ...{ name, entry, settings, threads, clock, logger, routes, problem, onManifest },
           onNamed: (ownName) => {
             const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
             if (isTaken) return { problem: `there is a plugin named ${ownName} already` };

@@ -67,9 +67,9 @@ describe("a link", () => {
     expect(queryOf(link).get("itag")).toBe("140");
     open.site.fail({
       at: /player$/,
-      outcome: ({ body }) => {
+      outcome: ({ body, from }) => {
         const answer = JSON.stringify(
-          open.site.player.answer({ body: JSON.parse(body), clientName: "IOS", authorization: "" }),
+          open.site.player.answer({ body: JSON.parse(body), clientName: "IOS", authorization: "", from }),
         );
         return { text: answer.replaceAll("audio/mp4", "audio/novel") };
       },

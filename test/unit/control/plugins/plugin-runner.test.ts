@@ -32,7 +32,7 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
   const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
   return new PluginRunner({
     ...{ name: "songs", entry: new URL("file:///plugin"), problem: undefined, threads, clock },
-    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http },
+    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http, routing: undefined },
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
     onNamed: () => ({ options: { a: "1" } }),
     onManifest: (manifest) => manifests.push(manifest),

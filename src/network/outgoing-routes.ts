@@ -1,35 +1,49 @@
 // Which address of the operator's blocks a request is sent from: asks the main thread's route planner, tells it of
 // addresses that fail, and sends the request again from another one within bounds. docs/reference/route-planner.md says
-// what counts as failing. Between HttpClient and the bridge; not there at all without blocks. Audio thread.
+// what counts as failing. Between a thread's HTTP client and the bridge; not there at all without blocks. Audio, look-up
+// and plugin threads.
 
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
-import type { AddressFamily, RouteFailure, WorkerEvent } from "../../bridge/events.ts";
-import type { RoutingSettings } from "../../bridge/worker-settings.ts";
-import { NodeError, rootCause } from "../../errors.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { pause } from "../../lib/pause.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
-import type { Logger } from "../../log.ts";
-import type { OutboundGuard } from "../../network/outbound-guard.ts";
-import type { HttpAnswer } from "./http-answer.ts";
-import { connectionError, describeUrl } from "./http-errors.ts";
-import { SiteRefusals } from "./site-refusals.ts";
+import type { AddressFamily, RouteEvent, RouteFailure } from "../bridge/events.ts";
+import type { RouteWishes } from "../bridge/route-wishes.ts";
+import type { RoutingSettings } from "../bridge/worker-settings.ts";
+import { NodeError, rootCause } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { describeUrl } from "../lib/parse-url.ts";
+import { pause } from "../lib/pause.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
+import type { Logger } from "../log.ts";
+import type { OutboundGuard } from "./outbound-guard.ts";
+import { BAN_STATUS, SiteRefusals } from "./site-refusals.ts";
+import type { WorkRoute } from "./work-route.ts";
 
 export interface OutgoingRoutesOptions {
   readonly guard: OutboundGuard;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retriesMax: RoutingSettings["retriesMax"];
+  readonly isTriggeredBySearch: RoutingSettings["isTriggeredBySearch"];
   /** Looking a host name up may take this long. */
   readonly lookupTimeoutMs: number;
-  /** Asks the planner; see `EventChannel.wantRoute`. */
-  readonly wantRoute: (families: readonly AddressFamily[]) => Promise<string | undefined>;
-  readonly send: (event: Extract<WorkerEvent, { readonly type: "routeFailed" }>) => void;
+  /** Asks the planner. */
+  readonly wantRoute: RouteWishes["want"];
+  readonly send: (event: Extract<RouteEvent, { readonly type: "routeFailed" }>) => void;
 }
 
-/** Sends the request once, from this address. */
-type SendFrom = (localAddress: string | undefined) => Promise<HttpAnswer>;
+/** What of an answer is looked at here. */
+interface Refusable {
+  readonly status: number;
+  readonly body: { cancel(): void };
+}
+
+/** One request. */
+export interface RoutedRequest<Answer extends Refusable> {
+  readonly url: URL;
+  /** Sends it once, from this address. */
+  readonly sendFrom: (localAddress: string | undefined) => Promise<Answer>;
+  readonly signal: AbortSignal;
+}
 
 /** A request is repeated no longer than this, however many retries are allowed. */
 const RETRYING_MS_MAX = 60_000;
@@ -61,30 +75,63 @@ export class OutgoingRoutes {
   /**
    * Sends the request from an address of the blocks, and again from others while the site or the system refuses the
    * address.
+   * @param work what it is part of; all its requests leave from one address. Undefined: it stands alone
    * @throws NodeError "routes-exhausted" when there is none left to try, "worker-timeout" when the main thread names
-   * none, "address-refused", "input-unreachable" and what `sendFrom` rejects with
+   * none, "address-refused", why the name of the target cannot be looked up, and what `sendFrom` rejects with
    */
-  async request(url: URL, sendFrom: SendFrom, signal: AbortSignal): Promise<HttpAnswer> {
-    const { clock, retriesMax = Number.POSITIVE_INFINITY } = this.#options;
+  async request<Answer extends Refusable>(request: RoutedRequest<Answer>, work?: WorkRoute): Promise<Answer> {
+    try {
+      const answer = await this.#tryAddresses(request, work);
+      if (work !== undefined) work.exhaustion = undefined;
+      return answer;
+    } catch (error) {
+      if (work !== undefined && isExhaustion(error)) work.exhaustion = error;
+      throw error;
+    }
+  }
+
+  /**
+   * Sends the request from this address and from no other. Undefined: it is barred, or refused this time.
+   * @throws NodeError as `request`
+   */
+  async requestFrom<Answer extends Refusable>(
+    address: string,
+    request: RoutedRequest<Answer>,
+  ): Promise<Answer | undefined> {
+    const { url, sendFrom, signal } = request;
+    const families = await this.#familiesOf(url, signal);
+    const named = await unlessAborted(this.#options.wantRoute(families, address), signal);
+    if (named === undefined) {
+      this.#warnOfUnbound(url, families);
+      return sendFrom(undefined);
+    }
+    if (named !== address) return undefined;
+    const outcome = await this.#send(request, { address, isBanBelieved: true });
+    if (outcome.failure === undefined) return outcome.answer;
+    this.#report(url, address, outcome.failure);
+    return undefined;
+  }
+
+  async #tryAddresses<Answer extends Refusable>(
+    request: RoutedRequest<Answer>,
+    work: WorkRoute | undefined,
+  ): Promise<Answer> {
+    const { url, sendFrom, signal } = request;
+    const { clock, retriesMax = Number.POSITIVE_INFINITY, isTriggeredBySearch } = this.#options;
+    const isBanBelieved = work?.isSearch !== true || isTriggeredBySearch;
     const families = await this.#familiesOf(url, signal);
     const startedMs = clock.now();
     let failure: Failure | undefined;
     for (let retries = 0; ; retries++) {
-      const address = await this.#wantRoute(url, { families, failure, signal });
+      const address = await this.#wantRoute(url, { families, failure, signal, work });
       if (address === undefined) {
         this.#warnOfUnbound(url, families);
         return sendFrom(undefined);
       }
-      const outcome = await sendFrom(address).then(failureOfAnswer, failureOfError);
-      if (outcome.answer !== undefined) {
-        this.#refusals.forget(url.host);
-        this.#refusals.forget(THIS_MACHINE);
-        return outcome.answer;
-      }
+      const outcome = await this.#send(request, { address, isBanBelieved });
+      if (outcome.failure === undefined) return outcome.answer;
       failure = outcome.failure;
-      const refuser = failure.reason === "banned" ? url.host : THIS_MACHINE;
-      if (!this.#refusals.note(refuser, address)) throw exhaustedError(url, retries + 1, failure);
-      this.#report(url, address, failure);
+      if (!this.#report(url, address, failure)) throw exhaustedError(url, retries + 1, failure);
       const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
       const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;
       if (retries >= retriesMax || isOverdue) throw exhaustedError(url, retries + 1, failure);
@@ -93,10 +140,27 @@ export class OutgoingRoutes {
     }
   }
 
-  #report(url: URL, address: string, { reason, text }: Failure): void {
-    // The http source knows no searches; a source that does will have to say so with its request.
-    this.#options.send({ type: "routeFailed", address, isSearch: false, reason });
+  async #send<Answer extends Refusable>(
+    { url, sendFrom }: RoutedRequest<Answer>,
+    { address, isBanBelieved }: { readonly address: string; readonly isBanBelieved: boolean },
+  ): Promise<Outcome<Answer>> {
+    const outcome = await sendFrom(address).then(
+      (answer) => (isBanBelieved ? outcomeOfAnswer(answer) : { answer }),
+      failureOfError,
+    );
+    if (outcome.failure === undefined && outcome.answer.status !== BAN_STATUS) {
+      this.#refusals.forget(url.host);
+      this.#refusals.forget(THIS_MACHINE);
+    }
+    return outcome;
+  }
+
+  /** False: a site that refuses everybody says nothing about the address. */
+  #report(url: URL, address: string, { reason, text }: Failure): boolean {
+    if (!this.#refusals.note(reason === "banned" ? url.host : THIS_MACHINE, address)) return false;
+    this.#options.send({ type: "routeFailed", address, reason });
     this.#options.logger.debug("an address to send from fails", { address, url: describeUrl(url), why: text });
+    return true;
   }
 
   async #wantRoute(
@@ -105,13 +169,15 @@ export class OutgoingRoutes {
       readonly families: readonly AddressFamily[];
       readonly failure: Failure | undefined;
       readonly signal: AbortSignal;
+      readonly work: WorkRoute | undefined;
     },
   ): Promise<string | undefined> {
+    const { families, failure, signal, work } = context;
+    const want = (preferred?: string) => this.#options.wantRoute(families, preferred);
     try {
-      return await unlessAborted(this.#options.wantRoute(context.families), context.signal);
+      return await unlessAborted(work === undefined ? want() : work.choose(want), signal);
     } catch (error) {
-      const { failure } = context;
-      if (failure === undefined || !(error instanceof NodeError) || error.code !== "routes-exhausted") throw error;
+      if (failure === undefined || !isExhaustion(error)) throw error;
       const message = `${error.message}; the last one tried for ${describeUrl(url)}: ${failure.text}`;
       throw new NodeError("routes-exhausted", message, { cause: error });
     }
@@ -130,9 +196,6 @@ export class OutgoingRoutes {
     try {
       const addresses = await unlessAborted(lookUp(guard, host), AbortSignal.any([signal, tooLong.signal]));
       return [...new Set(addresses.map(({ address }) => familyOf(address)))];
-    } catch (error) {
-      signal.throwIfAborted();
-      throw connectionError(url, error);
     } finally {
       timer.cancel();
     }
@@ -149,19 +212,20 @@ export class OutgoingRoutes {
   }
 }
 
-type Outcome =
-  | { readonly answer: HttpAnswer; readonly failure?: never }
-  | { readonly answer?: never; readonly failure: Failure };
+type Outcome<Answer> = { readonly answer: Answer; readonly failure?: undefined } | { readonly failure: Failure };
 
-/** Too Many Requests is the one status that speaks of the address; 403 is mostly about the link. */
-function failureOfAnswer(answer: HttpAnswer): Outcome {
-  if (answer.status !== 429) return { answer };
+function isExhaustion(error: unknown): error is NodeError {
+  return error instanceof NodeError && error.code === "routes-exhausted";
+}
+
+function outcomeOfAnswer<Answer extends Refusable>(answer: Answer): Outcome<Answer> {
+  if (answer.status !== BAN_STATUS) return { answer };
   answer.body.cancel();
   return { failure: { reason: "banned", text: "HTTP 429" } };
 }
 
 /** Only binding says something about the address: whatever happens later on the way may be the target's fault. */
-function failureOfError(error: unknown): Outcome {
+function failureOfError(error: unknown): { readonly failure: Failure } {
   const root = rootCause(error);
   const isUnbindable =
     root instanceof Error &&
