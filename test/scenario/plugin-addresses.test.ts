@@ -36,7 +36,7 @@ async function start(ratelimit: Readonly<Record<string, string>>, args: readonly
   const stage = await startStage({
     plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
     // In small steps, and not far ahead: there is something left to ask for while it plays.
-    config: { TONEARM_WORKERS_COUNT: "1", TONEARM_BUFFER_READ_AHEAD: "2000" },
+    config: { TONEARM_WORKERS_COUNT: "1", TONEARM_BUFFER_READ_AHEAD_BYTES_MAX: "65536" },
     args: [
       ...Object.entries(site.hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...Object.entries(ratelimit).map(([key, value]) => `--lavalink.server.ratelimit.${key}=${value}`),

@@ -50,11 +50,13 @@ export class GoogleVideo {
       clientName,
       ip,
       itag,
+      isLengthSaid,
       script,
     }: {
       readonly clientName: string;
       readonly ip: string;
       readonly itag: number;
+      readonly isLengthSaid: boolean;
       readonly script: PlayerScript | undefined;
     },
   ): IssuedLink {
@@ -66,6 +68,7 @@ export class GoogleVideo {
     const expire = String(Math.floor(Date.now() / 1000) + LIFE_SECONDS);
     const query = { expire, ip, id: String(id), itag: String(itag), c: clientName, n };
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (isLengthSaid) url.searchParams.set("clen", String(media.bytes.length));
     if (script === undefined) url.searchParams.set("sig", signature);
     return { url: url.href, lockedSignature: script?.lock(signature) };
   }

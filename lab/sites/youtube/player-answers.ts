@@ -150,7 +150,13 @@ export class PlayerAnswers {
     };
     if (offer === "sabr") return base;
     const script = offer === "locked" ? this.#parts.script() : undefined;
-    const { url, lockedSignature } = this.#parts.media.issue(media, { clientName, ip: from, itag, script });
+    const { url, lockedSignature } = this.#parts.media.issue(media, {
+      clientName,
+      ip: from,
+      itag,
+      isLengthSaid,
+      script,
+    });
     if (lockedSignature === undefined) return { ...base, url };
     // For another script than the one of the day, as an old timestamp gets.
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;
