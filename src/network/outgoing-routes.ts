@@ -91,6 +91,22 @@ export class OutgoingRoutes {
   }
 
   /**
+   * The address that this work leaves from, chosen if it has none yet. Undefined: none of the blocks.
+   * @throws NodeError as `request`
+   */
+  async addressOf(work: WorkRoute, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await unlessAborted(
+        work.choose((preferred) => this.#options.wantRoute([4, 6], preferred)),
+        signal,
+      );
+    } catch (error) {
+      if (isExhaustion(error)) work.exhaustion = error;
+      throw error;
+    }
+  }
+
+  /**
    * Sends the request from this address and from no other. Undefined: it is barred, or refused this time.
    * @throws NodeError as `request`
    */

@@ -23,8 +23,8 @@ export class WorkRoute {
 
   /** The address for its next request, as `want` has it, which is told the one so far. */
   choose(want: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
-    // Of requests that begin together the first one chooses for all.
-    const chosen = this.#address === undefined ? this.#choosing.then(() => this.#ask(want)) : this.#ask(want);
+    // One at a time: of requests that begin together, or fail together, the first one chooses for all.
+    const chosen = this.#choosing.then(() => this.#ask(want));
     this.#choosing = chosen.catch(() => undefined);
     return chosen;
   }

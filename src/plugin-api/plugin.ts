@@ -334,6 +334,12 @@ export interface HttpClient {
   json<Value = unknown>(url: string, options: HttpRequest): Promise<Value>;
   /** The body as text, the same. */
   text(url: string, options: HttpRequest): Promise<string>;
+  /**
+   * The address that requests of this `load` or `resolve` leave from by now, where the operator rotates addresses;
+   * undefined: the machine's own. For what a site gives out to one address (an anonymous session), as a key to keep it
+   * under. Rejects with a SourceError, `busy` where no address is left.
+   */
+  address(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
   /** What a status means: `not-found` for 404 and 410, `busy` for 429 and 5xx, else `unavailable`. */
   statusError(answer: HttpAnswer): SourceError;
 }

@@ -76,6 +76,12 @@ export class PluginRoutes {
     return isRouted && !isOwn ? this.#routes.request(request, work?.route) : request.sendFrom(undefined);
   };
 
+  /** Of the work that the plugin's code is at. Rejects as `OutgoingRoutes.request`. */
+  readonly currentAddress = async (signal: AbortSignal): Promise<string | undefined> => {
+    const route = this.#options.currentWork()?.route;
+    return route === undefined ? undefined : this.#routes.addressOf(route, signal);
+  };
+
   #isNamed(sourceName: string): boolean {
     return this.#options.routing.sources.includes(sourceName.toLowerCase());
   }

@@ -153,10 +153,11 @@ class LivingPlugin {
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
     const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
     this.#routes = this.#createRoutes(guard, () => [...host.sources.keys()]);
-    const { leave } = this.#routes ?? {};
+    const { leave, currentAddress } = this.#routes ?? {};
+    const dispatchers = new DispatcherPool({ guard, ...http });
     const host: LivingHost<unknown> = new LivingHost({
       ...{ options, clock, userAgent: http.userAgent },
-      http: new PluginHttpClient({ dispatchers: new DispatcherPool({ guard, ...http }), leave, settings, clock }),
+      http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
       hide: this.hide,
       load: (identifier, signal) => this.#load(identifier, signal),

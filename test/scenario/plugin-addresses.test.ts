@@ -99,6 +99,14 @@ describe("one piece of work, one address", () => {
     // Of a million addresses: two alike would be very bad luck.
     expect(senders(playing)).not.toEqual(loading);
     expect(new Set(mediaOf(playing).map(({ query }) => query.get("ip")))).toEqual(new Set(senders(playing)));
+
+    // Whom YouTube takes for one visitor it sees at one address only.
+    const visits = since(scene, 0).flatMap(({ headers, from }) => {
+      const visitor = headers["x-goog-visitor-id"];
+      return visitor === undefined ? [] : [`${visitor} ${from}`];
+    });
+    expect(new Set(visits).size).toBe(2);
+    expect(new Set(visits.map((visit) => visit.split(" ")[0])).size).toBe(2);
   });
 });
 

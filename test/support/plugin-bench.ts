@@ -9,8 +9,10 @@ import type {
   PluginEvent,
   PluginLink,
   PluginManifest,
+  PluginSettings,
 } from "../../src/bridge/plugin-messages.ts";
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
+import { type RouteSource, serveRoutes } from "../../src/control/workers/route-source.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { PlainTree } from "../../src/lib/plain-tree.ts";
 import type { Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
@@ -26,6 +28,9 @@ export interface BenchOptions {
   readonly clock?: Clock;
   /** What the node's other sources answer to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
+  readonly settings?: Partial<PluginSettings>;
+  /** Who chooses the addresses that requests leave from; where `settings` has routing. */
+  readonly routes?: RouteSource;
 }
 
 export class PluginBench {
@@ -45,6 +50,9 @@ export class PluginBench {
       toMain.on("message", (event: PluginEvent) => {
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
+        if (event.type === "routeWanted" || event.type === "routeFailed") {
+          serveRoutes(event, options.routes, (answer) => void toPlugin.emit("message", structuredClone(answer)));
+        }
         if (event.type !== "named") return;
         toPlugin.emit("message", { type: "options", given: { options: options.options } } satisfies PluginCommand);
       });
@@ -61,6 +69,7 @@ export class PluginBench {
         ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
         routing: undefined,
+        ...options.settings,
       },
       importModule: () => Promise.resolve({ default: plugin }),
     });

@@ -52,6 +52,8 @@ export interface PluginHttpOptions {
   readonly dispatchers: Pick<DispatcherPool, "get">;
   /** Default: once, from the machine's own address. */
   readonly leave?: Leave | undefined;
+  /** Default: the machine's own. */
+  readonly currentAddress?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly settings: Pick<PluginSettings, "hosts" | "http">;
   readonly clock: Clock;
 }
@@ -121,6 +123,15 @@ export class PluginHttpClient implements HttpClient {
     const answer = await this.request(url, request);
     if (answer.status < 200 || answer.status > 299) throw this.statusError(answer);
     return answer.text;
+  }
+
+  async address({ signal }: { readonly signal: AbortSignal }): Promise<string | undefined> {
+    try {
+      return await this.#options.currentAddress?.(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unsent(error);
+    }
   }
 
   statusError({ status, headers, url }: HttpAnswer): SourceError {
@@ -257,10 +268,13 @@ function retryAfterOf(text: string | undefined, clock: Clock): number | undefine
 
 const fromThisMachine: Leave = ({ sendFrom }) => sendFrom(undefined);
 
+/** No address to leave from was to be had. */
+function unsent(error: unknown): SourceError {
+  return new SourceError("busy", error instanceof Error ? error.message : String(error), { cause: error });
+}
+
 function unreachable(url: URL, error: unknown): SourceError {
-  if (error instanceof NodeError && error.code === "routes-exhausted") {
-    return new SourceError("busy", error.message, { cause: error });
-  }
+  if (error instanceof NodeError && error.code === "routes-exhausted") return unsent(error);
   const root = rootCause(error);
   const known = [error, root].find((candidate) => candidate instanceof NodeError);
   const reason = known ?? root;

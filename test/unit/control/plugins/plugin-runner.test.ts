@@ -8,6 +8,7 @@ import { createLogger } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakePluginThreads, manifestOf } from "../../../support/fake-plugin-threads.ts";
 import { settle } from "../../../support/fake-workers.ts";
+import { createPlanner } from "../../../support/planner-builders.ts";
 
 const MINUTE_MS = 60_000;
 const MANIFEST = manifestOf("songs");
@@ -495,4 +496,21 @@ describe("closing", () => {
     await expect(second).rejects.toMatchObject({ code: "plugin-lost" });
     expect(threads.alive).toHaveLength(0);
   });
+});
+
+test("a thread that wants an address to send from is answered by the planner, and tells it of those that fail", async () => {
+  const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/31"] });
+  runner = create({ routes: planner });
+  void ask();
+  await threads.last.ready(manifestOf("songs"));
+  threads.last.say({ type: "routeWanted", routeId: 1, families: [4], preferred: "192.0.2.9" });
+  threads.last.say({ type: "routeFailed", address: "192.0.2.9", reason: "banned" });
+  threads.last.say({ type: "routeWanted", routeId: 2, families: [4], preferred: "192.0.2.9" });
+  threads.last.say({ type: "routeFailed", address: "192.0.2.8", reason: "banned" });
+  threads.last.say({ type: "routeWanted", routeId: 3, families: [4] });
+  expect(threads.last.all("route")).toEqual([
+    { type: "route", routeId: 1, address: "192.0.2.9" },
+    { type: "route", routeId: 2, address: "192.0.2.8" },
+  ]);
+  expect(threads.last.all("routeError")).toMatchObject([{ routeId: 3, error: { code: "routes-exhausted" } }]);
 });
