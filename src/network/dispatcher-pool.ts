@@ -9,6 +9,7 @@ import { SocketPortions } from "./socket-portions.ts";
 /** Dispatchers kept per thread; each holds what connections its requests left idle: for 4 s, or as the server says. */
 const KEPT_MAX = 32;
 
+/** One for each guard of a thread. */
 export class DispatcherPool {
   /** Of all sockets. */
   readonly portions = new SocketPortions();

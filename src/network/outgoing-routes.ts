@@ -1,7 +1,7 @@
 // Which address of the operator's blocks a request is sent from: asks the main thread's route planner, tells it of
 // addresses that fail, and sends the request again from another one within bounds. docs/reference/route-planner.md says
-// what counts as failing. Between a thread's HTTP client and the bridge; not there at all without blocks. Audio, look-up
-// and plugin threads.
+// what counts as failing. Between a thread's HTTP client and the bridge; not there at all without blocks. Audio,
+// look-up and plugin threads.
 
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
@@ -18,16 +18,17 @@ import type { OutboundGuard } from "./outbound-guard.ts";
 import { BAN_STATUS, SiteRefusals } from "./site-refusals.ts";
 import type { WorkRoute } from "./work-route.ts";
 
-export interface OutgoingRoutesOptions {
+/** What of it are settings is told in RoutingSettings. */
+export interface OutgoingRoutesOptions extends Pick<RoutingSettings, "retriesMax" | "isTriggeredBySearch"> {
   readonly guard: OutboundGuard;
   readonly clock: Clock;
+  /** Told of each address that fails, and once of each host that is sent to unbound. */
   readonly logger: Logger;
-  readonly retriesMax: RoutingSettings["retriesMax"];
-  readonly isTriggeredBySearch: RoutingSettings["isTriggeredBySearch"];
   /** Looking a host name up may take this long. */
   readonly lookupTimeoutMs: number;
   /** Asks the planner. */
   readonly wantRoute: RouteWishes["want"];
+  /** Tells the planner. */
   readonly send: (event: Extract<RouteEvent, { readonly type: "routeFailed" }>) => void;
 }
 
@@ -39,9 +40,11 @@ interface Refusable {
 
 /** One request. */
 export interface RoutedRequest<Answer extends Refusable> {
+  /** The one that is really asked, where another host stands in place of the one that was meant. */
   readonly url: URL;
   /** Sends it once, from this address. */
   readonly sendFrom: (localAddress: string | undefined) => Promise<Answer>;
+  /** Ends the waits and the tries; what was sent is for `sendFrom` to end. */
   readonly signal: AbortSignal;
 }
 

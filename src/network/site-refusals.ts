@@ -18,6 +18,7 @@ interface Refusals {
   readonly addresses: Set<string>;
 }
 
+/** One per thread: what its requests were answered. */
 export class SiteRefusals {
   readonly #clock: Clock;
   readonly #believedMax: number;

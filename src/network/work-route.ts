@@ -1,5 +1,5 @@
-// The address that one piece of work leaves from: a load or a resolve of a plugin, all of whose requests a site shall see
-// come from one place. Used by outgoing-routes.ts. Any thread.
+// The address that one piece of work leaves from: a load or a resolve of a plugin, all of whose requests a site shall
+// see come from one place. Used by outgoing-routes.ts. Any thread.
 
 import type { NodeError } from "../errors.ts";
 

@@ -1,5 +1,5 @@
-// A node with blocks of addresses before YouTube's stand-in, which sees every address that it is asked from: Linux lets a
-// program send from all of 127.0.0.0/8. Its links are good from the address that its interface was asked from.
+// A node with blocks of addresses before YouTube's stand-in, which sees every address that it is asked from: Linux lets
+// a program send from all of 127.0.0.0/8. Its links are good from the address that its interface was asked from.
 
 import { afterAll, describe, expect, it } from "vitest";
 import type { SiteRequest } from "../../lab/sites/site-server.ts";
@@ -83,7 +83,7 @@ async function encodedOf(bot: Bot, identifier: string): Promise<string> {
 }
 
 describe("one piece of work, one address", () => {
-  it.concurrent("a load leaves from one, the next from another, and the media from where its link was made", async () => {
+  it.concurrent("a load leaves from one, the next from another, and media from where its link is from", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
     const call = await MusicCall.join(scene.stage, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
@@ -132,7 +132,7 @@ describe("an address that YouTube bans", () => {
     expect(await failing(bot)).toEqual([second]);
   });
 
-  it.concurrent("while it plays: the song goes on from another with a link made for that one, no frame lost", async () => {
+  it.concurrent("while it plays: the song goes on from another, with a link for that, no frame lost", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/24" });
     const call = await MusicCall.join(scene.stage, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
@@ -156,7 +156,7 @@ describe("an address that YouTube bans", () => {
     expect(new Set(clients.slice(1))).toEqual(new Set([clients.at(-1)]));
   });
 
-  it.concurrent("when all are, loads fail with what to do, ask nobody, and work as soon as they are freed", async () => {
+  it.concurrent("when all are, loads say what to do, ask nobody, and work as soon as they are freed", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/30" });
     const bot = await scene.stage.connectBot();
     const end = scene.site.fail({ at: /./, outcome: TOO_MANY });

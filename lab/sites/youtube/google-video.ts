@@ -1,6 +1,6 @@
 // The part of the stand-in that hands out sound: links with an expiry, an address that they are for, an n and a
-// signature, which are checked as googlevideo checks them; wrong ones are answered 403. Steps are asked for in the query.
-// In whichever process the stand-in runs.
+// signature, which are checked as googlevideo checks them; wrong ones are answered 403. Steps are asked for in the
+// query. In whichever process the stand-in runs.
 
 import type { SiteAnswer, SiteRequest } from "../site-server.ts";
 import type { PlayerScript } from "./player-scripts.ts";
@@ -79,7 +79,8 @@ export class GoogleVideo {
     const n = `m${String(id).padStart(4, "0")}-AbCdEf_9`;
     this.#tickets.push({ media: playlist, clientName: "", ip, signature: "", n: script.solveN(n) });
     const expire = Math.floor(Date.now() / 1000) + LIFE_SECONDS;
-    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/expire/${expire}/ip/${ip}/id/${id}/n/${n}/file/index.m3u8`;
+    const name = `expire/${expire}/ip/${ip}/id/${id}/n/${n}/file/index.m3u8`;
+    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/${name}`;
   }
 
   /** All links so far are refused from now on. */

@@ -134,7 +134,8 @@ function routePlannerKeys(read: ReadKey) {
     sources: read(
       listKey("tonearm.routePlanner.sources", {
         meaning:
-          "Sources whose requests are sent from the addresses of lavalink.server.ratelimit: http, and those of plugins.",
+          "Sources whose requests are sent from the addresses of lavalink.server.ratelimit: http, and those of " +
+          "plugins.",
         defaultValue: ["http", "youtube"],
         type: sourceNameType,
       }),

@@ -498,7 +498,7 @@ describe("closing", () => {
   });
 });
 
-test("a thread that wants an address to send from is answered by the planner, and tells it of those that fail", async () => {
+test("a thread that wants an address is answered by the planner, and tells it of those that fail", async () => {
   const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/31"] });
   runner = create({ routes: planner });
   void ask();
