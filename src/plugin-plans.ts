@@ -4,9 +4,10 @@
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "./bridge/plugin-messages.ts";
 import type { NodeConfig } from "./config/node-config.ts";
-import { routingOf } from "./config/worker-settings.ts";
+
 import { describePlugin, findModule } from "./control/plugins/find-module.ts";
 import type { PluginPlan } from "./control/plugins/plugins.ts";
+import { routingOf } from "./control/workers/to-worker-settings.ts";
 import { canonicalName } from "./lib/canonical-name.ts";
 import { parseFlag } from "./lib/flag-words.ts";
 import { isTreeMap, type PlainTree, type PlainTreeMap } from "./lib/plain-tree.ts";
