@@ -4,7 +4,6 @@
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "./bridge/plugin-messages.ts";
 import type { NodeConfig } from "./config/node-config.ts";
-
 import { describePlugin, findModule } from "./control/plugins/find-module.ts";
 import type { PluginPlan } from "./control/plugins/plugins.ts";
 import { routingOf } from "./control/workers/to-worker-settings.ts";
