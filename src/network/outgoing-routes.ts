@@ -23,7 +23,7 @@ export interface OutgoingRoutesOptions extends Pick<RoutingSettings, "retriesMax
   readonly guard: OutboundGuard;
   readonly clock: Clock;
   /** Told of each address that fails, and once of each host that is sent to unbound. */
-  readonly logger: Logger;
+  readonly logger: Pick<Logger, "debug" | "warn">;
   /** Looking a host name up may take this long. */
   readonly lookupTimeoutMs: number;
   /** Asks the planner. */

@@ -8,10 +8,10 @@ import type { Departure } from "../bridge/playable-link.ts";
 import { RouteWishes } from "../bridge/route-wishes.ts";
 import type { RoutingSettings } from "../bridge/worker-settings.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../log.ts";
 import type { OutboundGuard } from "../network/outbound-guard.ts";
 import { OutgoingRoutes } from "../network/outgoing-routes.ts";
 import { WorkRoute } from "../network/work-route.ts";
+import type { PluginLogger } from "../plugin-api/plugin.ts";
 import type { Leave } from "./host/http-client.ts";
 
 /** One piece of work of a plugin: a load or a resolve. */
@@ -27,7 +27,7 @@ export interface PluginRoutesOptions {
   readonly lookupTimeoutMs: number;
   readonly guard: OutboundGuard;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: PluginLogger;
   readonly send: (event: RouteEvent) => void;
   /** What the plugin's code that runs right now is part of; undefined: of no load or resolve. */
   readonly currentWork: () => Work | undefined;

@@ -21,7 +21,7 @@ import { DispatcherPool } from "../network/dispatcher-pool.ts";
 import { createHostResolver } from "../network/host-resolver.ts";
 import { OutboundGuard } from "../network/outbound-guard.ts";
 import { OwnNetwork } from "../network/own-network.ts";
-import { API_VERSION, type Plugin, type SourceAnswer, SourceError } from "../plugin-api/plugin.ts";
+import { API_VERSION, type Plugin, type PluginLogger, type SourceAnswer, SourceError } from "../plugin-api/plugin.ts";
 import { allowedServersOf, secretsOf } from "../plugin-options/option-leaves.ts";
 import { readOptions } from "../plugin-options/read-options.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
@@ -152,13 +152,14 @@ class LivingPlugin {
     const { allow, http, routing } = settings;
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
     const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
-    this.#routes = this.#createRoutes(guard, () => [...host.sources.keys()]);
+    const log = createPluginLogger({ logger: this.#logger, clock, hide: this.hide });
+    this.#routes = this.#createRoutes(guard, log, () => [...host.sources.keys()]);
     const { leave, currentAddress } = this.#routes ?? {};
     const dispatchers = new DispatcherPool({ guard, ...http });
     const host: LivingHost<unknown> = new LivingHost({
       ...{ options, clock, userAgent: http.userAgent },
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
-      log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
+      log,
       hide: this.hide,
       load: (identifier, signal) => this.#load(identifier, signal),
       onProgram: (pid, isRunning) => this.#ground.port.postMessage({ type: "program", pid, isRunning }),
@@ -168,12 +169,16 @@ class LivingPlugin {
   }
 
   /** Behind a proxy, sites see the proxy's address whatever ours is. */
-  #createRoutes(guard: OutboundGuard, sourceNames: () => readonly string[]): PluginRoutes | undefined {
+  #createRoutes(
+    guard: OutboundGuard,
+    logger: PluginLogger,
+    sourceNames: () => readonly string[],
+  ): PluginRoutes | undefined {
     const { settings, clock, port } = this.#ground;
     const { routing, http } = settings;
     if (routing === undefined || http.proxyUrl !== undefined) return undefined;
     return new PluginRoutes({
-      ...{ routing, lookupTimeoutMs: http.connectTimeoutMs, guard, clock, logger: this.#logger, sourceNames },
+      ...{ routing, lookupTimeoutMs: http.connectTimeoutMs, guard, clock, logger, sourceNames },
       send: (event) => port.postMessage(event),
       currentWork: () => this.#work.getStore(),
     });

@@ -28,7 +28,10 @@ beforeEach(() => {
   [loads, requests] = [[], []];
   host = new LivingHost({
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
-    http: { request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
+    http: {
+      ...{ request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
+      address: (request) => hang("its own address", request),
+    },
     load: (identifier, signal) => {
       loads.push({ identifier, signal });
       if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
@@ -156,6 +159,7 @@ describe("the end", () => {
       () => host.http.request("https://a.example/", { signal }),
       () => host.http.json("https://a.example/", { signal }),
       () => host.http.text("https://a.example/", { signal }),
+      () => host.http.address({ signal }),
       () => host.load("hang", { signal }),
       () => host.clock.sleep(1000, signal),
       () => host.run(process.execPath, { signal, args: ["-e", "setInterval(() => {}, 1000)"] }),
@@ -168,7 +172,7 @@ describe("the end", () => {
     const reason = { name: "AbortError", message: "the plugin is ended" };
     for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason });
     for (const call of calls) await expect(call()).rejects.toMatchObject(reason);
-    expect([requests.length, count]).toEqual([3, 3]);
+    expect([requests.length, count]).toEqual([4, 4]);
   });
 
   test("of whoever asks is not that of the plugin: nothing stays behind of what is over", async () => {
