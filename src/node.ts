@@ -28,7 +28,7 @@ import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
-import { type PlanOptions, planPlugins } from "./plugin-plans.ts";
+import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-plans.ts";
 import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
@@ -106,7 +106,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const parts = await buildParts(config, { ...options, ground, logs });
   const close = (): Promise<void> => closeParts(parts, { clock: ground.clock, logger });
   const { address: host } = config.server;
-  await startPlugins(parts.plugins, config, close);
+  await startPlugins(parts.plugins, config, { close, logger });
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: ground.listen });
     let closing: Promise<void> | undefined;
@@ -135,7 +135,7 @@ async function buildParts(
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
   const plugins = new Plugins({
-    ...{ entry: options.pluginEntry ?? PLUGIN_ENTRY, threads, clock, logger },
+    ...{ entry: options.pluginEntry ?? PLUGIN_ENTRY, threads, clock, logger, routes: routePlanner },
     plans: planPlugins(config, { cwd: process.cwd(), ...options.plugins }),
     dataFolder: config.plugins.dataPath,
   });
@@ -193,8 +193,12 @@ async function buildParts(
 /**
  * Only those that the node must not be without are waited for: what the others offer is known a moment later.
  */
-async function startPlugins(plugins: Plugins, config: NodeConfig, close: () => Promise<void>): Promise<void> {
-  const started = plugins.start();
+async function startPlugins(
+  plugins: Plugins,
+  config: NodeConfig,
+  { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
+): Promise<void> {
+  const started = plugins.start().finally(() => warnOfUnknownSources(plugins, config.routePlanner, logger));
   if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
   try {
     await started;
@@ -202,6 +206,18 @@ async function startPlugins(plugins: Plugins, config: NodeConfig, close: () => P
     await close();
     throw error;
   }
+}
+
+/** Requests of a source whose name is misspelt leave from an address that the operator may want to keep from sites. */
+function warnOfUnknownSources(
+  plugins: Plugins,
+  { ipBlocks, sources }: NodeConfig["routePlanner"],
+  logger: Logger,
+): void {
+  if (ipBlocks.length === 0) return;
+  const known = ["http", ...BUILTIN_SOURCE_NAMES, ...plugins.sourcesJson().map(({ name }) => name)];
+  const unknown = sources.filter((source) => !known.some((name) => name.toLowerCase() === source));
+  if (unknown.length > 0) logger.warn("tonearm.routePlanner.sources: there are no such sources", { sources: unknown });
 }
 
 function withOverload(

@@ -6,6 +6,7 @@ import type { PluginManifest, PluginSettings } from "./bridge/plugin-messages.ts
 import type { NodeConfig } from "./config/node-config.ts";
 import { describePlugin, findModule } from "./control/plugins/find-module.ts";
 import type { PluginPlan } from "./control/plugins/plugins.ts";
+import { routingOf } from "./control/workers/to-worker-settings.ts";
 import { canonicalName } from "./lib/canonical-name.ts";
 import { parseFlag } from "./lib/flag-words.ts";
 import { isTreeMap, type PlainTree, type PlainTreeMap } from "./lib/plain-tree.ts";
@@ -15,6 +16,11 @@ import { VERSION } from "./version.ts";
 
 /** Where the modules of built-in plugins are. */
 const BUILTIN_FOLDER = new URL("../plugins/", import.meta.url);
+
+/** The names of all sources that come with the node as plugins, on or off. */
+export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
+  manifest.sources.map(({ name }) => name),
+);
 
 /** What plans are made from, beside the configuration. */
 export interface PlanOptions {
@@ -94,10 +100,10 @@ function nameOf(entry: NodeConfig["plugins"]["entries"][number]): string {
   return entry.package ?? entry.path?.split(/[\\/]/).at(-1) ?? describePlugin(entry);
 }
 
-function settingsOf({ http, network, hosts }: NodeConfig, module: string): PluginSettings {
+function settingsOf({ http, network, hosts, routePlanner }: NodeConfig, module: string): PluginSettings {
   const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = http;
   return {
-    ...{ module, hosts, allow: network.allow },
+    ...{ module, hosts, allow: network.allow, routing: routingOf(routePlanner) },
     http: { userAgent: `Tonearm/${VERSION}`, proxyUrl: proxyUrl?.reveal(), connectTimeoutMs, socketTimeoutMs },
   };
 }

@@ -24,7 +24,7 @@ export async function prepareCodecs(): Promise<Codecs> {
     import("../../src/media/voice/voice-connection.ts"),
     import("../../src/media/input/open-input.ts"),
     import("../../src/media/input/http-client.ts"),
-    import("../../src/media/input/outgoing-routes.ts"),
+    import("../../src/network/outgoing-routes.ts"),
     import("../../src/media/input/playlist.ts"),
     import("../../src/media/opening/open-demuxer.ts"),
     import("../../src/media/demux/hls/hls-demuxer.ts"),

@@ -8,6 +8,8 @@ import type { AddressInfo } from "node:net";
 /** One request, as a site would see it. */
 export interface SiteRequest {
   readonly method: string;
+  /** The address that it came from. */
+  readonly from: string;
   /** The host that it was meant for. */
   readonly host: string;
   /** Without the query. */
@@ -39,6 +41,8 @@ export interface SiteFault {
   /** Host and path together: `api-v2.soundcloud.com/resolve`. */
   readonly at: RegExp;
   readonly outcome: SiteOutcome | ((request: SiteRequest) => SiteOutcome);
+  /** Only for who comes from this address. */
+  readonly from?: string;
   /** How often; default: until it is taken back. */
   readonly times?: number;
 }
@@ -145,7 +149,10 @@ export class SiteServer {
   }
 
   #faultFor(request: SiteRequest): SiteOutcome | undefined {
-    const entry = this.#faults.find(({ fault, left }) => left > 0 && fault.at.test(`${request.host}${request.path}`));
+    const place = `${request.host}${request.path}`;
+    const entry = this.#faults.find(({ fault: { at, from = request.from }, left }) => {
+      return left > 0 && at.test(place) && from === request.from;
+    });
     if (entry === undefined) return undefined;
     entry.left -= 1;
     const { outcome } = entry.fault;
@@ -164,11 +171,14 @@ export class SiteServer {
 
 async function readRequest(incoming: IncomingMessage, base: string): Promise<SiteRequest> {
   const parts: Buffer[] = [];
+  // Gone once the connection is.
+  const from = incoming.socket.remoteAddress ?? "";
   for await (const part of incoming) parts.push(part as Buffer);
   const url = new URL(incoming.url ?? "/", base);
   const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
   return {
     ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
+    from,
     headers: Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
     ),

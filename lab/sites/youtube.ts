@@ -162,7 +162,12 @@ export class YoutubeSite {
       case "visitor_id":
         return {};
       case "player":
-        return this.player.answer({ body, clientName, authorization: request.headers.authorization });
+        return this.player.answer({
+          body,
+          clientName,
+          authorization: request.headers.authorization,
+          from: request.from,
+        });
       case "search":
         return search(clientName, body.query ?? "");
       case "browse":

@@ -9,6 +9,8 @@ import { isPassing, visitorOf } from "./read-player.ts";
 const VISITOR_TTL_MS = 60 * 60_000;
 /** How long nobody asks again where none was to be had. */
 const NO_VISITOR_TTL_MS = 60_000;
+/** One visitor that is seen at a thousand addresses is none: each has its own. */
+const VISITORS_MAX = 100;
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** What a player request may carry. */
@@ -36,12 +38,12 @@ export class LoginRefusedError extends SourceError {}
 
 export class Innertube {
   readonly #host: Host;
-  /** Empty: none was to be had. */
+  /** By the address that YouTube is asked from. Empty: none was to be had. */
   readonly #visitors: Cache<string>;
 
   constructor(host: Host) {
     this.#host = host;
-    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: 1, isKept: true });
+    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: VISITORS_MAX, isKept: true });
   }
 
   /** The answer as it came. Rejects with a SourceError. */
@@ -65,7 +67,7 @@ export class Innertube {
       this.ask(identity, { endpoint: "player", body: playerBody(identity, question, flags), signal, accessToken });
     const answer = await ask();
     if (!isPassing(answer)) return answer;
-    this.#visitors.delete("");
+    this.#visitors.delete(await this.#addressKey(signal));
     return ask();
   }
 
@@ -105,8 +107,13 @@ export class Innertube {
   async #visitorFor({ takesTokens }: ClientIdentity, signal: AbortSignal): Promise<string | undefined> {
     const { token, visitorData } = this.#host.options.pot;
     if (takesTokens && token !== "" && visitorData !== "") return visitorData;
-    const found = await this.#visitors.getOrMake("", { signal, make: (shared) => this.#newVisitor(shared) });
+    const key = await this.#addressKey(signal);
+    const found = await this.#visitors.getOrMake(key, { signal, make: (shared) => this.#newVisitor(shared) });
     return found === "" ? undefined : found;
+  }
+
+  async #addressKey(signal: AbortSignal): Promise<string> {
+    return (await this.#host.http.address({ signal })) ?? "";
   }
 
   /** Everything works without one, only worse. */

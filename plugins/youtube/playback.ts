@@ -76,10 +76,10 @@ export class Playback {
     );
   }
 
-  /** Counts a refusal; returns how many there were in a row for this client. */
-  #note(videoId: string, { reason }: ResolveRequest): number {
+  /** Counts a refusal, unless it is of our address; returns how many there were in a row for this client. */
+  #note(videoId: string, { reason, status }: ResolveRequest): number {
     const last = this.#played.get(videoId);
-    if (reason !== "refused" || last === undefined) return 0;
+    if (reason !== "refused" || status === 429 || last === undefined) return 0;
     const refusedCount = last.refusedCount + 1;
     this.#played.set(videoId, { ...last, refusedCount });
     this.#refusals.set(last.name, (this.#refusals.get(last.name) ?? 0) + 1);

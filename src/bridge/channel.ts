@@ -7,16 +7,13 @@ import type { MessagePort } from "node:worker_threads";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AnswerCommand, WorkerCommand } from "./commands.ts";
-import type { AddressFamily, WorkerEvent } from "./events.ts";
+import type { WorkerEvent } from "./events.ts";
 import { PendingReplies } from "./pending-replies.ts";
 import type { LinkRequest, PlayableLink } from "./playable-link.ts";
 import type { WorkerReplies, WorkerReply } from "./replies.ts";
+import { RouteWishes } from "./route-wishes.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
-/** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
-const ROUTE_TIMEOUT_MS = 5000;
-/** Wishes for an address that may wait at once; one more is refused with `worker-busy`. */
-const WANTED_ROUTES_MAX = 4096;
 /** A source may ask its site several times for one link. */
 const LINK_TIMEOUT_MS = 20_000;
 /** Wishes for a link that may wait at once; each is a track that is opened, or has just lost its link. */
@@ -109,13 +106,13 @@ interface Answerable {
 /** The end of an audio worker or, with its own commands, of the look-up thread. */
 export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
   readonly #endpoint: ThreadEnd<Command>;
-  readonly #wantedRoutes: PendingReplies<string | undefined>;
+  readonly #routeWishes: RouteWishes;
   readonly #wantedLinks: PendingReplies<PlayableLink>;
 
   /** `onCommand` hears of all commands but the answers to `wantRoute` and `wantLink`. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
-    this.#wantedRoutes = new PendingReplies(options.clock);
+    this.#routeWishes = new RouteWishes(options.clock, (wanted) => endpoint.postMessage(wanted));
     this.#wantedLinks = new PendingReplies(options.clock);
     endpoint.on("message", (command) => {
       if (isAnswer(command)) this.#onAnswer(command);
@@ -129,21 +126,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     else this.#endpoint.postMessage(event);
   }
 
-  /**
-   * Asks for an address to send one request from; `families` are those of the target's addresses. Undefined: from no
-   * address in particular. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after 5 s, or `worker-busy`
-   * with 4096 wishes already waiting.
-   */
-  wantRoute(families: readonly AddressFamily[]): Promise<string | undefined> {
-    if (this.#wantedRoutes.count >= WANTED_ROUTES_MAX) {
-      const message = `${WANTED_ROUTES_MAX} requests wait for an address to be sent from`;
-      return Promise.reject(new NodeError("worker-busy", message));
-    }
-    const lateText = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
-    return this.#wantedRoutes.ask({ timeoutMs: ROUTE_TIMEOUT_MS, lateText }, (routeId) => {
-      this.#endpoint.postMessage({ type: "routeWanted", routeId, families });
-    });
-  }
+  /** Asks for an address to send one request from; see `RouteWishes`. */
+  readonly wantRoute: RouteWishes["want"] = (families, preferred) => this.#routeWishes.want(families, preferred);
 
   /**
    * Asks for a link to a site's track. Rejects with why there is none (RemoteError), `worker-timeout` after 20 s, or
@@ -170,10 +154,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   }
 
   #onAnswer(command: AnswerCommand): void {
-    if (command.type === "route") this.#wantedRoutes.resolve(command.routeId, command.address);
-    else if (command.type === "routeError") {
-      this.#wantedRoutes.reject(command.routeId, new RemoteError(command.error));
-    } else if (command.type === "link") this.#wantedLinks.resolve(command.linkId, command.link);
+    if (command.type === "route" || command.type === "routeError") this.#routeWishes.settle(command);
+    else if (command.type === "link") this.#wantedLinks.resolve(command.linkId, command.link);
     else this.#wantedLinks.reject(command.linkId, new RemoteError(command.error));
   }
 

@@ -63,6 +63,23 @@ export type AddressFamily = 4 | 6;
 /** `banned`: the site refused it (HTTP 429). `unusable`: the system could not send from it. */
 export type RouteFailure = "banned" | "unusable";
 
+/** What any thread that sends requests tells of the addresses that they leave from. */
+export type RouteEvent =
+  /**
+   * An address to send one request from is needed; answered by a RouteCommand. Never sent without routing in the
+   * thread's settings.
+   */
+  | {
+      readonly type: "routeWanted";
+      readonly routeId: RouteId;
+      /** Those of the target's addresses, at least one. */
+      readonly families: readonly AddressFamily[];
+      /** This one, as long as it may be used: what belongs together leaves from one address. */
+      readonly preferred?: string | undefined;
+    }
+  /** A request from this address failed because of the address. */
+  | { readonly type: "routeFailed"; readonly address: string; readonly reason: RouteFailure };
+
 /**
  * What an audio worker or the look-up thread tells, in the order in which it happened. None waits for an answer but
  * `routeWanted` and `linkWanted`.
@@ -139,25 +156,8 @@ export type WorkerEvent =
   | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
   /** Of the minute that has ended, of all players that counted anything in it. */
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
-  /**
-   * An address to send one request from is needed; answered by a RouteCommand. Never sent without
-   * WorkerSettings.routing.
-   */
-  | {
-      readonly type: "routeWanted";
-      readonly routeId: RouteId;
-      /** Those of the target's addresses, at least one. */
-      readonly families: readonly AddressFamily[];
-    }
+  | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
   | ({ readonly type: "linkWanted"; readonly linkId: LinkId } & LinkRequest)
-  /** A request from this address failed because of the address. */
-  | {
-      readonly type: "routeFailed";
-      readonly address: string;
-      /** True for a search, which counts only where the operator says so. */
-      readonly isSearch: boolean;
-      readonly reason: RouteFailure;
-    }
   /** A line for the log of the node. */
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

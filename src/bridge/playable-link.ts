@@ -19,6 +19,12 @@ export interface LinkRequest {
   readonly rendition?: string | undefined;
 }
 
+/**
+ * Where requests leave from: the machine's own address, any of the operator's blocks, or one of them, as what was found
+ * from there is good from nowhere else.
+ */
+export type Departure = "machine" | "blocks" | { readonly address: string };
+
 /** The site wants the file in steps: with a `Range` header, or as `range=0-99` in the query without one. */
 export interface RangeStep {
   /** A whole number, 64 KiB to 1 GiB. */
@@ -53,6 +59,8 @@ export interface SiteLink {
   /** Names the bytes: those of two links with the same name are the same. */
   readonly rendition: string | undefined;
   readonly rangeStep: RangeStep | undefined;
+  /** Of each request for it, also for what an HLS playlist names. */
+  readonly departure: Departure;
   /**
    * Its host and port are those of a server that the operator has named for the plugin: this input may reach exactly
    * that one in a private network. For the main thread to say, which knows what the operator has named.

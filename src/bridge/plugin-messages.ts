@@ -6,8 +6,11 @@ import type { LogFields, LogLevel } from "../log.ts";
 import type { Claims, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
 import type { Track } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
+import type { RouteCommand } from "./commands.ts";
+import type { RouteEvent } from "./events.ts";
 import type { LinkReason, SiteLink } from "./playable-link.ts";
 import type { WireError } from "./wire-error.ts";
+import type { RoutingSettings } from "./worker-settings.ts";
 
 /** What a plugin's thread is told when it starts: its workerData. */
 export interface PluginStart {
@@ -30,6 +33,8 @@ export interface PluginSettings {
     readonly connectTimeoutMs: number;
     readonly socketTimeoutMs: number;
   };
+  /** As an audio worker's. */
+  readonly routing: RoutingSettings | undefined;
 }
 
 /** What a plugin is, once it is set up. */
@@ -137,6 +142,8 @@ export type PluginCommand =
   /** Of a `loadWanted`. */
   | { readonly type: "loaded"; readonly askId: number; readonly answer: PluginAnswer }
   | { readonly type: "loadFailed"; readonly askId: number; readonly error: WireError }
+  /** Of a `routeWanted`. */
+  | RouteCommand
   /** It has 1 s to dispose of what it holds, and says `disposed`. */
   | { readonly type: "dispose" };
 
@@ -157,6 +164,7 @@ export type PluginEvent =
   /** The plugin asks all sources of the node; answered by `loaded` or `loadFailed`. */
   | { readonly type: "loadWanted"; readonly askId: number; readonly identifier: string; readonly depth: number }
   | { readonly type: "loadUnwanted"; readonly askId: number }
+  | RouteEvent
   /** At most once a second, when something has changed. */
   | {
       readonly type: "report";

@@ -30,16 +30,18 @@ export interface WorkerSettings extends ToldValues {
 export interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
   /** The header of that name. */
   readonly userAgent: string;
-  /** Proxy of the http source, or undefined. Credentials inside: never log. */
+  /** Proxy, or undefined. Credentials inside: never log. */
   readonly proxyUrl: string | undefined;
 }
 
-/** What of `lavalink.server.ratelimit` the threads that send requests need; the rest is the route planner's. */
+/** What of `lavalink.server.ratelimit` all threads that send requests need; the rest is the route planner's. */
 export interface RoutingSettings {
   /** How often one request is sent again from another address; undefined: until it runs out of time. */
   readonly retriesMax: number | undefined;
   /** CIDR blocks or single addresses. All of them lead to this machine, so the outbound guard dials none. */
   readonly ipBlocks: readonly string[];
-  /** Names of the sources that do; inputs of kind `http` are those of the source `http`. */
+  /** A search that a site refuses says something about the address, too. */
+  readonly isTriggeredBySearch: boolean;
+  /** Names of the sources whose requests do, in lower case; inputs of kind `http` are those of the source `http`. */
   readonly sources: readonly string[];
 }

@@ -47,14 +47,14 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
     /** Outgoing HTTP. */
     http: {
       ...timeouts,
-      /** Proxy of the http source as a URL with its user and password, or undefined. */
+      /** Proxy as a URL with its user and password, or undefined. */
       proxyUrl: proxyUrlOf(proxy),
     },
     routePlanner: checkedRoutePlanner(values.routePlanner, context),
   };
   warnOfOpenDoors(config, context);
   if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {
-    context.warn("lavalink.server.ratelimit: requests of the source http leave from the proxy, not from these blocks");
+    context.warn("lavalink.server.ratelimit: requests leave from the proxy, not from these blocks");
   }
   return config;
 }

@@ -1,4 +1,6 @@
-// Reads a URL without throwing. Used on both threads.
+// Reads a URL without throwing, and names one without its secrets. Used on both threads.
+
+const SHOWN_PATH_LENGTH_MAX = 120;
 
 /**
  * The URL that `text` is, undefined when it is none. Stands in for `URL.canParse`, which in Node.js 20 and 22 refuses
@@ -32,4 +34,13 @@ export function parseBaseUrl(text: string): string | undefined {
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   const isPlain = url.username + url.password + url.search + url.hash === "";
   return isPlain ? url.href.replace(/\/+$/, "") : undefined;
+}
+
+/**
+ * Scheme, host and the beginning of the path: what follows may be a secret. In whole parts: half of a secret would not
+ * be known as one.
+ */
+export function describeUrl({ origin, pathname }: Pick<URL, "origin" | "pathname">): string {
+  const isLong = pathname.length > SHOWN_PATH_LENGTH_MAX;
+  return `${origin}${isLong ? pathname.slice(0, pathname.lastIndexOf("/", SHOWN_PATH_LENGTH_MAX) + 1) : pathname}`;
 }

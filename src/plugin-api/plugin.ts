@@ -263,7 +263,10 @@ export interface ResolveRequest {
   readonly userData: JsonMembers;
   /** `start`: it is about to be played. The others ask for a fresh one, nothing from a cache. */
   readonly reason: "start" | "expiring" | "refused";
-  /** With `refused`: the HTTP status with which the last one was refused. */
+  /**
+   * With `refused`: the HTTP status with which the last one was refused. 429: the address that it was good from is
+   * barred, which says nothing about the link.
+   */
   readonly status?: number | undefined;
   /** What was played last: to go on with the same bytes, the same rendition is wanted. */
   readonly rendition?: string | undefined;
@@ -327,9 +330,12 @@ export class SourceError extends Error {
 // HTTP
 
 /**
- * The plugin's way out: through the outbound guard, the proxy and the route planner that are configured. At most 32
- * requests at once, more wait; bodies under way have 64 MiB together, and each 512 KiB whatever the others take: what
- * is beyond that fails as `busy`. The host of an address can be replaced in the configuration (`hosts`), as tests do.
+ * The plugin's way out: through the outbound guard and the proxy that are configured. Where the operator rotates
+ * addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or `resolve` leave from one of
+ * them, and so do those for the link that it finds; on 429 a request is sent again from another, and rejects with
+ * `busy` where none is left. At most 32 requests at once, more wait; bodies under way have 64 MiB together, and each
+ * 512 KiB whatever the others take: what is beyond that fails as `busy`. The host of an address can be replaced in the
+ * configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
   /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */
@@ -338,6 +344,12 @@ export interface HttpClient {
   json<Value = unknown>(url: string, options: HttpRequest): Promise<Value>;
   /** The body as text, the same. */
   text(url: string, options: HttpRequest): Promise<string>;
+  /**
+   * The address that requests of this `load` or `resolve` leave from by now, where the operator rotates addresses;
+   * undefined: the machine's own. For what a site gives out to one address (an anonymous session), as a key to keep it
+   * under. Rejects with a SourceError, `busy` where no address is left.
+   */
+  address(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
   /** What a status means: `not-found` for 404 and 410, `busy` for 429 and 5xx, else `unavailable`. */
   statusError(answer: HttpAnswer): SourceError;
 }

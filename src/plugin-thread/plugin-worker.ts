@@ -2,7 +2,7 @@
 // keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
 
 import { createHash } from "node:crypto";
-import { rangeStepTrouble } from "../bridge/playable-link.ts";
+import { type Departure, rangeStepTrouble } from "../bridge/playable-link.ts";
 import type {
   LinkWish,
   PluginAnswer,
@@ -20,6 +20,7 @@ import type { WrittenTracks } from "../track/written-tracks.ts";
 import { kindOf } from "./host/error-kind.ts";
 import { MemoryCache } from "./host/memory-cache.ts";
 import type { LivingHost } from "./host/plugin-host.ts";
+import { departureOf, type PluginRoutes, type Work } from "./plugin-routes.ts";
 import { troubleOf } from "./source-trouble.ts";
 import { referenceOf, toSourceTrack, writeAnswer } from "./written-answer.ts";
 
@@ -46,8 +47,10 @@ export interface PluginWorkerOptions {
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
   readonly send: (event: PluginEvent) => void;
-  /** Runs work so that what it asks for elsewhere is known to be so deep. */
-  readonly runAtDepth: <Value>(depth: number, work: () => Promise<Value>) => Promise<Value>;
+  /** Runs a task so that what it asks for is known to be part of this work. */
+  readonly run: <Value>(work: Work, task: () => Promise<Value>) => Promise<Value>;
+  /** See `PluginRoutes`; where there is no routing, there are none. */
+  readonly routeFor: PluginRoutes["routeFor"];
 }
 
 export class PluginWorker {
@@ -98,7 +101,8 @@ export class PluginWorker {
     return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
       signal,
       make: async (shared) => {
-        const value = await this.#options.runAtDepth(depth, () => this.#ask(source, identifier, shared));
+        const route = this.#options.routeFor(name, identifier);
+        const value = await this.#run({ depth, route }, () => this.#ask(source, identifier, shared));
         return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
       },
     });
@@ -118,8 +122,10 @@ export class PluginWorker {
     const source = this.#source(name);
     const key = keyOf(name, wish.encoded, wish.userData);
     const make = async (shared: AbortSignal) => {
-      const playable = await this.#options.runAtDepth(1, () => source.resolve(requestOf(wish, source, shared)));
-      const value = checkedLink(playable);
+      const route = this.#options.routeFor(name);
+      const request = requestOf(wish, source, shared);
+      const playable = await this.#run({ depth: 1, route }, () => source.resolve(request));
+      const value = checkedLink(playable, departureOf(route));
       return { value, ttlMs: this.#lifeOf(value) };
     };
     if (wish.reason === "start") return this.#links.getOrMake(key, { signal, make });
@@ -135,6 +141,15 @@ export class PluginWorker {
         return { value, ttlMs: 0 };
       },
     });
+  }
+
+  /** What ran out of addresses to leave from is told as that, whatever the plugin makes of it. */
+  async #run<Value>(work: Work, task: () => Promise<Value>): Promise<Value> {
+    try {
+      return await this.#options.run(work, task);
+    } catch (error) {
+      throw work.route?.exhaustion ?? error;
+    }
   }
 
   #lifeOf(found: PluginLink): number {
@@ -185,7 +200,7 @@ function requestOf(wish: LinkWish, { name, fields = [] }: Source, signal: AbortS
 }
 
 /** What a plugin answers is looked at before it leaves: the audio threads rely on its form. */
-function checkedLink(playable: Playable): PluginLink {
+function checkedLink(playable: Playable, departure: Departure): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   const { url, headers = {}, expiresAtMs, rendition, rangeStep } = playable;
   if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
@@ -199,7 +214,7 @@ function checkedLink(playable: Playable): PluginLink {
     .filter(([, value]) => value !== undefined)
     .slice(0, HEADERS_MAX);
   return {
-    ...{ kind: "link", url, container: undefined, rendition },
+    ...{ kind: "link", url, container: undefined, rendition, departure },
     rangeStep: rangeStep === undefined ? undefined : { bytes: rangeStep.bytes, by: rangeStep.by },
     headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
     expiresAtEpochMs: expiresAtMs,

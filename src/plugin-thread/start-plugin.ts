@@ -3,6 +3,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../bridge/channel.ts";
+import type { RouteCommand } from "../bridge/commands.ts";
 import type {
   GivenOptions,
   KeptValue,
@@ -17,14 +18,16 @@ import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
 import { REDACTED, redactText } from "../lib/redact-text.ts";
 import { createLogger, type Logger } from "../log.ts";
-import { createGuardedDispatcher } from "../network/guarded-dispatcher.ts";
+import { DispatcherPool } from "../network/dispatcher-pool.ts";
 import { createHostResolver } from "../network/host-resolver.ts";
 import { OutboundGuard } from "../network/outbound-guard.ts";
+import { OwnNetwork } from "../network/own-network.ts";
 import {
   API_VERSION,
   type OptionSchema,
   type OptionValues,
   type Plugin,
+  type PluginLogger,
   type SourceAnswer,
   SourceError,
 } from "../plugin-api/plugin.ts";
@@ -35,6 +38,7 @@ import { PluginHttpClient } from "./host/http-client.ts";
 import { KeptCaches } from "./host/kept-caches.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
 import { LivingHost } from "./host/plugin-host.ts";
+import { PluginRoutes, type Work } from "./plugin-routes.ts";
 import { PluginWorker } from "./plugin-worker.ts";
 import { readAnswer } from "./written-answer.ts";
 
@@ -107,6 +111,8 @@ interface HostGround {
   readonly ownServers: readonly string[];
   readonly kept: readonly KeptValue[];
 }
+/** What is not an answer about addresses. */
+type PlainCommand = Exclude<PluginCommand, RouteCommand>;
 
 interface Asked {
   readonly resolve: (answer: SourceAnswer) => void;
@@ -117,14 +123,15 @@ class LivingPlugin {
   readonly #plugin: Plugin;
   readonly #ground: PluginGround;
   readonly #logger: Logger;
-  readonly #depth = new AsyncLocalStorage<number>();
+  readonly #work = new AsyncLocalStorage<Work>();
+  #routes: PluginRoutes | undefined;
   readonly #asked = new Map<number, Asked>();
   #askedCount = 0;
   #isReportDue = false;
   #hidden: readonly string[] = [];
   /** What was asked before it was set up. */
-  readonly #early: PluginCommand[] = [];
-  #onCommand: (command: PluginCommand) => void = () => undefined;
+  readonly #early: PlainCommand[] = [];
+  #onCommand: (command: PlainCommand) => void = () => undefined;
 
   constructor(plugin: Plugin, ground: PluginGround) {
     this.#plugin = plugin;
@@ -171,12 +178,17 @@ class LivingPlugin {
 
   #createHost({ options, ownServers, kept }: HostGround): LivingHost<unknown> {
     const { settings, clock, port } = this.#ground;
-    const { allow, http } = settings;
-    const guard = new OutboundGuard(allow, { ownServers, resolve: createHostResolver({ clock }) });
+    const { allow, http, routing } = settings;
+    const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
+    const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
+    const log = createPluginLogger({ logger: this.#logger, clock, hide: this.hide });
+    this.#routes = this.#createRoutes(guard, log, () => [...host.sources.keys()]);
+    const { leave, currentAddress } = this.#routes ?? {};
+    const dispatchers = new DispatcherPool({ guard, ...http });
     const host: LivingHost<unknown> = new LivingHost({
       ...{ options, clock, userAgent: http.userAgent },
-      http: new PluginHttpClient({ dispatcher: createGuardedDispatcher({ guard, ...http }), settings, clock }),
-      log: createPluginLogger({ logger: this.#logger, clock, hide: this.hide }),
+      http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
+      log,
       hide: this.hide,
       kept: new KeptCaches({ values: kept, clock, send: (event) => port.postMessage(event) }),
       load: (identifier, signal) => this.#load(identifier, signal),
@@ -186,6 +198,22 @@ class LivingPlugin {
     return host;
   }
 
+  /** Behind a proxy, sites see the proxy's address whatever ours is. */
+  #createRoutes(
+    guard: OutboundGuard,
+    logger: PluginLogger,
+    sourceNames: () => readonly string[],
+  ): PluginRoutes | undefined {
+    const { settings, clock, port } = this.#ground;
+    const { routing, http } = settings;
+    if (routing === undefined || http.proxyUrl !== undefined) return undefined;
+    return new PluginRoutes({
+      ...{ routing, lookupTimeoutMs: http.connectTimeoutMs, guard, clock, logger, sourceNames },
+      send: (event) => port.postMessage(event),
+      currentWork: () => this.#work.getStore(),
+    });
+  }
+
   #askForOptions(): Promise<GivenOptions> {
     const { port } = this.#ground;
     return new Promise((resolve) => {
@@ -193,19 +221,24 @@ class LivingPlugin {
         if (command.type === "options") resolve(command.given);
         else this.#early.push(command);
       };
-      port.on("message", (command) => this.#onCommand(command));
+      port.on("message", (command) => {
+        // Also while it is being set up.
+        if (command.type === "route" || command.type === "routeError") this.#routes?.settle(command);
+        else this.#onCommand(command);
+      });
       port.postMessage({ type: "named", name: this.#plugin.name });
     });
   }
 
-  #server(host: LivingHost<unknown>): (command: PluginCommand) => void {
+  #server(host: LivingHost<unknown>): (command: PlainCommand) => void {
     const { port, clock } = this.#ground;
     const worker = new PluginWorker({
       ...{ host, clock, log: host.log, hide: this.hide },
       send: (event) => port.postMessage(event),
-      runAtDepth: (depth, work) => this.#depth.run(depth, work),
+      run: (work, task) => this.#work.run(work, task),
+      routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),
     });
-    const carryOut = (command: PluginCommand): void => {
+    const carryOut = (command: PlainCommand): void => {
       if ("requestId" in command && command.type !== "abort") worker.execute(command);
       else if (command.type === "abort") worker.abort(command.requestId);
       else if (command.type === "dispose") void host.dispose().then(() => port.postMessage({ type: "disposed" }));
@@ -223,7 +256,7 @@ class LivingPlugin {
   // What the plugin asks of the node's other sources
 
   #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
-    const depth = (this.#depth.getStore() ?? 0) + 1;
+    const depth = (this.#work.getStore()?.depth ?? 0) + 1;
     if (depth > DEPTH_MAX) {
       return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
     }

@@ -1,8 +1,8 @@
-// A route planner for tests of the audio side: hands out given addresses, each once or each until it fails, leaves out
-// those reported as failing, and keeps what it was asked and told.
+// A route planner for tests of the threads that ask it: hands out given addresses, in turn or each until it fails, one
+// that is wished for where it is free; leaves out those reported as failing, and keeps what it was asked and told.
 
 import { NodeError } from "../../src/errors.ts";
-import type { OutgoingRoutesOptions } from "../../src/media/input/outgoing-routes.ts";
+import type { OutgoingRoutesOptions } from "../../src/network/outgoing-routes.ts";
 
 type Report = Parameters<OutgoingRoutesOptions["send"]>[0];
 
@@ -27,12 +27,13 @@ export class FakeRoutePlanner {
     );
   }
 
-  readonly wantRoute: OutgoingRoutesOptions["wantRoute"] = async (families) => {
+  readonly wantRoute: OutgoingRoutesOptions["wantRoute"] = async (families, preferred) => {
     this.asked.push(families);
     const fitting = this.#addresses.filter((address) => families.includes(address.includes(":") ? 6 : 4));
     if (fitting.length === 0) return undefined;
     const free = fitting.filter((address) => !this.reports.some((report) => report.address === address));
     if (free.length === 0) throw new NodeError("routes-exhausted", "every address is failing");
+    if (preferred !== undefined && free.includes(preferred)) return preferred;
     return this.#choice === "first" ? free[0] : free[this.#next++ % free.length];
   };
 

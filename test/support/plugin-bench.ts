@@ -11,8 +11,10 @@ import type {
   PluginLink,
   PluginManifest,
   PluginReturn,
+  PluginSettings,
 } from "../../src/bridge/plugin-messages.ts";
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
+import { type RouteSource, serveRoutes } from "../../src/control/workers/route-source.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { PlainTree, PlainTreeMap } from "../../src/lib/plain-tree.ts";
 import type { Json, Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
@@ -32,6 +34,9 @@ export interface BenchOptions {
   readonly clock?: Clock;
   /** What the node's other sources answer to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
+  readonly settings?: Partial<PluginSettings>;
+  /** Who chooses the addresses that requests leave from; where `settings` has routing. */
+  readonly routes?: RouteSource;
 }
 
 export class PluginBench {
@@ -53,6 +58,9 @@ export class PluginBench {
       toMain.on("message", (event: PluginEvent) => {
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
+        if (event.type === "routeWanted" || event.type === "routeFailed") {
+          serveRoutes(event, options.routes, (answer) => void toPlugin.emit("message", structuredClone(answer)));
+        }
         if (event.type !== "named") return;
         const given = { options: options.options, changes: options.changes ?? {}, kept: options.kept ?? [] };
         toPlugin.emit("message", { type: "options", given } satisfies PluginCommand);
@@ -69,6 +77,8 @@ export class PluginBench {
       settings: {
         ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
+        routing: undefined,
+        ...options.settings,
       },
       importModule: () => Promise.resolve({ default: plugin }),
     });

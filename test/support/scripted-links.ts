@@ -10,7 +10,7 @@ export const SITE_INPUT: PlayableInput = { kind: "site", track: SITE_TRACK };
 export function linkTo(url: string, changes: Partial<SiteLink> = {}): SiteLink {
   return {
     ...{ kind: "link", url, headers: {}, container: undefined, expiresAtEpochMs: undefined },
-    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: false, ...changes },
+    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: false, departure: "blocks", ...changes },
   };
 }
 

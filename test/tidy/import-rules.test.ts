@@ -120,9 +120,9 @@ describe("only one place", () => {
       "src/network/guarded-dispatcher.ts",
       "src/network/host-resolver.ts",
       "src/network/outbound-guard.ts",
+      "src/network/outgoing-routes.ts",
       "src/media/input/http-client.ts",
       "src/plugin-thread/host/http-client.ts", // sends on the guarded dispatcher that it is given
-      "src/media/input/outgoing-routes.ts",
       "src/media/input/shoutcast-client.ts",
       "src/media/voice/gateway-dialler.ts", // gateway-socket.ts asks for it
       "src/media/voice/gateway-socket.ts",

@@ -73,6 +73,15 @@ describe("a node", () => {
     expect((await call(address, "/v4/routeplanner/status")).json).toMatchObject({ class: "RotatingIpRoutePlanner" });
   });
 
+  test("warns of a source that is to rotate addresses and is none, and of no other", async () => {
+    const blocks = { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.16.0.0/30" };
+    await start(0, { ...blocks, TONEARM_ROUTE_PLANNER_SOURCES: "http,youtube,Flowery-TTS,getyarn.io" });
+    await node?.close();
+    expect(warnings).toEqual([]);
+    await start(0, { ...blocks, TONEARM_ROUTE_PLANNER_SOURCES: "http,youtbue" });
+    await expect.poll(() => warnings).toEqual(["tonearm.routePlanner.sources: there are no such sources"]);
+  });
+
   test("with blocks of its own it has nothing to tell", async () => {
     const address = await start(0, { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.1" });
     expect(warnings).toEqual([]);

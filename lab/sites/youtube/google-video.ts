@@ -1,6 +1,6 @@
-// The part of the stand-in that hands out sound: links with an expiry, an n and a signature, which are checked as
-// googlevideo checks them; wrong ones are answered 403. Steps are asked for in the query. In whichever process the
-// stand-in runs.
+// The part of the stand-in that hands out sound: links with an expiry, an address that they are for, an n and a
+// signature, which are checked as googlevideo checks them; wrong ones are answered 403. Steps are asked for in the
+// query. In whichever process the stand-in runs.
 
 import type { SiteAnswer, SiteRequest } from "../site-server.ts";
 import type { PlayerScript } from "./player-scripts.ts";
@@ -16,6 +16,8 @@ export interface OfferedMedia {
 interface Ticket {
   readonly media: OfferedMedia;
   readonly clientName: string;
+  /** The address that the link was made for. */
+  readonly ip: string;
   /** What the link must have by the time it is used. */
   readonly n: string;
   readonly signature: string;
@@ -23,6 +25,8 @@ interface Ticket {
 
 interface LinkWish {
   readonly clientName: string;
+  /** For whom it is good. */
+  readonly ip: string;
   readonly itag: number;
   readonly script: PlayerScript | undefined;
   readonly isLengthSaid: boolean;
@@ -49,14 +53,14 @@ export class GoogleVideo {
   }
 
   /** `script`: the link is locked so that this one opens it. `isLengthSaid`: it tells how large the file is. */
-  issue(media: OfferedMedia, { clientName, itag, script, isLengthSaid }: LinkWish): IssuedLink {
+  issue(media: OfferedMedia, { clientName, ip, itag, script, isLengthSaid }: LinkWish): IssuedLink {
     const id = this.#tickets.length;
     const n = `n${String(id).padStart(4, "0")}-AbCdEf_9`;
     const signature = `AJfQdSswRQIgSIGNATURE${String(id).padStart(6, "0")}==`;
-    this.#tickets.push({ media, clientName, signature, n: script?.solveN(n) ?? n });
+    this.#tickets.push({ media, clientName, ip, signature, n: script?.solveN(n) ?? n });
     const url = new URL(`${this.#baseUrl}/${MEDIA_HOST}/videoplayback`);
     const expire = String(Math.floor(Date.now() / 1000) + LIFE_SECONDS);
-    const query = { expire, ip: "192.0.2.1", id: String(id), itag: String(itag), c: clientName, n };
+    const query = { expire, ip, id: String(id), itag: String(itag), c: clientName, n };
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     if (isLengthSaid) url.searchParams.set("clen", String(media.bytes.length));
     if (script === undefined) url.searchParams.set("sig", signature);
@@ -64,12 +68,13 @@ export class GoogleVideo {
   }
 
   /** A live stream's playlist as clients get it that have to solve its n. */
-  issueManifest(playlist: OfferedMedia, script: PlayerScript): string {
+  issueManifest(playlist: OfferedMedia, ip: string, script: PlayerScript): string {
     const id = this.#tickets.length;
     const n = `m${String(id).padStart(4, "0")}-AbCdEf_9`;
-    this.#tickets.push({ media: playlist, clientName: "", signature: "", n: script.solveN(n) });
+    this.#tickets.push({ media: playlist, clientName: "", ip, signature: "", n: script.solveN(n) });
     const expire = Math.floor(Date.now() / 1000) + LIFE_SECONDS;
-    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/expire/${expire}/id/${id}/n/${n}/file/index.m3u8`;
+    const name = `expire/${expire}/ip/${ip}/id/${id}/n/${n}/file/index.m3u8`;
+    return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/${name}`;
   }
 
   /** All links so far are refused from now on. */
@@ -77,8 +82,8 @@ export class GoogleVideo {
     this.#expiredCount = this.#tickets.length;
   }
 
-  answer({ path, query }: SiteRequest): SiteAnswer | undefined {
-    if (path.startsWith("/api/manifest/")) return this.#manifest(path);
+  answer({ path, query, from }: SiteRequest): SiteAnswer | undefined {
+    if (path.startsWith("/api/manifest/")) return this.#manifest(path, from);
     if (path !== "/videoplayback") return undefined;
     const id = Number(query.get("id"));
     const ticket = this.#tickets[id];
@@ -86,15 +91,17 @@ export class GoogleVideo {
     const isRight = query.get("n") === ticket.n && query.get("sig") === ticket.signature;
     const hasToken = this.wantedToken === undefined || query.get("pot") === this.wantedToken;
     const isOver = id < this.#expiredCount || Number(query.get("expire")) * 1000 < Date.now();
-    if (!isRight || !hasToken || isOver || this.refusedClients.has(ticket.clientName)) return { status: 403 };
+    const isElsewhere = from !== ticket.ip;
+    if (!isRight || isElsewhere || !hasToken || isOver || this.refusedClients.has(ticket.clientName))
+      return { status: 403 };
     return part(ticket.media, query.get("range"));
   }
 
-  #manifest(path: string): SiteAnswer {
+  #manifest(path: string, from: string): SiteAnswer {
     const [, id = "", n, token] = /\/id\/(\d+)\/n\/([^/]+)(?:\/pot\/([^/]+))?\/file\/index\.m3u8$/.exec(path) ?? [];
     const ticket = this.#tickets[Number(id)];
     const isRight =
-      ticket !== undefined && n === ticket.n && Number(id) >= this.#expiredCount && token === this.wantedToken;
+      ticket?.ip === from && n === ticket.n && Number(id) >= this.#expiredCount && token === this.wantedToken;
     return isRight ? part(ticket.media, null) : { status: 403 };
   }
 }

@@ -13,6 +13,8 @@ export interface PlayerQuestion {
   readonly body: Readonly<Record<string, unknown>>;
   readonly clientName: string;
   readonly authorization: string | undefined;
+  /** The address of who asks: the links are for that one. */
+  readonly from: string;
 }
 
 interface Parts {
@@ -59,7 +61,8 @@ export class PlayerAnswers {
     return parts.join("");
   }
 
-  answer({ body, clientName, authorization }: PlayerQuestion): object {
+  answer(question: PlayerQuestion): object {
+    const { body, clientName, authorization, from } = question;
     const video = VIDEOS.find(({ id }) => id === body.videoId);
     if (clientName === "TVHTML5" && !this.#isLoggedIn(authorization)) return { status: 401, json: { error: {} } };
     if (video === undefined) return { playabilityStatus: { status: "ERROR", reason: "This video is unavailable" } };
@@ -70,10 +73,10 @@ export class PlayerAnswers {
     if (video.state === "live") {
       const isLocked = this.offers.get(clientName) === "locked";
       const { site, media, livePlaylist, script } = this.#parts;
-      const hlsManifestUrl = isLocked ? media.issueManifest(livePlaylist, script()) : site.link("live.m3u8");
+      const hlsManifestUrl = isLocked ? media.issueManifest(livePlaylist, from, script()) : site.link("live.m3u8");
       return { playabilityStatus: status, ...details, streamingData: { hlsManifestUrl } };
     }
-    return { playabilityStatus: status, ...details, streamingData: this.#streams(clientName, body) };
+    return { playabilityStatus: status, ...details, streamingData: this.#streams(question) };
   }
 
   #isLoggedIn(authorization: string | undefined): boolean {
@@ -101,7 +104,7 @@ export class PlayerAnswers {
     };
   }
 
-  #streams(clientName: string, body: Readonly<Record<string, unknown>>): object {
+  #streams({ clientName, body, from }: PlayerQuestion): object {
     const offer = this.offers.get(clientName) ?? "open";
     if (offer === "nothing") return { formats: [], adaptiveFormats: [] };
     const webm: OfferedMedia = { bytes: this.#parts.webm, mimeType: "audio/webm" };
@@ -120,7 +123,7 @@ export class PlayerAnswers {
     const picture = this.#format(137, low, { mimeType: 'video/mp4; codecs="avc1.640028"', bitrate: 4_000_000 });
     const adaptive = [picture, aac, ...(this.withoutOpus.has(clientName) ? [] : opus)];
     const isRightTimestamp = JSON.stringify(body).includes(`"signatureTimestamp":${this.timestamp}`);
-    const render = (one: Format) => this.#render(one, { offer, clientName, isRightTimestamp });
+    const render = (one: Format) => this.#render(one, { offer, clientName, from, isRightTimestamp });
     const sabr = offer === "sabr" ? { serverAbrStreamingUrl: "https://rr1.googlevideo.com/videoplayback?sabr=1" } : {};
     return { ...sabr, formats: [render({ ...plain, isLengthSaid: false })], adaptiveFormats: adaptive.map(render) };
   }
@@ -131,7 +134,15 @@ export class PlayerAnswers {
 
   #render(
     { itag, media, more, isLengthSaid }: Format,
-    { offer, clientName, isRightTimestamp }: { offer: Offer; clientName: string; isRightTimestamp: boolean },
+    {
+      offer,
+      clientName,
+      from,
+      isRightTimestamp,
+    }: Pick<PlayerQuestion, "clientName" | "from"> & {
+      readonly offer: Offer;
+      readonly isRightTimestamp: boolean;
+    },
   ): object {
     const base = {
       ...{ itag, ...more, lastModified: this.lastModified, audioSampleRate: "48000", audioChannels: 2 },
@@ -139,7 +150,8 @@ export class PlayerAnswers {
     };
     if (offer === "sabr") return base;
     const script = offer === "locked" ? this.#parts.script() : undefined;
-    const { url, lockedSignature } = this.#parts.media.issue(media, { clientName, itag, script, isLengthSaid });
+    const wish = { clientName, ip: from, itag, script, isLengthSaid };
+    const { url, lockedSignature } = this.#parts.media.issue(media, wish);
     if (lockedSignature === undefined) return { ...base, url };
     // For another script than the one of the day, as an old timestamp gets.
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;

@@ -1,7 +1,7 @@
 // The keys of how the node fetches what it plays: whom it may connect to, for how long it waits, from which addresses.
 
 import { choiceKey, flagKey, integerKey, listKey, type ReadKey, secretKey, textKey } from "./key.ts";
-import { addressBlockType, addressType, choiceType } from "./value-type.ts";
+import { addressBlockType, addressType, sourceNameType } from "./value-type.ts";
 
 const TIMEOUT_RANGE = { unit: "milliseconds", defaultValue: 3000, min: 1, max: 600_000 } as const;
 /** What Lavalink's `retryLimit: -1` means. */
@@ -27,13 +27,13 @@ export function outgoingKeys(read: ReadKey) {
   };
 }
 
-/** Proxy of the http source. */
+/** Proxy of all outgoing HTTP. */
 function proxyKeys(read: ReadKey) {
   return {
     /** Empty: none. */
     host: read(
       textKey("lavalink.server.httpConfig.proxyHost", {
-        meaning: "HTTP proxy of the http source. Empty: none.",
+        meaning: "HTTP proxy for all that is fetched from the internet, by plugins too. Empty: none.",
         defaultValue: "",
       }),
     ),
@@ -133,9 +133,11 @@ function routePlannerKeys(read: ReadKey) {
     /** The sources whose requests are sent from these addresses. */
     sources: read(
       listKey("tonearm.routePlanner.sources", {
-        meaning: "Sources whose requests are sent from the addresses of lavalink.server.ratelimit.",
-        defaultValue: ["http"],
-        type: choiceType(["http"]),
+        meaning:
+          "Sources whose requests are sent from the addresses of lavalink.server.ratelimit: http, and those of " +
+          "plugins.",
+        defaultValue: ["http", "youtube"],
+        type: sourceNameType,
       }),
     ),
   };

@@ -117,6 +117,16 @@ export const hostNameType: ValueType<string> = {
   format: (value) => value,
 };
 
+/** Of a track's `sourceName`, in lower case; which sources there are is known once plugins have been loaded. */
+export const sourceNameType: ValueType<string> = {
+  expected: "the name of a source such as youtube",
+  parse(text) {
+    const value = text.trim().toLowerCase();
+    return /^[\w.-]{1,64}$/.test(value) ? { value } : undefined;
+  },
+  format: (value) => value,
+};
+
 /** Of a server: scheme, host, port and the beginning of all paths, without a slash at the end. */
 export const baseUrlType: ValueType<string> = {
   expected: "an address such as http://192.0.2.7:8080, without user, query and fragment",

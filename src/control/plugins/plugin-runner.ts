@@ -7,7 +7,12 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { Threads } from "../workers/threads.ts";
-import { type PluginRequest, PluginThread, type PluginThreadListener } from "./plugin-thread.ts";
+import {
+  type PluginRequest,
+  PluginThread,
+  type PluginThreadListener,
+  type PluginThreadOptions,
+} from "./plugin-thread.ts";
 
 /** Its caches and tokens go with the thread, so it is kept for a while. */
 const IDLE_MS = 10 * 60_000;
@@ -30,6 +35,8 @@ export interface PluginRunnerOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** See PluginThreadOptions. */
+  readonly routes?: PluginThreadOptions["routes"];
   /** What it is given when it has said its name. */
   readonly onNamed: PluginThreadListener["onNamed"];
   readonly onKept: PluginThreadListener["onKept"];

@@ -14,6 +14,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { killProgram } from "../../lib/kill-program.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
+import { type RouteSource, serveRoutes } from "../workers/route-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { WatchedThread } from "../workers/watched-thread.ts";
 
@@ -57,6 +58,8 @@ export interface PluginThreadOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** As for audio workers. */
+  readonly routes?: RouteSource | undefined;
 }
 
 interface Running {
@@ -189,6 +192,10 @@ export class PluginThread {
         return;
       case "report":
         this.#listener.onReport(event);
+        return;
+      case "routeWanted":
+      case "routeFailed":
+        serveRoutes(event, this.#options.routes, (answer) => this.send(answer));
         return;
       case "loadWanted":
         this.#listener.onLoadWanted(event, this);

@@ -23,6 +23,7 @@ import type { FoundTracks, LoadResult } from "../sources/load-result.ts";
 import type { Source } from "../sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../sources/track-loader.ts";
 import type { LinkSource } from "../workers/link-source.ts";
+import type { RouteSource } from "../workers/route-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { KeptStore } from "./kept-store.ts";
@@ -64,6 +65,8 @@ export interface PluginsOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** As for audio workers. */
+  readonly routes?: RouteSource | undefined;
 }
 
 /** What a plugin's thread waits for. */
@@ -201,14 +204,14 @@ export class Plugins implements LinkSource {
 
   #install(plan: PluginPlan): InstalledPlugin {
     const { name, problem, settings } = plan;
-    const { entry, threads, clock, logger } = this.#options;
+    const { entry, threads, clock, logger, routes } = this.#options;
     const plugin: InstalledPlugin = new InstalledPlugin({
       ...plan,
       clock,
       give: (ownName, changes) => this.#give(plugin, { plan, ownName, changes }),
       createRunner: (listener) => {
         return new PluginRunner({
-          ...{ name, entry, settings, threads, clock, logger, problem, ...listener },
+          ...{ name, entry, settings, threads, clock, logger, routes, problem, ...listener },
           onKept: (event) => {
             const kept = this.#kept.get(plugin.saidName ?? "");
             if (event.type === "keep") kept?.keep(event.value);

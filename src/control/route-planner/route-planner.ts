@@ -1,8 +1,8 @@
-// Decides for each request of a worker which address it is sent from, and remembers the addresses that sites refuse.
+// Decides for each request of a thread which address it is sent from, and remembers the addresses that sites refuse.
 // One per node, and none where no blocks are configured. Main thread; docs/reference/route-planner.md.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
-import type { WorkerEvent } from "../../bridge/events.ts";
+import type { RouteEvent } from "../../bridge/events.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import type { NodeConfig, RoutePlannerStrategy } from "../../config/node-config.ts";
 import { NodeError } from "../../errors.ts";
@@ -36,8 +36,8 @@ export interface RoutePlannerOptions {
   readonly logger: Logger;
 }
 
-type RouteWanted = Extract<WorkerEvent, { readonly type: "routeWanted" }>;
-type RouteFailed = Extract<WorkerEvent, { readonly type: "routeFailed" }>;
+type RouteWanted = Extract<RouteEvent, { readonly type: "routeWanted" }>;
+type RouteFailed = Extract<RouteEvent, { readonly type: "routeFailed" }>;
 
 /** Never waits: an answer to `routeWanted` is there at once, as addresses are only numbers until a thread binds one. */
 export class RoutePlanner {
@@ -63,17 +63,16 @@ export class RoutePlanner {
     this.#logger = logger;
   }
 
-  /** Answers a worker's wish for an address; with an error when all are barred. */
-  answer({ routeId, families }: RouteWanted): RouteCommand {
+  /** Answers a thread's wish for an address; with an error when all are barred. */
+  answer({ routeId, families, preferred }: RouteWanted): RouteCommand {
     if (!families.includes(this.#space.family)) return { type: "route", routeId, address: undefined };
-    const index = this.#chooser.choose();
+    const index = this.#freeIndexOf(preferred) ?? this.#chooser.choose();
     if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted()) };
     return { type: "route", routeId, address: this.#space.addressAt(index) };
   }
 
-  /** Bars the address for a time. What a site refuses to a search counts only where the operator says so. */
-  onFailure({ address, isSearch, reason }: RouteFailed): void {
-    if (isSearch && reason === "banned" && !this.#settings.isTriggeredBySearch) return;
+  /** Bars the address for a time. */
+  onFailure({ address, reason }: RouteFailed): void {
     const index = this.#indexOf(address);
     if (index === undefined) return;
     this.#pool.markFailing(index, reason);
@@ -115,6 +114,11 @@ export class RoutePlanner {
     this.#logger.warn("addresses to send from have failed and are not used for a while", fields);
     this.#toldMs = this.#clock.now();
     this.#untoldFailures = 0;
+  }
+
+  #freeIndexOf(text: string | undefined): bigint | undefined {
+    const index = text === undefined ? undefined : this.#indexOf(text);
+    return index !== undefined && this.#pool.isFree(index) ? index : undefined;
   }
 
   #indexOf(text: string): bigint | undefined {

@@ -1,13 +1,13 @@
 // Answers a thread that wants an address to send a request from, and notes the addresses that failed: the same for
-// audio workers and the look-up thread. Main thread.
+// audio workers, the look-up thread and those of plugins. Main thread.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
-import type { WorkerEvent } from "../../bridge/events.ts";
+import type { RouteEvent, WorkerEvent } from "../../bridge/events.ts";
 
 /** Chooses the addresses that threads send requests from; control/route-planner/route-planner.ts is the real one. */
 export interface RouteSource {
-  answer(wanted: Extract<WorkerEvent, { readonly type: "routeWanted" }>): RouteCommand;
-  onFailure(failed: Extract<WorkerEvent, { readonly type: "routeFailed" }>): void;
+  answer(wanted: Extract<RouteEvent, { readonly type: "routeWanted" }>): RouteCommand;
+  onFailure(failed: Extract<RouteEvent, { readonly type: "routeFailed" }>): void;
 }
 
 /** Deals with an event about addresses; false: it is about something else. Without `routes` nobody asks. */

@@ -1,4 +1,5 @@
-// The part of the configuration that an audio worker is told when it starts. Main thread.
+// The part of the configuration that an audio worker is told when it starts, and what of it plugins are told as well.
+// Main thread.
 
 import type { RoutingSettings, WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
@@ -16,6 +17,8 @@ export function toWorkerSettings(config: NodeConfig): WorkerSettings {
   };
 }
 
-function routingOf({ ipBlocks, retriesMax, sources }: NodeConfig["routePlanner"]): RoutingSettings | undefined {
-  return ipBlocks.length === 0 ? undefined : { retriesMax, ipBlocks, sources };
+/** For all threads that send requests. */
+export function routingOf({ ipBlocks, ...planner }: NodeConfig["routePlanner"]): RoutingSettings | undefined {
+  const { retriesMax, isTriggeredBySearch, sources } = planner;
+  return ipBlocks.length === 0 ? undefined : { ipBlocks, retriesMax, isTriggeredBySearch, sources };
 }

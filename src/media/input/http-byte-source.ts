@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { describeUrl } from "../../lib/parse-url.ts";
 import type { Logger } from "../../log.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
@@ -10,7 +11,7 @@ import { ByteWindow } from "./byte-window.ts";
 import { DripWatch } from "./drip-watch.ts";
 import type { HttpBody } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { describeUrl, interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { interruptedError, isWorthRetrying } from "./http-errors.ts";
 import { HttpResource } from "./http-resource.ts";
 import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";

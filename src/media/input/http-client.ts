@@ -3,20 +3,21 @@
 // sent from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
 
 import { errors } from "undici";
+import type { Departure } from "../../bridge/playable-link.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { serverOf } from "../../lib/parse-url.ts";
+import { describeUrl, serverOf } from "../../lib/parse-url.ts";
+import { DispatcherPool } from "../../network/dispatcher-pool.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
+import type { OutgoingRoutes } from "../../network/outgoing-routes.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
-import { DispatcherPool } from "./dispatcher-pool.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
-import { connectionError, describeUrl } from "./http-errors.ts";
+import { barredError, connectionError } from "./http-errors.ts";
 import { exchange } from "./http-exchange.ts";
 import { headerOf } from "./http-headers.ts";
 import { parseInputUrl } from "./input-url.ts";
-import type { OutgoingRoutes } from "./outgoing-routes.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { requestShoutcast } from "./shoutcast-client.ts";
 
@@ -34,6 +35,8 @@ export interface HttpRequest {
   readonly pace: RequestPace;
   /** A server of the operator's own, `host:port`, that this request may reach wherever it is; redirects as well. */
   readonly ownServer?: string | undefined;
+  /** Default: as the client has it. */
+  readonly departure?: Departure | undefined;
 }
 
 export interface HttpClientOptions {
@@ -44,6 +47,8 @@ export interface HttpClientOptions {
   readonly clock: Clock;
   /** Undefined: every request leaves from the machine's own address. */
   readonly routes?: OutgoingRoutes | undefined;
+  /** Of requests that do not say theirs. Default: `blocks`. */
+  readonly departure?: Departure | undefined;
 }
 
 /** protocol-v4.md section 2.3. */
@@ -75,7 +80,7 @@ export class HttpClient {
   /**
    * Sends a GET and follows up to five redirects.
    * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid",
-   * "input-site-busy", "routes-exhausted"
+   * "input-site-busy", "routes-exhausted", "link-refused" where the one address that it may leave from is barred
    */
   async get(request: HttpRequest): Promise<HttpAnswer> {
     const { clock } = this.#options;
@@ -121,11 +126,22 @@ export class HttpClient {
     return door;
   }
 
-  #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
-    const { routes } = this.#options;
+  async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+    const { routes, departure: usual = "blocks" } = this.#options;
+    const { departure = usual, signal } = request;
     // Servers of the operator's own are no sites: they are asked from the machine's own address.
-    if (routes === undefined || request.ownServer === serverOf(url)) return this.#getOnce(url, request, undefined);
-    return routes.request(url, (localAddress) => this.#getOnce(url, request, localAddress), request.signal);
+    const isOwn = departure === "machine" || request.ownServer === serverOf(url);
+    if (routes === undefined || isOwn) return this.#getOnce(url, request, undefined);
+    const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };
+    try {
+      if (departure === "blocks") return await routes.request(routed);
+      const answer = await routes.requestFrom(departure.address, routed);
+      if (answer === undefined) throw barredError(url);
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw connectionError(url, error);
+    }
   }
 
   /** How long an answer may take, from connecting to its head. */

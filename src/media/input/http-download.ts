@@ -1,6 +1,7 @@
 // A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what
 // came is kept in the pieces it came in. Audio thread.
 
+import type { Departure } from "../../bridge/playable-link.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
 import type { HttpAnswer } from "./http-answer.ts";
@@ -21,9 +22,10 @@ export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly signal: AbortSignal;
-  /** See HttpRequest, both. */
+  /** See HttpRequest, all three. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly headersOf?: URL | undefined;
+  readonly departure?: Departure | undefined;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
@@ -89,8 +91,8 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
 }
 
 async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
-  const { client, pace, signal, range, known, headersOf } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace });
+  const { client, pace, signal, range, known, headersOf, departure } = options;
+  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace, departure });
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;

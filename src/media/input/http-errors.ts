@@ -2,6 +2,8 @@
 // left out, because they often carry tokens. Audio thread.
 
 import { NodeError, rootCause } from "../../errors.ts";
+import { describeUrl } from "../../lib/parse-url.ts";
+import { BAN_STATUS } from "../../network/site-refusals.ts";
 
 /** Request timeout, too early, too many requests. */
 const PASSING_STATUSES = new Set([408, 425, 429]);
@@ -13,7 +15,6 @@ const PASSING_CODES = new Set([
   "routes-exhausted",
   "worker-timeout",
 ]);
-const SHOWN_PATH_LENGTH_MAX = 120;
 
 /** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */
 const CONNECTION_REASONS: Readonly<Record<string, string>> = {
@@ -37,13 +38,6 @@ const CONNECTION_REASONS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: "no TLS at that port; try http: instead of https:",
   EPROTO: "the TLS handshake failed",
 };
-
-/** Scheme, host and the beginning of the path. */
-export function describeUrl(url: URL): string {
-  const path =
-    url.pathname.length > SHOWN_PATH_LENGTH_MAX ? `${url.pathname.slice(0, SHOWN_PATH_LENGTH_MAX)}…` : url.pathname;
-  return `${url.origin}${path}`;
-}
 
 /** "input-unreachable" with the reason, unless it is a NodeError already (the guard's, for one). */
 export function connectionError(url: URL, error: unknown): NodeError {
@@ -84,8 +78,18 @@ export function isRefusal(status: number): boolean {
   return REFUSAL_STATUSES.includes(status);
 }
 
+/** A link is good from one address only, and that is barred. */
+class BarredError extends NodeError {}
+
+/** "link-refused": the site, or what is known of it, refuses the one address that the link is good from. */
+export function barredError(url: URL): NodeError {
+  const reason = "the address that its link is good from is barred";
+  return new BarredError("link-refused", `loading from ${url.host}: ${reason}`);
+}
+
 /** The status with which a link was refused, where that is what went wrong. */
 export function refusalStatusOf(error: unknown): number | undefined {
+  if (error instanceof BarredError) return BAN_STATUS;
   return error instanceof HttpStatusError && isRefusal(error.status) ? error.status : undefined;
 }
 

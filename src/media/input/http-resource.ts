@@ -2,11 +2,13 @@
 // the same version of the same thing, also where the link to it has become another meanwhile. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { describeUrl } from "../../lib/parse-url.ts";
+import { BAN_STATUS } from "../../network/site-refusals.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { IcyBody, LimitedBody, SkippingBody } from "./http-body.ts";
 import type { HttpClient } from "./http-client.ts";
-import { answerError, describeUrl, isRefusal, refusedAgainError } from "./http-errors.ts";
+import { answerError, isRefusal, refusalStatusOf, refusedAgainError } from "./http-errors.ts";
 import {
   contentLengthOf,
   contentRangeOf,
@@ -77,19 +79,17 @@ export class HttpResource {
   static async open(access: ResourceAccess, url: URL, signal: AbortSignal): Promise<OpenedResource> {
     const { client, pace, link } = access;
     await link?.keepFresh(signal);
-    let asked = await askAt(access, link?.place ?? { url, headers: {} }, signal);
-    if (link !== undefined && isRefusal(asked.answer.status)) {
-      asked.answer.body.cancel();
-      await link.renewRefused(asked.answer.status, signal);
-      asked = await askAt(access, link.place, signal);
-      refuseRefusal(asked.answer);
-    }
+    const askedFirst =
+      link === undefined
+        ? askAt(access, { url, headers: {} }, signal)
+        : askRenewing(link, { ask: () => askAt(access, link.place, signal), signal });
+    let asked = await askedFirst;
     if (asked.answer.status === 416) {
       // An empty file has no range, not even this one.
       asked.answer.body.cancel();
-      const { url: from, ownServer } = asked.place;
+      const { url: from, ownServer, departure } = asked.place;
       const headers = { ...asked.place.headers, "icy-metadata": "1" };
-      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer }) };
+      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer, departure }) };
     }
     try {
       const resource = new HttpResource(access, asked);
@@ -195,18 +195,15 @@ export class HttpResource {
     const { link } = this.#access;
     if (link === undefined) return this.#request(positionBytes, signal);
     await link.keepFresh(signal);
-    this.#adopt(link);
-    const asked = await this.#request(positionBytes, signal);
-    const { status } = asked.answer;
-    // As a redirect's target, it was there before.
-    const isExpired = status === 404 && this.#url.href !== this.#place.url.href;
-    if (!isRefusal(status) && !isExpired) return asked;
-    asked.answer.body.cancel();
-    await link.renewRefused(status, signal);
-    this.#adopt(link);
-    const again = await this.#request(positionBytes, signal);
-    refuseRefusal(again.answer);
-    return again;
+    return askRenewing(link, {
+      signal,
+      ask: () => {
+        this.#adopt(link);
+        return this.#request(positionBytes, signal);
+      },
+      // As a redirect's target, it was there before.
+      isExpired: ({ status }) => status === 404 && this.#url.href !== this.#place.url.href,
+    });
   }
 
   #adopt(link: TrackLink): void {
@@ -236,8 +233,9 @@ export class HttpResource {
     const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
     const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
-    const { url: headersOf, ownServer } = this.#place;
-    return { part, answer: await client.get({ url: part.url, headers, headersOf, signal, pace, ownServer }) };
+    const { url: headersOf, ownServer, departure } = this.#place;
+    const { url: from } = part;
+    return { part, answer: await client.get({ url: from, headers, headersOf, signal, pace, ownServer, departure }) };
   }
 
   #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {
@@ -326,14 +324,40 @@ async function askAt(access: ResourceAccess, place: RequestPlace, signal: AbortS
   const { client, pace } = access;
   const part = partFrom(place, place.url, 0);
   const headers = { ...place.headers, "icy-metadata": "1", ...part.headers };
-  const { ownServer } = place;
-  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer }) };
+  const { ownServer, departure } = place;
+  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer, departure }) };
 }
 
-function refuseRefusal({ url, status, body }: HttpAnswer): void {
-  if (!isRefusal(status)) return;
-  body.cancel();
-  throw refusedAgainError(url, status);
+/**
+ * Asks at a link; where it is refused, once more at one made anew. Where the address is barred that it is good from, as
+ * often as the link lets itself be renewed: that says nothing about the link.
+ */
+async function askRenewing<Answered extends Pick<Asked, "answer">>(
+  link: TrackLink,
+  options: {
+    readonly ask: () => Promise<Answered>;
+    readonly signal: AbortSignal;
+    /** What else but a refusal tells that the link is good no more. */
+    readonly isExpired?: (answer: HttpAnswer) => boolean;
+  },
+): Promise<Answered> {
+  const { ask, signal, isExpired = () => false } = options;
+  for (let isRenewed = false; ; ) {
+    const asked = await ask().catch(orBarred);
+    if (asked !== "barred") {
+      const { status, url, body } = asked.answer;
+      if (!isRefusal(status) && (isRenewed || !isExpired(asked.answer))) return asked;
+      body.cancel();
+      if (isRenewed) throw refusedAgainError(url, status);
+      isRenewed = true;
+    }
+    await link.renewRefused(asked === "barred" ? BAN_STATUS : asked.answer.status, signal);
+  }
+}
+
+function orBarred(error: unknown): "barred" {
+  if (refusalStatusOf(error) !== BAN_STATUS) throw error;
+  return "barred";
 }
 
 /** A 200 that is the step that was asked for in the query, and not the whole. */

@@ -1,7 +1,7 @@
 // Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as
 // what a site says. Pure. Audio and look-up threads.
 
-import { type RangeStep, rangeStepTrouble, type SiteLink } from "../../bridge/playable-link.ts";
+import { type Departure, type RangeStep, rangeStepTrouble, type SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { serverOf } from "../../lib/parse-url.ts";
 import { parseInputUrl } from "./input-url.ts";
@@ -49,17 +49,19 @@ export interface RequestPlace {
   readonly rangeStep?: RangeStep | undefined;
   /** See HttpRequest. */
   readonly ownServer?: string | undefined;
+  readonly departure?: Departure | undefined;
 }
 
 /** @throws NodeError "link-invalid" */
-export function placeOfLink({ url: text, headers, rendition, rangeStep, isOwnServer }: SiteLink): RequestPlace {
+export function placeOfLink({ url: text, headers, isOwnServer, ...link }: SiteLink): RequestPlace {
+  const { rendition, rangeStep, departure } = link;
   if (rendition !== undefined && rendition.length > RENDITION_LENGTH_MAX)
     throw invalid("its rendition's name is too long");
   const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
   if (stepTrouble !== undefined) throw invalid(stepTrouble);
   const url = urlOf(text);
   const ownServer = isOwnServer ? serverOf(url) : undefined;
-  return { url, headers: checkedHeaders(headers), rendition, rangeStep, ownServer };
+  return { url, headers: checkedHeaders(headers), rendition, rangeStep, ownServer, departure };
 }
 
 function urlOf(text: string): URL {

@@ -8,10 +8,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { createHostResolver } from "../../network/host-resolver.ts";
 import { OutboundGuard } from "../../network/outbound-guard.ts";
+import type { OutgoingRoutes } from "../../network/outgoing-routes.ts";
 import { OwnNetwork } from "../../network/own-network.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import type { HttpClient } from "../input/http-client.ts";
-import type { OutgoingRoutes } from "../input/outgoing-routes.ts";
 import { TrackOpener, type TrackOpenerOptions } from "./track-opener.ts";
 
 export interface OpenerParts {
@@ -38,10 +38,13 @@ export function createGuard({ network, routing }: WorkerSettings, clock: Clock):
  */
 export function createOpener(parts: OpenerParts): TrackOpener {
   const { settings, guard, createConnector, clock, logger, channel, onContainer } = parts;
+  // Of what is no site's track.
+  const departure = settings.routing?.sources.includes("http") ? "blocks" : "machine";
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {
     whenClient ??= Promise.all([import("../input/http-client.ts"), loadRoutes(parts)]).then(
-      ([{ HttpClient }, routes]) => new HttpClient({ guard, createConnector, settings: settings.http, clock, routes }),
+      ([{ HttpClient }, routes]) =>
+        new HttpClient({ guard, createConnector, settings: settings.http, clock, routes, departure }),
     );
     return whenClient;
   };
@@ -75,15 +78,15 @@ async function loadRoutes({
 }: OpenerParts): Promise<OutgoingRoutes | undefined> {
   const { routing, http } = settings;
   // Behind a proxy, sites see the proxy's address whatever ours is.
-  if (routing === undefined || !routing.sources.includes("http") || http.proxyUrl !== undefined) return undefined;
-  const { OutgoingRoutes } = await import("../input/outgoing-routes.ts");
+  if (routing === undefined || http.proxyUrl !== undefined) return undefined;
+  const { OutgoingRoutes } = await import("../../network/outgoing-routes.ts");
   return new OutgoingRoutes({
     guard,
     clock,
     logger,
-    retriesMax: routing.retriesMax,
+    ...routing,
     lookupTimeoutMs: http.connectTimeoutMs,
-    wantRoute: (families) => channel.wantRoute(families),
+    wantRoute: channel.wantRoute,
     send: (event) => channel.send(event),
   });
 }

@@ -6,8 +6,10 @@ import type { PluginSettings } from "../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { parseUrl } from "../../lib/parse-url.ts";
+import { describeUrl, parseUrl } from "../../lib/parse-url.ts";
 import { isSecretName } from "../../lib/secret-names.ts";
+import type { DispatcherPool } from "../../network/dispatcher-pool.ts";
+import type { RoutedRequest } from "../../network/outgoing-routes.ts";
 import {
   type HttpAnswer,
   type HttpClient,
@@ -35,11 +37,23 @@ const LITTLE_BYTES_OF_ALL = REQUESTS_MAX * LITTLE_BYTES;
 const BODIES_BYTES_MAX = SIZE_BYTES_LIMIT + LITTLE_BYTES_OF_ALL;
 /** A `retry-after` beyond this is not believed. */
 const RETRY_AFTER_MS_MAX = 60 * 60_000;
-/** What of a path errors name. */
-const PATH_LENGTH_MAX = 120;
+
+/** What a site has answered, its body still to come. */
+export interface SentAnswer {
+  readonly status: number;
+  readonly body: { cancel(): void };
+  readonly data: Dispatcher.ResponseData;
+}
+
+/** Decides from where a request is sent, once or several times. */
+export type Leave = (request: RoutedRequest<SentAnswer>) => Promise<SentAnswer>;
 
 export interface PluginHttpOptions {
-  readonly dispatcher: Pick<Dispatcher, "request">;
+  readonly dispatchers: Pick<DispatcherPool, "get">;
+  /** Default: once, from the machine's own address. */
+  readonly leave?: Leave | undefined;
+  /** Default: the machine's own. */
+  readonly currentAddress?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly settings: Pick<PluginSettings, "hosts" | "http">;
   readonly clock: Clock;
 }
@@ -111,6 +125,15 @@ export class PluginHttpClient implements HttpClient {
     return answer.text;
   }
 
+  async address({ signal }: { readonly signal: AbortSignal }): Promise<string | undefined> {
+    try {
+      return await this.#options.currentAddress?.(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unsent(error);
+    }
+  }
+
   statusError({ status, headers, url }: HttpAnswer): SourceError {
     const message = `${describe(url)} answered HTTP ${status}`;
     if (status === 404 || status === 410) return new SourceError("not-found", message);
@@ -136,21 +159,25 @@ export class PluginHttpClient implements HttpClient {
     { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const { dispatcher, settings, clock } = this.#options;
+    const { dispatchers, settings, clock, leave = fromThisMachine } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
     const cookie = cookies?.headerFor(url.href);
     const headers = cookie === undefined ? hop.headers : { ...hop.headers, cookie };
-    const send = () =>
-      dispatcher.request({
+    const send = (localAddress: string | undefined) =>
+      dispatchers.get(localAddress).request({
         ...{ origin: target.origin, path: `${target.pathname}${target.search}`, method, headers, signal },
         ...(body !== undefined && { body }),
       });
-    const answer = await send().catch((error: unknown) => {
-      // An idle connection that the server closed just as it was used: once more on a fresh one.
-      if (method !== "POST" && error instanceof errors.SocketError) return send();
-      throw error;
-    });
+    const sendFrom = async (localAddress: string | undefined): Promise<SentAnswer> => {
+      const data = await send(localAddress).catch((error: unknown) => {
+        // An idle connection that the server closed just as it was used: once more on a fresh one.
+        if (method !== "POST" && error instanceof errors.SocketError) return send(localAddress);
+        throw error;
+      });
+      return { status: data.statusCode, body: { cancel: () => void data.body.dump().catch(() => undefined) }, data };
+    };
+    const { data: answer } = await leave({ url: target, sendFrom, signal });
     for (const setCookie of [answer.headers["set-cookie"] ?? []].flat())
       cookies?.take(url.href, setCookie, clock.epochMs());
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
@@ -167,13 +194,10 @@ export class PluginHttpClient implements HttpClient {
   }
 }
 
-/** Scheme, host and path: what follows may be a secret. In whole parts: half of a secret would not be known as one. */
+/** Scheme, host and path: what follows may be a secret. */
 function describe(url: string): string {
   const parsed = parseUrl(url);
-  if (parsed === undefined) return "an address that is none";
-  const { origin, pathname } = parsed;
-  const end = pathname.length <= PATH_LENGTH_MAX ? pathname.length : pathname.lastIndexOf("/", PATH_LENGTH_MAX) + 1;
-  return `${origin}${pathname.slice(0, end)}`;
+  return parsed === undefined ? "an address that is none" : describeUrl(parsed);
 }
 
 function firstHop(text: string, { query = {}, headers = {}, body, method }: HttpRequest, userAgent: string): Hop {
@@ -242,7 +266,15 @@ function retryAfterOf(text: string | undefined, clock: Clock): number | undefine
   return waitMs > 0 ? Math.min(waitMs, RETRY_AFTER_MS_MAX) : undefined;
 }
 
+const fromThisMachine: Leave = ({ sendFrom }) => sendFrom(undefined);
+
+/** No address to leave from was to be had. */
+function unsent(error: unknown): SourceError {
+  return new SourceError("busy", error instanceof Error ? error.message : String(error), { cause: error });
+}
+
 function unreachable(url: URL, error: unknown): SourceError {
+  if (error instanceof NodeError && error.code === "routes-exhausted") return unsent(error);
   const root = rootCause(error);
   const known = [error, root].find((candidate) => candidate instanceof NodeError);
   const reason = known ?? root;

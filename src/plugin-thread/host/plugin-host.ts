@@ -189,6 +189,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
       json: <Value>(url: string, request: HttpRequest) =>
         this.#whileAlive(request.signal, (signal) => http.json<Value>(url, { ...request, signal })),
       text: (url, request) => this.#whileAlive(request.signal, (signal) => http.text(url, { ...request, signal })),
+      address: ({ signal: asked }) => this.#whileAlive(asked, (signal) => http.address({ signal })),
       statusError: (answer) => http.statusError(answer),
     };
   }

@@ -2,6 +2,7 @@
 // growing pauses, then tried with one request. Plugin thread; how they are doing goes to the main thread.
 
 import type { WayReport } from "../../bridge/plugin-messages.ts";
+import { RemoteError } from "../../bridge/wire-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { redactText } from "../../lib/redact-text.ts";
 import { SourceError, type SourceErrorKind, type Way } from "../../plugin-api/plugin.ts";
@@ -103,7 +104,7 @@ class BreakerWay implements Way {
       return value;
     } catch (error) {
       if (isAnswer(error)) this.#onSuccess();
-      else if (!isAbort(error)) this.#onFailure(error, isProbe);
+      else if (!isAbort(error) && !isUnsent(error)) this.#onFailure(error, isProbe);
       throw error;
     } finally {
       if (isProbe && this.#probingSinceMs === startedMs) this.#probingSinceMs = undefined;
@@ -140,6 +141,11 @@ function retryAfterOf(error: unknown): number {
   const isTold = kindOf(error) !== undefined && error instanceof Error && "retryAfterMs" in error;
   const waitMs = isTold ? Number(error.retryAfterMs ?? 0) : 0;
   return Number.isNaN(waitMs) ? 0 : Math.max(0, waitMs);
+}
+
+/** Every address that it could leave from is barred: that says nothing about the way. */
+function isUnsent(error: unknown): boolean {
+  return error instanceof SourceError && error.cause instanceof RemoteError && error.cause.code === "routes-exhausted";
 }
 
 /** Whoever waited has gone: that says nothing about the site. */

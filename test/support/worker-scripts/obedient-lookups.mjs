@@ -35,7 +35,7 @@ function obey(order, requestId) {
     const track = { sourceName: "site", encoded: "QAAA", userData: {} };
     return say({ type: "linkWanted", linkId: 6, track, reason: "start" });
   }
-  if (what === "ban") say({ type: "routeFailed", address: "192.0.2.9", isSearch: false, reason: "banned" });
+  if (what === "ban") say({ type: "routeFailed", address: "192.0.2.9", reason: "banned" });
   return say({ type: "reply", requestId, value: { kind: "empty" } });
 }
 

@@ -63,7 +63,7 @@ function obey(order, requestId) {
     parentPort.postMessage({ type: "linkWanted", linkId: 6, track, reason: "refused", status: 403, rendition: "r" });
   }
   if (order?.startsWith("ban ")) {
-    parentPort.postMessage({ type: "routeFailed", address: order.slice(4), isSearch: false, reason: "banned" });
+    parentPort.postMessage({ type: "routeFailed", address: order.slice(4), reason: "banned" });
   }
   if (order === "minute") {
     const lostFrames = { inputDry: 0 };

@@ -25,7 +25,7 @@ describe("lavalink.server.ratelimit", () => {
       strategy: "RotateOnBan",
       isTriggeredBySearch: true,
       retriesMax: 10,
-      sources: ["http"],
+      sources: ["http", "youtube"],
     });
   });
 
@@ -99,7 +99,7 @@ describe("lavalink.server.ratelimit", () => {
     [3, 3],
   ])("retryLimit %i is %s for the worker", (retryLimit, retriesMax) => {
     const { config } = load({ ipBlocks: ["192.0.2.0/24"], retryLimit });
-    expect(toWorkerSettings(config).routing).toMatchObject({ retriesMax, sources: ["http"] });
+    expect(toWorkerSettings(config).routing).toMatchObject({ retriesMax, sources: ["http", "youtube"] });
   });
 
   test("without blocks nothing of it exists, whatever else is said", () => {
@@ -124,7 +124,7 @@ describe("lavalink.server.ratelimit", () => {
     const sourcesOf = (sources: string[]) =>
       toWorkerSettings(load(blocks, { routePlanner: { sources } }).config).routing?.sources;
     expect(sourcesOf([])).toEqual([]);
-    expect(sourcesOf(["HTTP"])).toEqual(["http"]);
-    expect(() => sourcesOf(["htpt"])).toThrow("tonearm.routePlanner.sources: expected one of http");
+    expect(sourcesOf(["HTTP", "flowery-tts", "getyarn.io"])).toEqual(["http", "flowery-tts", "getyarn.io"]);
+    expect(() => sourcesOf(["you tube"])).toThrow("tonearm.routePlanner.sources: expected the name of a source");
   });
 });

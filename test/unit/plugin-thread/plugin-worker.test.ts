@@ -62,10 +62,11 @@ beforeEach(() => {
     clock,
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
     send: (event) => events.push(structuredClone(event)),
-    runAtDepth: (depth, work) => {
+    run: ({ depth }, task) => {
       depths.push(depth);
-      return work();
+      return task();
     },
+    routeFor: () => undefined,
   });
 });
 
@@ -311,7 +312,7 @@ describe("links", () => {
     expect(Object.keys(sent)).toHaveLength(50);
     expect(rest).toEqual({
       ...{ kind: "link", url: "https://cdn.example/", container: undefined, rendition: undefined },
-      ...{ rangeStep: { bytes: 65_536, by: "query" }, expiresAtEpochMs: 5 },
+      ...{ rangeStep: { bytes: 65_536, by: "query" }, expiresAtEpochMs: 5, departure: "machine" },
     });
   });
 

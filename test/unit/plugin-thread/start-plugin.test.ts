@@ -241,7 +241,7 @@ async function manualWith(plugin: unknown) {
       },
     },
     clock: new FakeClock(),
-    settings: { module: "in this thread", hosts: {}, allow: [], http },
+    settings: { module: "in this thread", hosts: {}, allow: [], http, routing: undefined },
     importModule: () => Promise.resolve({ default: plugin }),
   });
   await settle();

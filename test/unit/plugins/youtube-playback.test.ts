@@ -67,9 +67,9 @@ describe("a link", () => {
     expect(queryOf(link).get("itag")).toBe("140");
     open.site.fail({
       at: /player$/,
-      outcome: ({ body }) => {
+      outcome: ({ body, from }) => {
         const answer = JSON.stringify(
-          open.site.player.answer({ body: JSON.parse(body), clientName: "IOS", authorization: "" }),
+          open.site.player.answer({ body: JSON.parse(body), clientName: "IOS", authorization: "", from }),
         );
         return { text: answer.replaceAll("audio/mp4", "audio/novel") };
       },
@@ -139,6 +139,16 @@ describe("a link", () => {
 });
 
 describe("a link that was refused", () => {
+  test("because our address is barred is made anew by the same client, however often", async () => {
+    const { rendition, url } = await resolve("song0000001");
+    const client = new URL(url).searchParams.get("c");
+    for (let count = 0; count < 4; count++) {
+      const link = await resolve("song0000001", { reason: "refused", status: 429, rendition });
+      expect(queryOf(link).get("c")).toBe(client);
+    }
+    expect(queryOf(await resolve("song0000002")).get("c")).toBe(client);
+  });
+
   test("is had anew from the same client, then from another, and goes on with the same form", async () => {
     const first = await resolve("song0000001");
     open.site.expireLinks();

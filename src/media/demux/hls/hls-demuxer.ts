@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
+import { BAN_STATUS } from "../../../network/site-refusals.ts";
 import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
@@ -264,7 +265,7 @@ export class HlsDemuxer implements Demuxer {
       } catch (error) {
         const status = refusalStatusOf(error);
         if (link === undefined || status === undefined || signal.aborted) throw error;
-        if (isRenewed) throw refusedAgainError(segment.url, status);
+        if (isRenewed && status !== BAN_STATUS) throw refusedAgainError(segment.url, status);
         found = await this.#list.renew(segment, status, signal);
         if (isByTime) found = { ...found, isByTime };
       }

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
+import { BAN_STATUS } from "../../../network/site-refusals.ts";
 import type { HttpClient } from "../../input/http-client.ts";
 import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
 import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
@@ -17,7 +18,7 @@ export interface PlaylistAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly logger: Logger;
-  /** Of a site's track: its headers go with every request. */
+  /** Of a site's track: its headers go with every request, which leaves from where it is good from. */
   readonly link?: TrackLink | undefined;
 }
 
@@ -84,7 +85,7 @@ export async function loadLinked(
       if (error instanceof NodeError && NO_PLAYLIST_CODES.includes(error.code)) throw new InputReplacedError(link);
       const status = refusalStatusOf(error);
       if (status === undefined) throw error;
-      if (isLast) throw refusedAgainError(url, status);
+      if (isLast && status !== BAN_STATUS) throw refusedAgainError(url, status);
       await link.renewRefused(status, signal);
     }
   }
@@ -96,9 +97,9 @@ export async function loadAgain(
   { client, pace, link }: PlaylistAccess,
   { askedUrl, ...options }: { readonly askedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
 ): Promise<LoadedPlaylist | undefined> {
-  const headers = link?.place.headers;
+  const { headers, departure } = link?.place ?? {};
   const downloaded = await downloadIfChanged(url, {
-    ...{ client, pace, headers, headersOf: askedUrl, sizeBytesMax: PLAYLIST_BYTES_MAX },
+    ...{ client, pace, headers, departure, headersOf: askedUrl, sizeBytesMax: PLAYLIST_BYTES_MAX },
     ...options,
   });
   const loaded = downloaded && (await read(downloaded, askedUrl, pace));
@@ -111,8 +112,8 @@ async function loadPlaylist(
   { client, pace, link }: PlaylistAccess,
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
-  const headers = link?.place.headers;
-  const loaded = await download(url, { client, pace, headers, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  const { headers, departure } = link?.place ?? {};
+  const loaded = await download(url, { client, pace, headers, departure, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
   return read(loaded, url, pace);
 }
 

@@ -34,7 +34,7 @@ export interface LoadedSegment {
 export interface SegmentLoaderOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
-  /** Of a site's track: its headers go with every request. */
+  /** Of a site's track: its headers go with every request, which leaves from where it is good from. */
   readonly link?: TrackLink | undefined;
 }
 
@@ -91,9 +91,10 @@ export class SegmentLoader {
     return download(url, { ...this.#access, range, sizeBytesMax, prefix, signal, transform });
   }
 
-  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers"> {
+  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers" | "departure"> {
     const { client, pace, link } = this.#options;
-    return { client, pace, headers: link?.place.headers };
+    const { headers, departure } = link?.place ?? {};
+    return { client, pace, headers, departure };
   }
 
   async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {

@@ -165,7 +165,7 @@ describe("real answers are as it says", () => {
     try {
       await status();
       planner.answer({ type: "routeWanted", routeId: 1, families: [4, 6] });
-      planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned" });
+      planner.onFailure({ type: "routeFailed", address, reason: "banned" });
       expect((await status()).failingAddresses).toMatchObject([{ failingAddress: `/${address}` }]);
       for (const wrong of ["198.51.100.1", "fe80::1", "nonsense"]) {
         const refused = await ask("POST", "/v4/routeplanner/free/address", { of, body: { address: wrong } });
@@ -175,7 +175,7 @@ describe("real answers are as it says", () => {
       const body = { address: `/${address}` };
       expect((await ask("POST", "/v4/routeplanner/free/address", { of, body })).status).toBe(204);
       expect((await status()).failingAddresses).toEqual([]);
-      planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned" });
+      planner.onFailure({ type: "routeFailed", address, reason: "banned" });
       expect((await ask("POST", "/v4/routeplanner/free/all", { of })).status).toBe(204);
       expect((await status()).failingAddresses).toEqual([]);
     } finally {

@@ -8,6 +8,7 @@ import { createLogger } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakePluginThreads, manifestOf } from "../../../support/fake-plugin-threads.ts";
 import { settle } from "../../../support/fake-workers.ts";
+import { createPlanner } from "../../../support/planner-builders.ts";
 
 const MINUTE_MS = 60_000;
 const MANIFEST = manifestOf("songs");
@@ -32,7 +33,7 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
   const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
   return new PluginRunner({
     ...{ name: "songs", entry: new URL("file:///plugin"), problem: undefined, threads, clock },
-    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http },
+    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http, routing: undefined },
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
     onNamed: async () => ({ options: { a: "1" }, changes: {}, kept: [] }),
     onKept: () => undefined,
@@ -497,4 +498,21 @@ describe("closing", () => {
     await expect(second).rejects.toMatchObject({ code: "plugin-lost" });
     expect(threads.alive).toHaveLength(0);
   });
+});
+
+test("a thread that wants an address is answered by the planner, and tells it of those that fail", async () => {
+  const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/31"] });
+  runner = create({ routes: planner });
+  void ask();
+  await threads.last.ready(manifestOf("songs"));
+  threads.last.say({ type: "routeWanted", routeId: 1, families: [4], preferred: "192.0.2.9" });
+  threads.last.say({ type: "routeFailed", address: "192.0.2.9", reason: "banned" });
+  threads.last.say({ type: "routeWanted", routeId: 2, families: [4], preferred: "192.0.2.9" });
+  threads.last.say({ type: "routeFailed", address: "192.0.2.8", reason: "banned" });
+  threads.last.say({ type: "routeWanted", routeId: 3, families: [4] });
+  expect(threads.last.all("route")).toEqual([
+    { type: "route", routeId: 1, address: "192.0.2.9" },
+    { type: "route", routeId: 2, address: "192.0.2.8" },
+  ]);
+  expect(threads.last.all("routeError")).toMatchObject([{ routeId: 3, error: { code: "routes-exhausted" } }]);
 });

@@ -20,6 +20,7 @@ const SIGNAL = new AbortController().signal;
 const HTTP_TRACK = buildTrack();
 const LINK: PluginLink = {
   ...{ kind: "link", url: "https://cdn.example/1", headers: {}, container: undefined, expiresAtEpochMs: undefined },
+  departure: "machine",
   ...{ rendition: undefined, rangeStep: undefined },
 };
 
@@ -50,7 +51,10 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
         problem: undefined,
         optionsOf: () => ({ of: plan.name }),
       },
-      ...{ manifest: manifestOf(plan.name), settings: { module: plan.name, allow: [], hosts: {}, http } },
+      ...{
+        manifest: manifestOf(plan.name),
+        settings: { module: plan.name, allow: [], hosts: {}, http, routing: undefined },
+      },
       ...plan,
     })),
   });

@@ -19,8 +19,8 @@ function addressOf(planner: RoutePlanner, families?: readonly (4 | 6)[]): string
   return answer.address;
 }
 
-function fail(planner: RoutePlanner, address: string, more: { isSearch?: boolean; reason?: "unusable" } = {}): void {
-  planner.onFailure({ type: "routeFailed", address, isSearch: false, reason: "banned", ...more });
+function fail(planner: RoutePlanner, address: string, more: { reason?: "unusable" } = {}): void {
+  planner.onFailure({ type: "routeFailed", address, reason: "banned", ...more });
 }
 
 function failingOf(planner: RoutePlanner): string[] {
@@ -72,18 +72,23 @@ describe("the route planner", () => {
     expect(ask(planner)).toMatchObject({ type: "route" });
   });
 
-  test("what a site refuses to a search counts only where the operator says so; an unusable address always", () => {
-    const { planner, clock } = createPlanner({ isTriggeredBySearch: false });
-    fail(planner, "192.0.2.1", { isSearch: true });
-    expect(failingOf(planner)).toEqual([]);
-    fail(planner, "192.0.2.2", { isSearch: true, reason: "unusable" });
-    clock.advance(1);
-    fail(planner, "192.0.2.3");
-    expect(failingOf(planner)).toEqual(["/192.0.2.2", "/192.0.2.3"]);
-    const { planner: other } = createPlanner({ isTriggeredBySearch: true });
-    fail(other, "192.0.2.1", { isSearch: true });
-    expect(failingOf(other)).toEqual(["/192.0.2.1"]);
-  });
+  test.each(["RotateOnBan", "LoadBalance"] as const)(
+    "%s: what belongs together leaves from the address that is wished for, as long as that is free",
+    (strategy) => {
+      const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/28"], excludedIps: ["192.0.2.9"], strategy });
+      const wish = (preferred: string, families: readonly (4 | 6)[] = [4]) =>
+        planner.answer({ type: "routeWanted", routeId: 7, families, preferred });
+      for (let count = 0; count < 5; count++) expect(wish("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
+      expect(wish("192.0.2.7", [6])).toMatchObject({ address: undefined });
+      fail(planner, "192.0.2.7");
+      for (const barred of ["192.0.2.7", "192.0.2.9", "198.51.100.1", "nonsense"]) {
+        expect(wish(barred)).toMatchObject({ type: "route", address: expect.stringMatching(/^192\.0\.2\./) });
+        expect(wish(barred)).not.toMatchObject({ address: barred });
+      }
+      planner.free("192.0.2.7");
+      expect(wish("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
+    },
+  );
 
   test("an address that the machine cannot send from is back after a minute, one that a site has banned is not", () => {
     const { planner, clock } = createPlanner({});

@@ -27,7 +27,7 @@ async function failed(routePlanner: PlannerControl): Promise<string[]> {
 test.each(STRATEGIES)("a node that does %s keeps the rules", async (strategy) => {
   const { planner } = createPlanner({ strategy, ipBlocks: ["2001:db8::/32"] });
   planner.answer({ type: "routeWanted", routeId: 1, families: [6] });
-  planner.onFailure({ type: "routeFailed", address: "2001:db8::7", isSearch: false, reason: "banned" });
+  planner.onFailure({ type: "routeFailed", address: "2001:db8::7", reason: "banned" });
   expect(await failed(planner)).toEqual([]);
 });
 

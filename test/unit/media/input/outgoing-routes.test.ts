@@ -8,9 +8,9 @@ import { EventChannel, type PlainCommand, type ThreadEnd } from "../../../../src
 import { createLogger } from "../../../../src/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
-import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/media/input/outgoing-routes.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/network/outgoing-routes.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { hurry, inputSettings, noLinks, patternBytes, until } from "../../../support/input-builders.ts";
@@ -62,6 +62,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     clock,
     logger,
     retriesMax: "retriesMax" in options ? options.retriesMax : 3,
+    isTriggeredBySearch: true,
     lookupTimeoutMs: 5_000,
     wantRoute: options.wantRoute ?? planner.wantRoute,
     send: planner.send,
@@ -167,6 +168,7 @@ describe("where requests leave from", () => {
       clock,
       logger,
       retriesMax: 1,
+      isTriggeredBySearch: true,
       lookupTimeoutMs: 5_000,
       wantRoute,
       send,
@@ -174,8 +176,12 @@ describe("where requests leave from", () => {
     client.close();
     const abort = new AbortController();
     const ask = (signal: AbortSignal) =>
-      routes.request(new URL("http://slow.example/"), () => Promise.reject(new Error("never")), signal);
-    await expect(hurry(clock, ask(abort.signal))).rejects.toMatchObject({ code: "input-unreachable" });
+      routes.request({
+        url: new URL("http://slow.example/"),
+        sendFrom: () => Promise.reject(new Error("never")),
+        signal,
+      });
+    await expect(hurry(clock, ask(abort.signal))).rejects.toThrow("looking the name up took more than 5000 ms");
     const given = ask(abort.signal);
     abort.abort(new Error("given up"));
     await expect(given).rejects.toThrow("given up");
@@ -191,8 +197,8 @@ describe("an address that fails", () => {
     const { source } = await open("/song.mp3");
     expect(Buffer.compare(await source.read(0, 1_000), FILE.subarray(0, 1_000))).toBe(0);
     expect(planner.reports).toEqual([
-      { type: "routeFailed", address: "127.16.0.1", isSearch: false, reason: "banned" },
-      { type: "routeFailed", address: "127.16.0.2", isSearch: false, reason: "banned" },
+      { type: "routeFailed", address: "127.16.0.1", reason: "banned" },
+      { type: "routeFailed", address: "127.16.0.2", reason: "banned" },
     ]);
     expect(senders()).toEqual(["127.16.0.1", "127.16.0.2", "127.16.0.3"]);
   });
@@ -225,11 +231,11 @@ describe("an address that fails", () => {
     async (code) => {
       const { routes, planner } = await start();
       const error = Object.assign(new Error(code), { code, syscall: "connect" });
-      const pending = routes.request(
-        new URL("http://127.0.0.1/"),
-        () => Promise.reject(error),
-        new AbortController().signal,
-      );
+      const pending = routes.request({
+        url: new URL("http://127.0.0.1/"),
+        sendFrom: () => Promise.reject(error),
+        signal: new AbortController().signal,
+      });
       await expect(pending).rejects.toBe(error);
       expect(planner.reports).toEqual([]);
     },

@@ -7,8 +7,8 @@ import { systemClock } from "../../../../src/lib/clock.ts";
 import { silentLogger } from "../../../../src/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { openInput } from "../../../../src/media/input/open-input.ts";
-import { OutgoingRoutes } from "../../../../src/media/input/outgoing-routes.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { OutgoingRoutes } from "../../../../src/network/outgoing-routes.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { inputSettings, noLinks, patternBytes } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -42,7 +42,7 @@ afterEach(async () => {
 function createClient(hasRoutes = false): HttpClient {
   const guard = new OutboundGuard([]);
   const planner = FakeRoutePlanner.loopback(5);
-  const settings = { retriesMax: 3, lookupTimeoutMs: 5_000 };
+  const settings = { retriesMax: 3, isTriggeredBySearch: true, lookupTimeoutMs: 5_000 };
   const parts = { guard, clock: systemClock, logger: silentLogger };
   const asks = { wantRoute: planner.wantRoute, send: planner.send };
   const routes = hasRoutes ? new OutgoingRoutes({ ...parts, ...settings, ...asks }) : undefined;
@@ -55,7 +55,7 @@ function createClient(hasRoutes = false): HttpClient {
 async function hear(client: HttpClient, link: Partial<SiteLink>): Promise<Uint8Array | undefined> {
   const whole: SiteLink = {
     ...{ kind: "link", url: `${url}/song`, headers: {}, container: undefined, expiresAtEpochMs: undefined },
-    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: true, ...link },
+    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: true, departure: "blocks", ...link },
   };
   const track = { sourceName: "subsonic", encoded: "a track", userData: {} };
   return read(client, { kind: "site", track }, async () => whole);

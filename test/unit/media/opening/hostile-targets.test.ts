@@ -14,12 +14,12 @@ import { HlsDemuxer } from "../../../../src/media/demux/hls/hls-demuxer.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { parseInputUrl } from "../../../../src/media/input/input-url.ts";
 import { type InputDeps, openInput } from "../../../../src/media/input/open-input.ts";
-import { OutgoingRoutes } from "../../../../src/media/input/outgoing-routes.ts";
 import { readPlaylist } from "../../../../src/media/input/playlist.ts";
 import { requestShoutcast } from "../../../../src/media/input/shoutcast-client.ts";
 import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { TrackOpener } from "../../../../src/media/opening/track-opener.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { OutgoingRoutes } from "../../../../src/network/outgoing-routes.ts";
 import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
 import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
@@ -134,6 +134,7 @@ function fromChosenAddress(allow: readonly string[]): Attempt {
       clock: systemClock,
       logger: silentLogger,
       retriesMax: 1,
+      isTriggeredBySearch: true,
       lookupTimeoutMs: 1_000,
       wantRoute: async (families) => (families.includes(4) ? "127.0.0.1" : "::"),
       send: () => undefined,

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SiteRequest, type SiteScript, SiteServer } from "../../../../lab/sites/site-server.ts";
-import { createGuardedDispatcher } from "../../../../src/network/guarded-dispatcher.ts";
+import { DispatcherPool } from "../../../../src/network/dispatcher-pool.ts";
 import { OutboundGuard, type ResolveHost } from "../../../../src/network/outbound-guard.ts";
 import { CookieJar, type HttpRequest, SourceError } from "../../../../src/plugin-api/plugin.ts";
 import { PluginHttpClient } from "../../../../src/plugin-thread/host/http-client.ts";
@@ -21,7 +21,7 @@ let script: SiteScript;
 /** Called with each request that has arrived. */
 let onRequest: (request: SiteRequest) => void;
 let client: PluginHttpClient;
-const dispatchers: { destroy(): Promise<void> }[] = [];
+const pools: DispatcherPool[] = [];
 
 beforeEach(async () => {
   clock = new FakeClock();
@@ -34,7 +34,7 @@ beforeEach(async () => {
   client = createClient();
 });
 afterEach(async () => {
-  await Promise.all(dispatchers.splice(0).map((dispatcher) => dispatcher.destroy()));
+  for (const pool of pools.splice(0)) pool.close();
   await site.close();
 });
 
@@ -46,11 +46,11 @@ function createClient({
   resolve?: ResolveHost;
 } = {}): PluginHttpClient {
   const guard = new OutboundGuard(allow, resolve === undefined ? {} : { resolve });
-  const dispatcher = createGuardedDispatcher({ guard, connectTimeoutMs: 3000, socketTimeoutMs: 3000 });
-  dispatchers.push(dispatcher);
+  const dispatchers = new DispatcherPool({ guard, connectTimeoutMs: 3000, socketTimeoutMs: 3000 });
+  pools.push(dispatchers);
   const http = { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 };
   const hosts = site.hosts("site.example", "other.example");
-  return new PluginHttpClient({ dispatcher, clock, settings: { hosts, http } });
+  return new PluginHttpClient({ dispatchers, clock, settings: { hosts, http } });
 }
 
 function get(path: string, request: Partial<HttpRequest> = {}) {

@@ -35,7 +35,10 @@ beforeEach(() => {
   [loads, requests] = [[], []];
   host = new LivingHost({
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
-    http: { request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
+    http: {
+      ...{ request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
+      address: (request) => hang("its own address", request),
+    },
     kept: new KeptCaches({ values: [LEFT], clock, send: (event) => kept.push(event) }),
     load: (identifier, signal) => {
       loads.push({ identifier, signal });
@@ -174,6 +177,7 @@ describe("the end", () => {
       () => host.http.request("https://a.example/", { signal }),
       () => host.http.json("https://a.example/", { signal }),
       () => host.http.text("https://a.example/", { signal }),
+      () => host.http.address({ signal }),
       () => host.load("hang", { signal }),
       () => host.clock.sleep(1000, signal),
       () => host.run(process.execPath, { signal, args: ["-e", "setInterval(() => {}, 1000)"] }),
@@ -186,7 +190,7 @@ describe("the end", () => {
     const reason = { name: "AbortError", message: "the plugin is ended" };
     for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason });
     for (const call of calls) await expect(call()).rejects.toMatchObject(reason);
-    expect([requests.length, count]).toEqual([3, 3]);
+    expect([requests.length, count]).toEqual([4, 4]);
   });
 
   test("of whoever asks is not that of the plugin: nothing stays behind of what is over", async () => {

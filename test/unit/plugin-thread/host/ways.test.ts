@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { RemoteError, toWireError } from "../../../../src/bridge/wire-error.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { SourceError, type SourceErrorKind, type Way } from "../../../../src/plugin-api/plugin.ts";
 import { Ways } from "../../../../src/plugin-thread/host/ways.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -186,4 +188,17 @@ describe("ways", () => {
     await fail();
     expect(reportCount).toBe(2);
   });
+});
+
+test("a request that no address was left to be sent from says nothing about the way", async () => {
+  const error = toWireError(new NodeError("routes-exhausted", "every address is barred"));
+  const unsent = new SourceError("busy", error.message, { cause: new RemoteError(error) });
+  await failOften(9, unsent);
+  expect(report()).toMatchObject({ state: "open", failed: 0, succeeded: 0 });
+  // The site's own refusal does.
+  await failOften(
+    5,
+    new SourceError("busy", "tried from 3 addresses", { cause: new NodeError("routes-exhausted", "") }),
+  );
+  expect(report()).toMatchObject({ state: "closed", failed: 5 });
 });

@@ -124,7 +124,7 @@ describe("routes of v3", () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/24"] });
     const withPlanner = await ApiServer.start({ routePlanner: planner });
     for (const prefix of ["/v3", ""]) {
-      planner.onFailure({ type: "routeFailed", address: "192.0.2.1", isSearch: false, reason: "banned" });
+      planner.onFailure({ type: "routeFailed", address: "192.0.2.1", reason: "banned" });
       const { status, json } = await withPlanner.request("GET", `${prefix}/routeplanner/status`);
       expect([status, json]).toEqual([200, JSON.parse(JSON.stringify(planner.status()))]);
       const body = { address: "192.0.2.1" };

@@ -1,8 +1,10 @@
 // Tells a site that bans addresses from one that refuses everyone: a rude site must not use up the blocks for all
-// others. The machine itself is a site here too, as one whose network is down refuses every address. Audio thread.
+// others. The machine itself is a site here too, as one whose network is down refuses every address. Any thread.
 
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
+/** Too Many Requests is the one status that speaks of the address; 403 is mostly about the link. */
+export const BAN_STATUS = 429;
 /** In this time … */
 const PERIOD_MS = 60_000;
 /** … so many addresses are believed to be refused by a site that answers none; more when more retries are wished. */
@@ -16,6 +18,7 @@ interface Refusals {
   readonly addresses: Set<string>;
 }
 
+/** One per thread: what its requests were answered. */
 export class SiteRefusals {
   readonly #clock: Clock;
   readonly #believedMax: number;

@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Dispatcher } from "undici";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { DispatcherPool } from "../../../../src/media/input/dispatcher-pool.ts";
-import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
-import { until } from "../../../support/input-builders.ts";
+import { DispatcherPool } from "../../../src/network/dispatcher-pool.ts";
+import { OutboundGuard } from "../../../src/network/outbound-guard.ts";
+import { until } from "../../support/input-builders.ts";
 
 let server: Server;
 let pool: DispatcherPool;

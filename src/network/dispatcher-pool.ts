@@ -1,14 +1,15 @@
-// The undici dispatchers of a worker, one per address to send from: connections are kept and used again only by
-// requests from the same address. Large blocks give nearly every request an address of its own, so few are kept. Audio
+// The undici dispatchers of a thread, one per address to send from: connections are kept and used again only by
+// requests from the same address. Large blocks give nearly every request an address of its own, so few are kept. Any
 // thread.
 
 import type { Dispatcher } from "undici";
-import { createGuardedDispatcher, type GuardedDispatcherOptions } from "../../network/guarded-dispatcher.ts";
-import { SocketPortions } from "../../network/socket-portions.ts";
+import { createGuardedDispatcher, type GuardedDispatcherOptions } from "./guarded-dispatcher.ts";
+import { SocketPortions } from "./socket-portions.ts";
 
-/** Dispatchers kept per worker; each holds what connections its requests left idle: for 4 s, or as the server says. */
+/** Dispatchers kept per thread; each holds what connections its requests left idle: for 4 s, or as the server says. */
 const KEPT_MAX = 32;
 
+/** One for each guard of a thread. */
 export class DispatcherPool {
   /** Of all sockets. */
   readonly portions = new SocketPortions();

@@ -1,0 +1,278 @@
+// Which address of the operator's blocks a request is sent from: asks the main thread's route planner, tells it of
+// addresses that fail, and sends the request again from another one within bounds. docs/reference/route-planner.md says
+// what counts as failing. Between a thread's HTTP client and the bridge; not there at all without blocks. Audio,
+// look-up and plugin threads.
+
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
+import type { AddressFamily, RouteEvent, RouteFailure } from "../bridge/events.ts";
+import type { RouteWishes } from "../bridge/route-wishes.ts";
+import type { RoutingSettings } from "../bridge/worker-settings.ts";
+import { NodeError, rootCause } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { describeUrl } from "../lib/parse-url.ts";
+import { pause } from "../lib/pause.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
+import type { Logger } from "../log.ts";
+import type { OutboundGuard } from "./outbound-guard.ts";
+import { BAN_STATUS, SiteRefusals } from "./site-refusals.ts";
+import type { WorkRoute } from "./work-route.ts";
+
+/** What of it are settings is told in RoutingSettings. */
+export interface OutgoingRoutesOptions extends Pick<RoutingSettings, "retriesMax" | "isTriggeredBySearch"> {
+  readonly guard: OutboundGuard;
+  readonly clock: Clock;
+  /** Told of each address that fails, and once of each host that is sent to unbound. */
+  readonly logger: Pick<Logger, "debug" | "warn">;
+  /** Looking a host name up may take this long. */
+  readonly lookupTimeoutMs: number;
+  /** Asks the planner. */
+  readonly wantRoute: RouteWishes["want"];
+  /** Tells the planner. */
+  readonly send: (event: Extract<RouteEvent, { readonly type: "routeFailed" }>) => void;
+}
+
+/** What of an answer is looked at here. */
+interface Refusable {
+  readonly status: number;
+  readonly body: { cancel(): void };
+}
+
+/** One request. */
+export interface RoutedRequest<Answer extends Refusable> {
+  /** The one that is really asked, where another host stands in place of the one that was meant. */
+  readonly url: URL;
+  /** Sends it once, from this address. */
+  readonly sendFrom: (localAddress: string | undefined) => Promise<Answer>;
+  /** Ends the waits and the tries; what was sent is for `sendFrom` to end. */
+  readonly signal: AbortSignal;
+}
+
+/** A request is repeated no longer than this, however many retries are allowed. */
+const RETRYING_MS_MAX = 60_000;
+/** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
+const RETRIES_AT_ONCE = 10;
+const LATER_RETRY_DELAY_MS = 500;
+/** In place of a host that refuses addresses: an interface that is down refuses all of them. */
+const THIS_MACHINE = "";
+/** Hosts remembered so that each is warned of once. */
+const WARNED_HOSTS_MAX = 256;
+
+/** Why an address failed, for the planner and for people. */
+interface Failure {
+  readonly reason: RouteFailure;
+  readonly text: string;
+}
+
+/** One per thread, so that each host is warned of once. */
+export class OutgoingRoutes {
+  readonly #options: OutgoingRoutesOptions;
+  readonly #warnedHosts = new Set<string>();
+  readonly #refusals: SiteRefusals;
+
+  constructor(options: OutgoingRoutesOptions) {
+    this.#options = options;
+    this.#refusals = new SiteRefusals(options);
+  }
+
+  /**
+   * Sends the request from an address of the blocks, and again from others while the site or the system refuses the
+   * address.
+   * @param work what it is part of; all its requests leave from one address. Undefined: it stands alone
+   * @throws NodeError "routes-exhausted" when there is none left to try, "worker-timeout" when the main thread names
+   * none, "address-refused", why the name of the target cannot be looked up, and what `sendFrom` rejects with
+   */
+  async request<Answer extends Refusable>(request: RoutedRequest<Answer>, work?: WorkRoute): Promise<Answer> {
+    try {
+      const answer = await this.#tryAddresses(request, work);
+      if (work !== undefined) work.exhaustion = undefined;
+      return answer;
+    } catch (error) {
+      if (work !== undefined && isExhaustion(error)) work.exhaustion = error;
+      throw error;
+    }
+  }
+
+  /**
+   * The address that this work leaves from, chosen if it has none yet. Undefined: none of the blocks.
+   * @throws NodeError as `request`
+   */
+  async addressOf(work: WorkRoute, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await unlessAborted(
+        work.choose((preferred) => this.#options.wantRoute([4, 6], preferred)),
+        signal,
+      );
+    } catch (error) {
+      if (isExhaustion(error)) work.exhaustion = error;
+      throw error;
+    }
+  }
+
+  /**
+   * Sends the request from this address and from no other. Undefined: it is barred, or refused this time.
+   * @throws NodeError as `request`
+   */
+  async requestFrom<Answer extends Refusable>(
+    address: string,
+    request: RoutedRequest<Answer>,
+  ): Promise<Answer | undefined> {
+    const { url, sendFrom, signal } = request;
+    const families = await this.#familiesOf(url, signal);
+    const named = await unlessAborted(this.#options.wantRoute(families, address), signal);
+    if (named === undefined) {
+      this.#warnOfUnbound(url, families);
+      return sendFrom(undefined);
+    }
+    if (named !== address) return undefined;
+    const outcome = await this.#send(request, { address, isBanBelieved: true });
+    if (outcome.failure === undefined) return outcome.answer;
+    this.#report(url, address, outcome.failure);
+    return undefined;
+  }
+
+  async #tryAddresses<Answer extends Refusable>(
+    request: RoutedRequest<Answer>,
+    work: WorkRoute | undefined,
+  ): Promise<Answer> {
+    const { url, sendFrom, signal } = request;
+    const { clock, retriesMax = Number.POSITIVE_INFINITY, isTriggeredBySearch } = this.#options;
+    const isBanBelieved = work?.isSearch !== true || isTriggeredBySearch;
+    const families = await this.#familiesOf(url, signal);
+    const startedMs = clock.now();
+    let failure: Failure | undefined;
+    for (let retries = 0; ; retries++) {
+      const address = await this.#wantRoute(url, { families, failure, signal, work });
+      if (address === undefined) {
+        this.#warnOfUnbound(url, families);
+        return sendFrom(undefined);
+      }
+      const outcome = await this.#send(request, { address, isBanBelieved });
+      if (outcome.failure === undefined) return outcome.answer;
+      failure = outcome.failure;
+      if (!this.#report(url, address, failure)) throw exhaustedError(url, retries + 1, failure);
+      const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
+      const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;
+      if (retries >= retriesMax || isOverdue) throw exhaustedError(url, retries + 1, failure);
+      if (delayMs > 0) await pause(clock, delayMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  async #send<Answer extends Refusable>(
+    { url, sendFrom }: RoutedRequest<Answer>,
+    { address, isBanBelieved }: { readonly address: string; readonly isBanBelieved: boolean },
+  ): Promise<Outcome<Answer>> {
+    const outcome = await sendFrom(address).then(
+      (answer) => (isBanBelieved ? outcomeOfAnswer(answer) : { answer }),
+      failureOfError,
+    );
+    if (outcome.failure === undefined && outcome.answer.status !== BAN_STATUS) {
+      this.#refusals.forget(url.host);
+      this.#refusals.forget(THIS_MACHINE);
+    }
+    return outcome;
+  }
+
+  /** False: a site that refuses everybody says nothing about the address. */
+  #report(url: URL, address: string, { reason, text }: Failure): boolean {
+    if (!this.#refusals.note(reason === "banned" ? url.host : THIS_MACHINE, address)) return false;
+    this.#options.send({ type: "routeFailed", address, reason });
+    this.#options.logger.debug("an address to send from fails", { address, url: describeUrl(url), why: text });
+    return true;
+  }
+
+  async #wantRoute(
+    url: URL,
+    context: {
+      readonly families: readonly AddressFamily[];
+      readonly failure: Failure | undefined;
+      readonly signal: AbortSignal;
+      readonly work: WorkRoute | undefined;
+    },
+  ): Promise<string | undefined> {
+    const { families, failure, signal, work } = context;
+    const want = (preferred?: string) => this.#options.wantRoute(families, preferred);
+    try {
+      return await unlessAborted(work === undefined ? want() : work.choose(want), signal);
+    } catch (error) {
+      if (failure === undefined || !isExhaustion(error)) throw error;
+      const message = `${error.message}; the last one tried for ${describeUrl(url)}: ${failure.text}`;
+      throw new NodeError("routes-exhausted", message, { cause: error });
+    }
+  }
+
+  /** The families the target can be reached by. Whoever dials looks the name up again and has the answer judged. */
+  async #familiesOf(url: URL, signal: AbortSignal): Promise<readonly AddressFamily[]> {
+    const { guard, clock, lookupTimeoutMs } = this.#options;
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    guard.checkHost(host);
+    if (isIP(host) !== 0) return [familyOf(host)];
+    const tooLong = new AbortController();
+    const timer = clock.after(lookupTimeoutMs, () => {
+      tooLong.abort(new Error(`looking the name up took more than ${lookupTimeoutMs} ms`));
+    });
+    try {
+      const addresses = await unlessAborted(lookUp(guard, host), AbortSignal.any([signal, tooLong.signal]));
+      return [...new Set(addresses.map(({ address }) => familyOf(address)))];
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #warnOfUnbound(url: URL, families: readonly AddressFamily[]): void {
+    if (this.#warnedHosts.has(url.host)) return;
+    if (this.#warnedHosts.size >= WARNED_HOSTS_MAX) this.#warnedHosts.clear();
+    this.#warnedHosts.add(url.host);
+    this.#options.logger.warn("no address block of the family of this host, sending from the machine's own address", {
+      host: url.host,
+      families,
+    });
+  }
+}
+
+type Outcome<Answer> = { readonly answer: Answer; readonly failure?: undefined } | { readonly failure: Failure };
+
+function isExhaustion(error: unknown): error is NodeError {
+  return error instanceof NodeError && error.code === "routes-exhausted";
+}
+
+function outcomeOfAnswer<Answer extends Refusable>(answer: Answer): Outcome<Answer> {
+  if (answer.status !== BAN_STATUS) return { answer };
+  answer.body.cancel();
+  return { failure: { reason: "banned", text: "HTTP 429" } };
+}
+
+/** Only binding says something about the address: whatever happens later on the way may be the target's fault. */
+function failureOfError(error: unknown): { readonly failure: Failure } {
+  const root = rootCause(error);
+  const isUnbindable =
+    root instanceof Error &&
+    "code" in root &&
+    root.code === "EADDRNOTAVAIL" &&
+    "syscall" in root &&
+    root.syscall === "bind";
+  if (!isUnbindable) throw error;
+  return { failure: { reason: "unusable", text: "this machine cannot send from it (EADDRNOTAVAIL)" } };
+}
+
+function exhaustedError(url: URL, triedCount: number, { text }: Failure): NodeError {
+  const tried = triedCount === 1 ? "an address" : `${triedCount} addresses`;
+  return new NodeError(
+    "routes-exhausted",
+    `loading ${describeUrl(url)}: tried from ${tried}; the last answer: ${text}`,
+  );
+}
+
+function familyOf(address: string): AddressFamily {
+  return isIP(address) === 6 ? 6 : 4;
+}
+
+function lookUp(guard: OutboundGuard, host: string): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    guard.lookup(host, { all: true }, (error, addresses) => {
+      if (error !== null) reject(error);
+      else resolve(Array.isArray(addresses) ? addresses : []);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+// The address that one piece of work leaves from: a load or a resolve of a plugin, all of whose requests a site shall
+// see come from one place. Used by outgoing-routes.ts. Any thread.
+
+import type { NodeError } from "../errors.ts";
+
+/** One for each piece of work. Moves on to another address where the one it has may be used no more. */
+export class WorkRoute {
+  /** What a site refuses to a search counts only where the operator says so. */
+  readonly isSearch: boolean;
+  /** Why the last request of it found no address to leave from; undefined: it found one. */
+  exhaustion: NodeError | undefined;
+  #address: string | undefined;
+  #choosing: Promise<unknown> = Promise.resolve();
+
+  constructor({ isSearch }: { readonly isSearch: boolean }) {
+    this.isSearch = isSearch;
+  }
+
+  /** That its last request left from; undefined: none has left from the operator's blocks so far. */
+  get address(): string | undefined {
+    return this.#address;
+  }
+
+  /** The address for its next request, as `want` has it, which is told the one so far. */
+  choose(want: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
+    // One at a time: of requests that begin together, or fail together, the first one chooses for all.
+    const chosen = this.#choosing.then(() => this.#ask(want));
+    this.#choosing = chosen.catch(() => undefined);
+    return chosen;
+  }
+
+  async #ask(want: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
+    const address = await want(this.#address);
+    this.#address = address ?? this.#address;
+    return address;
+  }
+}
