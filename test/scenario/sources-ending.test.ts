@@ -11,6 +11,7 @@ import { webmTone } from "../../lab/sites/youtube/songs.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
+import { FOLLOWED_VERSION } from "../../plugins/youtube/manifest.ts";
 import { firstFound } from "../support/first-found.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { BUILTIN_FOLDER, startStage } from "../support/start-stage.ts";
@@ -99,7 +100,7 @@ describe.concurrent("a track", () => {
     const reason = "The uploader has not made this video available in your country";
     const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
     await expectTold(call, "loadFailed", {
-      message: `(yts.version: 1.18.2) All clients failed to load the item.${told.join("")}`,
+      message: `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.${told.join("")}`,
       ...{ severity: "common", cause: `SourceError: ${reason}` },
     });
     await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
@@ -143,7 +144,7 @@ describe.concurrent("a track", () => {
       (name) => `Client [${name}] failed: This video requires login.`,
     );
     await expectTold(call, "finished", {
-      message: `youtube: (yts.version: 1.18.2) All clients failed to load the item.\n\n${told.join("\n\n")}`,
+      message: `youtube: (yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.\n\n${told.join("\n\n")}`,
       severity: "suspicious",
     });
     await call.untilSilent();

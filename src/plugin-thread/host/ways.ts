@@ -93,8 +93,7 @@ class BreakerWay implements Way {
 
   async take<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.isClosed) {
-      const last = this.#lastError === undefined ? "" : `; the last time: ${this.#lastError}`;
-      throw new SourceError("busy", `${this.name} is left alone for a while because it keeps failing${last}`);
+      throw new SourceError("busy", `${this.name} is left alone for a while; the last time: ${this.#lastError}`);
     }
     const isProbe = this.#closedUntilMs !== undefined;
     const startedMs = this.#clock.now();

@@ -112,7 +112,9 @@ describe("the rendition", () => {
     const trouble = await troubleWith(bench.resolve("soundcloud", encoded("11")));
     expect(trouble.message).toMatch(/^This track is not available: SoundCloud answered HTTP 403: /);
     takeBack();
-    expect((await troubleWith(bench.resolve("soundcloud", encoded("999")))).message).toBe("This track is not available");
+    expect((await troubleWith(bench.resolve("soundcloud", encoded("999")))).message).toBe(
+      "This track is not available",
+    );
   });
 });
 
