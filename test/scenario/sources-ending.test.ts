@@ -106,8 +106,14 @@ describe.concurrent("a track", () => {
     await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
   });
 
-  it("of HLS whose link is refused where the site gives out no other ends behind what was received", async () => {
+  it("of HLS whose link is refused where the site gives out no other ends behind what was received", async ({
+    onTestFinished,
+  }) => {
     const takeBack: (() => void)[] = [];
+    const mend = () => {
+      for (const undo of takeBack) undo();
+    };
+    onTestFinished(mend);
     const { server } = soundcloud;
     const refuse = () => {
       if (takeBack.length === 1) takeBack.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
@@ -121,12 +127,18 @@ describe.concurrent("a track", () => {
     });
     await call.untilSilent();
     expect(packetNumbers(call.sound)).toEqual(numbersFrom(18 * 50, 20 * 50));
-    for (const mend of takeBack) mend();
+    mend();
     await expectNextPlays(call, `${PAGE}/song`);
   });
 
-  it("of a file whose link is refused where no client gives out another ends behind what was received", async () => {
+  it("of a file whose link is refused where no client gives out another ends behind what was received", async ({
+    onTestFinished,
+  }) => {
     const takeBack: (() => void)[] = [];
+    const mend = () => {
+      for (const undo of takeBack) undo();
+    };
+    onTestFinished(mend);
     // Others' videos are given out all the while.
     const doubt = (request: SiteRequest) => {
       const isAboutIt = request.body.includes(VIDEO);
@@ -152,7 +164,7 @@ describe.concurrent("a track", () => {
     const secondBytes = (await webmTone(wholeSeconds)).length / wholeSeconds;
     // Blocks of one second each are read when they are there to their end, or packet by packet.
     expect(Math.abs((call.sound.length * FRAME_MS) / 1000 - STEP_BYTES / secondBytes)).toBeLessThan(1);
-    for (const mend of takeBack) mend();
+    mend();
     await expectNextPlays(call, VIDEO);
   });
 });

@@ -11,7 +11,7 @@ import { framesBetween, stepsOf } from "./steps-of.ts";
 
 const CLOCK_WATCHER = new URL("./worker-scripts/clock-watcher.mjs", import.meta.url);
 /** The node leaves frames out when it is held up for 80 ms; on a machine that has time no thread is, even for this. */
-const STARVED_MS = 25;
+const STARVED_MS = 15;
 /** Whose turn comes late is a matter of luck: of several, one has as little of it as the node. */
 const WATCHERS = 3;
 
