@@ -1,6 +1,6 @@
-// How tracks of sites end when they cannot go on: a broadcast is over, a country is not served, a link is refused in the
-// middle and no other is given out, a decoder is missing. What there is is heard, the client is told why, and the next
-// track plays.
+// How tracks of sites end when they cannot go on: a broadcast is over, a country is not served, a link is refused in
+// the middle and no other is given out, a decoder is missing. What there is is heard, the client is told why, and the
+// next track plays.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
@@ -23,6 +23,7 @@ const FRAME_MS = 20;
 /** What YouTube's stand-in is asked for at once. */
 const STEP_BYTES = 65_536;
 const VIDEO = "song0000001";
+const ALL_FAILED = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
 const BOT_CHECK = { playabilityStatus: { status: "LOGIN_REQUIRED", reason: "Sign in to confirm you’re not a bot" } };
 
 let soundcloud: SoundCloudSite;
@@ -89,7 +90,7 @@ describe.concurrent("a track", () => {
     await call.leave();
   });
 
-  it("that is not for this region is told so, by a site when it is loaded and by another when it is played", async () => {
+  it("that is not for this region is told so, by one site when it is loaded and by one when it is played", async () => {
     const bot = await stage.connectBot();
     const message = "This track is not available: SoundCloud does not play it in the region of the node";
     expect((await bot.load(`${PAGE}/blocked`)).body).toMatchObject({
@@ -100,7 +101,7 @@ describe.concurrent("a track", () => {
     const reason = "The uploader has not made this video available in your country";
     const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
     await expectTold(call, "loadFailed", {
-      message: `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.${told.join("")}`,
+      message: `${ALL_FAILED}${told.join("")}`,
       ...{ severity: "common", cause: `SourceError: ${reason}` },
     });
     await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
@@ -156,7 +157,7 @@ describe.concurrent("a track", () => {
       (name) => `Client [${name}] failed: This video requires login.`,
     );
     await expectTold(call, "finished", {
-      message: `youtube: (yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.\n\n${told.join("\n\n")}`,
+      message: `youtube: ${ALL_FAILED}\n\n${told.join("\n\n")}`,
       severity: "suspicious",
     });
     await call.untilSilent();

@@ -136,7 +136,7 @@ describe("a way that fails", () => {
     expect(pauseMs()).toBe(30_000);
   });
 
-  test("is in the log once when it is closed and once when it works again, however often it was tried between", async () => {
+  test("is in the log once when it is closed and once when it works again, whatever was tried between", async () => {
     await failOften(4);
     expect(lines).toEqual([]);
     await fail(new SourceError("unreachable", "nobody there, hunter2"));
