@@ -23,18 +23,9 @@ const API = "https://api-v2.soundcloud.com";
 const INNERTUBE = "https://youtubei.googleapis.com/youtubei/v1";
 const FIFTY_MEGABYTES = Buffer.alloc(50 * 1024 * 1024, "[");
 /** Made before anything sounds: it takes this thread a while. */
-const HUNDRED_THOUSAND = Buffer.from(
-  JSON.stringify(
-    playlistAnswer(
-      "VISIONOS",
-      {
-        ...{ title: "All", token: undefined },
-        items: Array.from({ length: 100_000 }, (_, index) => playlistVideoRenderer(numbered(index))),
-      },
-      false,
-    ),
-  ),
-);
+const ITEMS = Array.from({ length: 100_000 }, (_, index) => playlistVideoRenderer(numbered(index)));
+const LARGE_LIST = playlistAnswer("VISIONOS", { title: "All", token: undefined, items: ITEMS }, false);
+const HUNDRED_THOUSAND = Buffer.from(JSON.stringify(LARGE_LIST));
 
 /** Longer than the node itself would leave it alone. */
 const RETRY_AFTER_MS = 20 * 60_000;
@@ -286,10 +277,9 @@ describe("a site that answers 429", () => {
 
   it("is asked again afterwards, and not before", async () => {
     await startAnew("youtube");
-    const refusedMs: number[] = [];
-    const answeredMs: number[] = [];
+    let refusedMs: number | undefined;
     const refuse = (): SiteOutcome => {
-      refusedMs.push(performance.now());
+      refusedMs ??= performance.now();
       return busy(1);
     };
     // VISIONOS and WEB are asked, each once.
@@ -301,9 +291,8 @@ describe("a site that answers 429", () => {
     });
     const { length: askedCount } = youtube.asked("search");
     await expect.poll(async () => (await load("ytsearch:song")).loadType).toBe("search");
-    answeredMs.push(performance.now());
+    expect(performance.now() - (refusedMs ?? Number.NaN)).toBeGreaterThanOrEqual(1000);
     expect(youtube.asked("search")).toHaveLength(askedCount + 1);
-    expect((answeredMs[0] ?? 0) - (refusedMs[0] ?? 0)).toBeGreaterThanOrEqual(1000);
     const again = { level: "info", message: "a way to a site works again", fields: { way: "VISIONOS metadata" } };
     await expect.poll(() => lines.filter(({ message }) => message === again.message)).toMatchObject([again]);
   });
