@@ -36,6 +36,7 @@ export class TwitchSite {
   /** Further members of its tokens. */
   tokenSays: Readonly<Record<string, unknown>> = {};
   #liveSegments = LIVE_WINDOW;
+  #isLiveOver = false;
 
   static async start(): Promise<TwitchSite> {
     const box: { self?: TwitchSite } = {};
@@ -58,6 +59,11 @@ export class TwitchSite {
   /** For the option `playlistServer`: the links that a whole node plays lead here. */
   get playlistServer(): string {
     return `${this.site.url}/usher.ttvnw.net`;
+  }
+
+  /** The broadcast ends with the segments that it has by now. */
+  endLive(): void {
+    this.#isLiveOver = true;
   }
 
   answer(request: SiteRequest): SiteAnswer | undefined {
@@ -152,10 +158,10 @@ export class TwitchSite {
     ].join("\n");
   }
 
-  /** A segment more each time it is asked for. */
+  /** A segment more each time it is asked for, until it is over. */
   #live(): string {
-    const end = this.#liveSegments++;
-    return this.#segments(end - LIVE_WINDOW, end, false);
+    const end = this.#isLiveOver ? this.#liveSegments - 1 : this.#liveSegments++;
+    return this.#segments(end - LIVE_WINDOW, end, this.#isLiveOver);
   }
 
   #segments(first: number, end: number, isEnded: boolean): string {

@@ -53,13 +53,15 @@ export class SoundCloudPlayback {
     const { lookup } = this.#options;
     const page = parseLink(track.uri ?? "");
     const isSecret = page?.kind === "page" && page.secret !== undefined;
-    const byId = id === undefined || isSecret ? undefined : await orMissing(lookup.track(id, undefined, signal));
+    const refusals: SourceError[] = [];
+    const byId =
+      id === undefined || isSecret ? undefined : await orMissing(lookup.track(id, undefined, signal), refusals);
     if (byId !== undefined) return byId.playing;
     if (page?.kind === "page" && !page.isSet) {
-      const json = await orMissing(lookup.resolve(page.url, signal));
+      const json = await orMissing(lookup.resolve(page.url, signal), refusals);
       if (json?.kind === "track") return lookup.readTrack(json, page.secret).playing;
     }
-    throw new SourceError("unavailable", NOT_AVAILABLE);
+    throw gone(refusals.at(-1));
   }
 
   /** The first rendition that is there; undefined: none. */
@@ -117,12 +119,19 @@ function lastFirst(renditions: readonly Rendition[], last: string | undefined): 
   return [...same, ...renditions.filter(({ name }) => name !== last)];
 }
 
-/** Undefined for what is not there, or not for us. */
-async function orMissing<Value>(work: Promise<Value>): Promise<Value | undefined> {
+/** Undefined for what is not there, or not for us; the latter's reason is added to `refusals`. */
+async function orMissing<Value>(work: Promise<Value>, refusals: SourceError[] = []): Promise<Value | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof SourceError && (error.kind === "not-found" || error.kind === "unavailable")) return undefined;
-    throw error;
+    if (!(error instanceof SourceError) || (error.kind !== "not-found" && error.kind !== "unavailable")) throw error;
+    if (error.kind === "unavailable") refusals.push(error);
+    return undefined;
   }
+}
+
+/** With why SoundCloud did not even say what there is, where it did not. */
+function gone(refusal: SourceError | undefined): SourceError {
+  const message = refusal === undefined ? NOT_AVAILABLE : `${NOT_AVAILABLE}: ${refusal.message}`;
+  return new SourceError("unavailable", message, { cause: refusal });
 }

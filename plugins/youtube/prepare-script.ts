@@ -16,7 +16,7 @@ interface Cut {
 
 /** Code for the sandbox. Throws an Error that says what is not as expected. */
 export function prepareScript(script: string): string {
-  const body = largestFunction(parseScript(script, { ranges: true, next: true }));
+  const body = largestFunction(parsed(script));
   if (body === undefined) throw new Error("the player script has no function around it");
   const statements = body.body;
   const names = statements.flatMap((statement) => candidatesIn(statement, script)).slice(0, CANDIDATES_MAX);
@@ -24,6 +24,16 @@ export function prepareScript(script: string): string {
   const offers = names.map((name) => `;${OFFER}(function(){return(${name}).apply(this,arguments)})`).join("");
   const last = endOf(body) - 1;
   return cut(script, [...statements.flatMap(cutsOf), { start: last, end: last, by: `${offers};` }]);
+}
+
+function parsed(script: string): ESTree.Program {
+  try {
+    return parseScript(script, { ranges: true, next: true });
+  } catch (cause) {
+    // The place alone: the parser's own words are pieces of the script.
+    const place = /^\[(\d+:\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
+    throw new Error(`the player script cannot be read${place === undefined ? "" : ` from ${place} on`}`, { cause });
+  }
 }
 
 /** The body of the function that is called at once and holds nearly everything. */

@@ -151,8 +151,16 @@ export class Sandbox {
 
 /** The script may have changed what JSON is: its answer is looked at again. */
 function readAnswer(text: string): Challenges {
-  const { challenge, signature } = JSON.parse(text) as Readonly<Record<string, unknown>>; // looked at below
+  const { challenge, signature } = parsed(text);
   const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
   if (isText(challenge) && isText(signature)) return { challenge, signature };
   throw new Error("the player script answered what is no text");
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>; // an object, of whatever
+  } catch (cause) {
+    throw new Error("the player script answered what cannot be read", { cause });
+  }
 }

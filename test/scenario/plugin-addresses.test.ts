@@ -6,9 +6,8 @@ import type { SiteRequest } from "../../lab/sites/site-server.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Bot, LoadView } from "../../lab/stage/bot.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../support/start-stage.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
 const IN_BLOCK = /^127\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/;
 const SONG = "https://www.youtube.com/watch?v=song0000001";
@@ -33,15 +32,10 @@ afterAll(async () => {
 /** `ratelimit`: keys of `lavalink.server.ratelimit`. */
 async function start(ratelimit: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Scene> {
   const site = await YoutubeSite.start();
-  const stage = await startStage({
-    plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
-    // In small steps, and not far ahead: there is something left to ask for while it plays.
+  const blocks = Object.entries(ratelimit).map(([key, value]) => `--lavalink.server.ratelimit.${key}=${value}`);
+  // In small steps, and not far ahead: there is something left to ask for while it plays.
+  const stage = await startSiteStage([site], [...blocks, "--plugins.youtube.rangeBytes=65536", ...args], {
     config: { TONEARM_WORKERS_COUNT: "1", TONEARM_BUFFER_READ_AHEAD_BYTES_MAX: "65536" },
-    args: [
-      ...Object.entries(site.hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      ...Object.entries(ratelimit).map(([key, value]) => `--lavalink.server.ratelimit.${key}=${value}`),
-      ...["--plugins.youtube.mediaHosts=127.0.0.1", "--plugins.youtube.rangeBytes=65536", ...args],
-    ],
   });
   const scene = { site, stage };
   scenes.push(scene);

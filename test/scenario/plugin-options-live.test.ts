@@ -13,9 +13,8 @@ import type { SiteServer } from "../../lab/sites/site-server.ts";
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import { REFRESH_TOKEN, YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../support/start-stage.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
 const OPTIONS = "/v4/tonearm/plugins/example/options";
@@ -43,17 +42,14 @@ afterAll(async () => {
 
 /** A node with what earlier ones have left. */
 function start(): Promise<Stage> {
-  const hosts = { ...youtube.hosts, ...podcasts.hosts, ...soundcloud.hosts, ...example.hosts(EXAMPLE_HOST) };
-  return startStage({
-    plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
-    args: [
-      ...Object.entries(hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      "--plugins.youtube.mediaHosts=127.0.0.1",
+  return startSiteStage(
+    [youtube, podcasts, soundcloud, { hosts: example.hosts(EXAMPLE_HOST) }],
+    [
       `--tonearm.plugins.0.path=${EXAMPLE}`,
       "--tonearm.plugins.0.required=true",
       `--tonearm.pluginDataPath=${join(folder, "data")}`,
     ],
-  });
+  );
 }
 
 describe("an option", () => {

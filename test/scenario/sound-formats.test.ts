@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StereoSound } from "../../lab/listen/heard.ts";
 import { writeWav } from "../../lab/listen/wav.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { hasAac } from "../support/has-aac.ts";
 import { SongListener } from "../support/song-listener.ts";
 import { makeSong } from "../support/song-signal.ts";
 import { judgeSong } from "../support/song-verdict.ts";
@@ -25,10 +26,6 @@ const WEBM_LENGTH_MS = 5000;
 let virtual: VirtualStage;
 let listener: SongListener;
 const folder = mkdtempSync(join(tmpdir(), "tonearm-sound-"));
-const hasAac = await import("@napi-rs/webcodecs").then(
-  () => true,
-  () => false,
-);
 
 beforeAll(async () => {
   const options = { sampleRateHz: 22_050, lengthMs: LENGTH_MS };

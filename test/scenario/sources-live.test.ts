@@ -2,78 +2,135 @@
 // that is refused in the middle of HLS.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { countedSong, numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
 import { BandcampSite } from "../../lab/sites/bandcamp.ts";
+import { FakeYtDlp } from "../../lab/sites/fake-yt-dlp.ts";
+import { GetyarnSite } from "../../lab/sites/getyarn.ts";
+import { PodcastSites } from "../../lab/sites/podcasts.ts";
 import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
+import { SpeechSites } from "../../lab/sites/speech.ts";
+import { TwitchSite } from "../../lab/sites/twitch.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
+
+import { firstFound } from "../support/first-found.ts";
+import { hasAac } from "../support/has-aac.ts";
+import { readMediaFixture } from "../support/media-fixture.ts";
+
 import { MusicCall } from "../support/music-call.ts";
 import { startSiteStage } from "../support/site-stage.ts";
 
-let soundcloud: SoundCloudSite;
-let youtube: YoutubeSite;
-let bandcamp: BandcampSite;
-let radio: RadioBrowserSite;
-let stage: Stage;
+const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
+const VIMEO = "https://vimeo.com/76979871";
+const NICO = "https://www.nicovideo.jp/watch/sm9";
 
-beforeAll(async () => {
-  soundcloud = await SoundCloudSite.start();
-  youtube = await YoutubeSite.start();
-  bandcamp = await BandcampSite.start();
-  radio = await RadioBrowserSite.start();
-  stage = await startSiteStage([soundcloud, youtube, bandcamp, radio]);
-});
-afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
-  for (const site of [soundcloud, youtube, bandcamp, radio]) await site.close();
-});
-
-interface Found {
-  readonly encoded: string;
-  readonly info: { readonly sourceName: string; readonly identifier: string };
-}
-
-/** What is found first. */
-async function first(call: MusicCall, identifier: string): Promise<Found> {
-  const { body } = await call.bot.load(identifier);
-  const data = body.data as Found | readonly Found[] | { readonly tracks: readonly Found[] };
-  const found = Array.isArray(data) ? data[0] : "tracks" in data ? data.tracks[0] : data;
-  if (found?.encoded === undefined) throw new Error(`${identifier}: ${JSON.stringify(body)}`);
-  return found;
-}
-
-describe("is found, played and heard:", () => {
-  it.each([
+/** By what is heard at the same time: one after the other would take long, all at once would be a load of its own. */
+const STORIES: Readonly<Record<string, [sourceName: string, identifier: string][]>> = {
+  music: [
     ["soundcloud", "scsearch:song"],
     ["soundcloud", "https://soundcloud.com/stand-ins/only-mp3"],
     ["youtube", "ytsearch:song"],
     ["youtube", "ytmsearch:song"],
     ["bandcamp", "bcsearch:song"],
+  ],
+  "live streams and clips": [
+    ["twitch", "https://www.twitch.tv/stand_in"],
+    ["twitch", "https://www.twitch.tv/videos/123456789"],
+    ["twitch", "https://clips.twitch.tv/BraveStandIn-aB3_x"],
+    ["getyarn.io", CLIP],
     ["radiobrowser", `radio:${stationUuid(1)}`],
-  ])("%s by %s", async (sourceName, identifier) => {
-    const call = await MusicCall.join(stage, { daveVersion: 0 });
-    const track = await first(call, identifier);
-    expect(track.info.sourceName).toBe(sourceName);
-    await call.update({ track: { encoded: track.encoded } });
-    await call.hearMore(50);
-    expect(call.eventTypes.filter((type) => type !== "TrackEndEvent")).toEqual(["TrackStartEvent"]);
-    await call.leave();
+  ],
+  speech: [
+    ["podcast", "podcast:made-up"],
+    ["podcast", "rss:https://feeds.example/show.rss"],
+    ["speak", "speak:Hello there"],
+    ["flowery-tts", "ftts://Hello%20there?audio_format=ogg_opus"],
+  ],
+  "what the yt-dlp bridge finds": [
+    ["vimeo", VIMEO],
+    ["niconico", NICO],
+    ["niconico", "https://nico.ms/sm9"],
+    ["ytdlp", "ytdl:https://site.example/watch"],
+  ],
+};
+
+let sites: Sites;
+let stage: Stage;
+
+type Sites = Awaited<ReturnType<typeof startSites>>;
+
+async function startSites() {
+  return {
+    soundcloud: await SoundCloudSite.start(),
+    youtube: await YoutubeSite.start(),
+    bandcamp: await BandcampSite.start(),
+    twitch: await TwitchSite.start(),
+    getyarn: await GetyarnSite.start(),
+    radio: await RadioBrowserSite.start(),
+    podcasts: await PodcastSites.start(),
+    speech: await SpeechSites.start(),
+    ytdlp: await FakeYtDlp.start(),
+  };
+}
+
+beforeAll(async () => {
+  sites = await startSites();
+  const { ytdlp, speech, twitch } = sites;
+  const song = { title: "Song", bytes: countedSong({ seconds: 5 }), mimeType: "audio/ogg" };
+  for (const page of [VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"]) ytdlp.addSong(page, song);
+  const withHosts = Object.values(sites).filter((site) => "hosts" in site);
+  stage = await startSiteStage(withHosts, [
+    `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
+    ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
+    `--plugins.ytdlp.path=${ytdlp.path}`,
+  ]);
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await stage.close();
+  for (const site of Object.values(sites)) await site.close();
+});
+
+/** Plays what is found there first; it is heard, and nothing else happens. */
+async function expectHeard(sourceName: string, identifier: string): Promise<void> {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const track = await firstFound(call.bot, identifier);
+  expect(track.info.sourceName).toBe(sourceName);
+  await call.update({ track: { encoded: track.encoded } });
+  await call.hearMore(50);
+  expect(call.eventTypes.filter((type) => type !== "TrackEndEvent")).toEqual(["TrackStartEvent"]);
+  await call.leave();
+}
+
+describe.each(Object.entries(STORIES))("is found, played and heard: %s,", (_kind, stories) => {
+  it.concurrent.each(stories)("%s by %s", expectHeard);
+});
+
+describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => {
+  beforeAll(() => {
+    const { twitch, getyarn } = sites;
+    twitch.site.addMedia("segment.mp3", { bytes: readMediaFixture("aac.mpegts"), mimeType: "video/mp2t" });
+    getyarn.site.addMedia("film.mp4", { bytes: readMediaFixture("aac-faststart.m4a"), mimeType: "video/mp4" });
   });
+
+  it.concurrent.each([
+    ["twitch", "https://www.twitch.tv/stand_in"],
+    ["getyarn.io", CLIP],
+  ])("%s", expectHeard);
 });
 
 function linksAsked(): number {
-  return soundcloud.server.requests.filter(({ path }) => path.startsWith("/media/soundcloud:tracks:11/")).length;
+  return sites.soundcloud.server.requests.filter(({ path }) => path.startsWith("/media/soundcloud:tracks:11/")).length;
 }
 
 it("HLS whose links are refused in the middle goes on without a lost frame", async () => {
   const call = await MusicCall.join(stage, { daveVersion: 0 });
-  const track = await first(call, "https://soundcloud.com/stand-ins/song");
+  const track = await firstFound(call.bot, "https://soundcloud.com/stand-ins/song");
   await call.update({ track: { encoded: track.encoded }, position: 12_000 });
   await call.hearMore(50);
   const askedBefore = linksAsked();
-  soundcloud.server.expireLinks();
+  sites.soundcloud.server.expireLinks();
   expect(await call.bot.untilEvent("TrackEndEvent", 60_000)).toMatchObject({ reason: "finished" });
   const numbers = packetNumbers(call.sound);
   expect(numbers).toEqual(numbersFrom(12 * 50, 30 * 50));

@@ -92,6 +92,7 @@ export const HOSTILE_SCRIPTS = {
   "changes the language": hostile({
     before: 'JSON.stringify=function(){return "}"};Object.getPrototypeOf=function(){return{}};Set=Map=Array=null;',
   }),
+  "answers what is no JSON": hostile({ before: 'JSON.stringify=function(){return "}"};' }),
   "throws at once": hostile({ before: 'throw new Error("out of order");' }),
   "throws what is no error": hostile({ solveN: "throw {get message(){for(;;);}}" }),
   "has two functions that disagree": hostile({

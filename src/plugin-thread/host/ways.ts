@@ -1,11 +1,12 @@
 // The ways on which a plugin reaches its site, each with a circuit breaker: one that keeps failing is left alone for
-// growing pauses, then tried with one request. Plugin thread; how they are doing goes to the main thread.
+// growing pauses, then tried with one request. Plugin thread; how they are doing goes to the main thread, and once into
+// the log when it changes.
 
 import type { WayReport } from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { redactText } from "../../lib/redact-text.ts";
-import { SourceError, type SourceErrorKind, type Way } from "../../plugin-api/plugin.ts";
+import { type PluginLogger, SourceError, type SourceErrorKind, type Way } from "../../plugin-api/plugin.ts";
 import { kindOf } from "./error-kind.ts";
 
 const FAILURES_MAX = 5;
@@ -23,6 +24,7 @@ export interface WaysOptions {
   readonly onReport: () => void;
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
+  readonly log: PluginLogger;
 }
 
 export class Ways {
@@ -92,8 +94,7 @@ class BreakerWay implements Way {
 
   async take<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.isClosed) {
-      const last = this.#lastError === undefined ? "" : `; the last time: ${this.#lastError}`;
-      throw new SourceError("busy", `${this.name} is left alone for a while because it keeps failing${last}`);
+      throw new SourceError("busy", `${this.name} is left alone for a while; the last time: ${this.#lastError}`);
     }
     const isProbe = this.#closedUntilMs !== undefined;
     const startedMs = this.#clock.now();
@@ -113,6 +114,7 @@ class BreakerWay implements Way {
   }
 
   #onSuccess(): void {
+    if (this.#closedUntilMs !== undefined) this.#options.log.info("a way to a site works again", { way: this.name });
     this.#succeeded += 1;
     this.#failuresInRow = 0;
     this.#pauseMs = FIRST_PAUSE_MS;
@@ -127,8 +129,17 @@ class BreakerWay implements Way {
     const retryAfterMs = Math.min(retryAfterOf(error), PAUSE_MS_MAX);
     if (isProbe) this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX);
     if (!isProbe && this.#failuresInRow < FAILURES_MAX && retryAfterMs === 0) return;
-    const pauseMs = isProbe || this.#failuresInRow >= FAILURES_MAX ? this.#pauseMs : 0;
-    this.#closedUntilMs = this.#clock.now() + Math.max(pauseMs, retryAfterMs);
+    const pauseMs = Math.max(isProbe || this.#failuresInRow >= FAILURES_MAX ? this.#pauseMs : 0, retryAfterMs);
+    this.#tellClosed(pauseMs);
+    this.#closedUntilMs = this.#clock.now() + pauseMs;
+  }
+
+  /** Once until it works again: each further attempt that fails shows at `GET /v4/tonearm/sources`. */
+  #tellClosed(pauseMs: number): void {
+    if (this.#closedUntilMs !== undefined) return;
+    const { name: way } = this;
+    const fields = { way, pauseMs, failuresInRow: this.#failuresInRow, reason: this.#lastError };
+    this.#options.log.warn("a way to a site is left alone for a while", fields);
   }
 }
 

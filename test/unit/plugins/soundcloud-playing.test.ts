@@ -105,6 +105,17 @@ describe("the rendition", () => {
     const trouble = await troubleWith((await stage.bench()).resolve("soundcloud", encoded("14")));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("region") });
   });
+
+  test("of a track that the site does not tell of is none, with what the site said", async () => {
+    const bench = await stage.bench();
+    const takeBack = stage.site.server.fail({ at: /\/(tracks|resolve)$/, outcome: { status: 403 } });
+    const trouble = await troubleWith(bench.resolve("soundcloud", encoded("11")));
+    expect(trouble.message).toMatch(/^This track is not available: SoundCloud answered HTTP 403: /);
+    takeBack();
+    expect((await troubleWith(bench.resolve("soundcloud", encoded("999")))).message).toBe(
+      "This track is not available",
+    );
+  });
 });
 
 describe("a link", () => {

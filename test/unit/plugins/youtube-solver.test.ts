@@ -124,6 +124,10 @@ describe("a hostile script", () => {
     ["throws at once", "the player script failed: out of order"],
     ["has two functions that disagree", "the player script failed: several functions answer differently"],
     ["has no function that unlocks", "the player script has no function that unlocks links"],
+    ["answers what is no JSON", "the player script answered what cannot be read"],
+    ["is no script", "the player script cannot be read from 1:0 on"],
+    ["is nested too deeply", "the player script cannot be read"],
+    ["changes the language", "the player script failed: not a function"],
   ] as const)("that %s is told as: %s", async (name, message) => {
     expect(await solve(HOSTILE_SCRIPTS[name])).toMatchObject({ kind: "failed", message });
   });

@@ -11,15 +11,19 @@ let clock: FakeClock;
 let ways: Ways;
 let way: Way;
 let reportCount: number;
+let lines: { readonly level: string; readonly message: string; readonly fields: object | undefined }[];
 
 beforeEach(() => {
   clock = new FakeClock();
   reportCount = 0;
+  lines = [];
+  const line = (level: string) => (message: string, fields?: object) => void lines.push({ level, message, fields });
   ways = new Ways(clock, {
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
     onReport: () => {
       reportCount += 1;
     },
+    log: { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") },
   });
   way = ways.get("api");
 });
@@ -70,7 +74,7 @@ describe("a way that fails", () => {
     const taken = way.take(async () => {
       isTaken = true;
     });
-    const text = "api is left alone for a while because it keeps failing; the last time: nobody there";
+    const text = "api is left alone for a while; the last time: nobody there";
     await expect(taken).rejects.toMatchObject({ kind: "busy", message: text });
     expect(isTaken).toBe(false);
   });
@@ -132,6 +136,26 @@ describe("a way that fails", () => {
     await failOften(4);
     await fail(new SourceError("busy", "429", { retryAfterMs: 1000 }));
     expect(pauseMs()).toBe(30_000);
+  });
+
+  test("is in the log once when it is closed and once when it works again, whatever was tried between", async () => {
+    await failOften(4);
+    expect(lines).toEqual([]);
+    await fail(new SourceError("unreachable", "nobody there, hunter2"));
+    const fields = { way: "api", pauseMs: 30_000, failuresInRow: 5, reason: "nobody there, <redacted>" };
+    expect(lines).toEqual([{ level: "warn", message: "a way to a site is left alone for a while", fields }]);
+    for (let index = 0; index < 5; index++) {
+      pauseMs();
+      await fail();
+    }
+    expect(lines).toHaveLength(1);
+    pauseMs();
+    await succeed();
+    await succeed();
+    const again = { level: "info", message: "a way to a site works again", fields: { way: "api" } };
+    expect(lines.slice(1)).toEqual([again]);
+    await fail(new SourceError("busy", "429", { retryAfterMs: 90_000 }));
+    expect(lines[2]).toMatchObject({ level: "warn", fields: { pauseMs: 90_000, failuresInRow: 1, reason: "429" } });
   });
 
   test("keeps the first words of what happened last, without secrets", async () => {

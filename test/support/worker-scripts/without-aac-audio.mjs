@@ -1,0 +1,10 @@
+// The real audio worker, on a machine for which the package that decodes AAC has no build. Needs dist.
+
+import { register } from "node:module";
+
+const hooks = `export async function resolve(name, context, next) {
+  if (name === "@napi-rs/webcodecs") throw new Error("no build for this machine");
+  return next(name, context);
+}`;
+register(`data:text/javascript,${encodeURIComponent(hooks)}`);
+await import("../../../dist/src/media/main.js");
