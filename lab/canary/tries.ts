@@ -22,6 +22,8 @@ export const TRIES: Tries = {
   podcast: { search: "podcast:planet money", link: "podcast:https://feeds.npr.org/510289/podcast.xml" },
   speak: { link: "speak:the canary sings" },
   "flowery-tts": { link: "ftts://the%20canary%20sings" },
+  vimeo: { link: "https://vimeo.com/76979871" },
+  niconico: { link: "https://www.nicovideo.jp/watch/sm9" },
   ytdlp: { link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };
