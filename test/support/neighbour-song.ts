@@ -1,6 +1,7 @@
 // A long song that plays in a call of its own while other sources are in trouble: whether its listener notices. Beside
 // it threads that only look at the clock: where one of these was held up as well, the machine had no time to spare.
 
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect } from "vitest";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
@@ -24,17 +25,19 @@ export class NeighbourSong {
 
   /** Plays what is found there first: a counted song that is longer than the test. */
   static async start(stage: Stage, identifier: string): Promise<NeighbourSong> {
+    const memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const watchers = Array.from({ length: WATCHERS }, () => new Worker(CLOCK_WATCHER, { workerData: memory }));
+    await Promise.all(watchers.map((watcher) => once(watcher, "online")));
     const call = await MusicCall.join(stage, { daveVersion: 0 });
     await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
     await call.hearMore(25);
-    return new NeighbourSong(call);
+    return new NeighbourSong(call, watchers, new Int32Array(memory));
   }
 
-  private constructor(call: MusicCall) {
-    const memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  private constructor(call: MusicCall, watchers: readonly Worker[], worstMs: Int32Array) {
     this.#call = call;
-    this.#worstMs = new Int32Array(memory);
-    this.#watchers = Array.from({ length: WATCHERS }, () => new Worker(CLOCK_WATCHER, { workerData: memory }));
+    this.#watchers = watchers;
+    this.#worstMs = worstMs;
     this.#seenCount = call.channel.listener.heard.length;
   }
 
