@@ -4,10 +4,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { TONES_SECONDS } from "../../lab/media-files/counted-tones.ts";
 import type { SiteRequest } from "../../lab/sites/site-server.ts";
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import { TwitchSite } from "../../lab/sites/twitch.ts";
-import { webmTone } from "../../lab/sites/youtube/songs.ts";
+import { webmTones } from "../../lab/sites/youtube/songs.ts";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { FOLLOWED_VERSION } from "../../plugins/youtube/manifest.ts";
@@ -113,7 +114,8 @@ describe.concurrent("a track", () => {
       if (takeBack.length === 1) takeBack.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
       return { status: 403 };
     };
-    takeBack.push(server.fail({ at: /opus\/data2/, outcome: refuse }));
+    // Its segments are of two seconds.
+    takeBack.push(server.fail({ at: /opus\/data10$/, outcome: refuse }));
     const call = await play(`${PAGE}/song`, { position: 18_000 });
     await expectTold(call, "finished", {
       message: expect.stringMatching(/^This track is not available: SoundCloud answered HTTP 403: /),
@@ -154,10 +156,10 @@ describe.concurrent("a track", () => {
       severity: "suspicious",
     });
     await call.untilSilent();
-    const wholeSeconds = 30;
-    const secondBytes = (await webmTone(wholeSeconds)).length / wholeSeconds;
-    // Blocks of one second each are read when they are there to their end, or packet by packet.
-    expect(Math.abs((call.sound.length * FRAME_MS) / 1000 - STEP_BYTES / secondBytes)).toBeLessThan(1);
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbersFrom(0, numbers.length));
+    const frameBytes = ((await webmTones()).length / TONES_SECONDS / 1000) * FRAME_MS;
+    expect(Math.abs(numbers.length - STEP_BYTES / frameBytes)).toBeLessThan(5);
     mend();
     await expectNextPlays(call, VIDEO);
   });
