@@ -34,9 +34,9 @@ function answer(request: StandInsRequest): unknown {
 
 function addSet(tracks: number): string {
   const ids = Array.from({ length: tracks }, (_, index) => FIRST_TRACK_ID + index);
-  for (const id of ids) sites.soundcloud.addTrack(id, `track-${id}`);
+  for (const id of ids) sites.each.soundcloud.addTrack(id, `track-${id}`);
   const address = `https://soundcloud.com/stand-ins/sets/many-${tracks}`;
-  sites.soundcloud.addSet(address, SET_ID, ids);
+  sites.each.soundcloud.addSet(address, SET_ID, ids);
   return address;
 }
 

@@ -8,6 +8,7 @@ import { JellyfinSite } from "./jellyfin.ts";
 import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
+import { SpeechSites } from "./speech.ts";
 import { SubsonicSite } from "./subsonic.ts";
 import { TwitchSite } from "./twitch.ts";
 import { YoutubeSite } from "./youtube.ts";
@@ -46,14 +47,15 @@ interface StandIns {
   readonly getyarn: GetyarnSite;
   readonly radio: RadioBrowserSite;
   readonly podcasts: PodcastSites;
+  readonly speech: SpeechSites;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
   readonly ytdlp: FakeYtDlp;
 }
 
 export class AllSites {
-  readonly soundcloud: SoundCloudSite;
-  readonly #sites: StandIns;
+  /** By what they stand in for. */
+  readonly each: StandIns;
 
   static async start(): Promise<AllSites> {
     return new AllSites({
@@ -64,36 +66,39 @@ export class AllSites {
       getyarn: await GetyarnSite.start(),
       radio: await RadioBrowserSite.start(),
       podcasts: await PodcastSites.start(),
+      speech: await SpeechSites.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
 
-  private constructor(sites: StandIns) {
-    this.soundcloud = sites.soundcloud;
-    this.#sites = sites;
-    sites.ytdlp.answerRest({ json: YTDLP_VIDEO });
+  private constructor(each: StandIns) {
+    this.each = each;
+    each.ytdlp.answerRest({ json: YTDLP_VIDEO });
   }
 
   /** Arguments for the node. */
   get args(): readonly string[] {
-    const { youtube, bandcamp, twitch, getyarn, radio, podcasts, subsonic, jellyfin, ytdlp } = this.#sites;
-    const hosts = [this.soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
+    const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
+    const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
+      `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
+      ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
       `--plugins.ytdlp.path=${ytdlp.path}`,
-      `--plugins.ytdlp.sites=${YTDLP_SITE}`,
     ];
   }
 
   /** From now on nothing that is asked is ever answered; returns what takes it back. */
   hang(): () => void {
-    const { youtube, bandcamp, twitch, getyarn, radio, podcasts, subsonic, jellyfin, ytdlp } = this.#sites;
-    const servers = [this.soundcloud.server, radio.server, podcasts.server];
+    const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
+    const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server];
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
@@ -108,7 +113,7 @@ export class AllSites {
   }
 
   async close(): Promise<void> {
-    for (const site of Object.values(this.#sites)) await site.close();
+    for (const site of Object.values(this.each)) await site.close();
   }
 }
 

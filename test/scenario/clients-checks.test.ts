@@ -4,17 +4,25 @@
 import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { STAGE_PASSWORD } from "../../lab/stage/stage.ts";
-import { type LavalinkSites, NICONICO_PAGE, startLavalinkSites, VIMEO_PAGE } from "../support/lavalink-sites.ts";
+import { countedSong } from "../../lab/media-files/counted-song.ts";
+import { AllSites } from "../../lab/sites/all-sites.ts";
+import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
+const VIMEO_PAGE = "https://vimeo.com/1001";
+const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 const USER = { id: "100000000000000044", username: "bot" };
 
-let sites: LavalinkSites;
+let sites: AllSites;
+let stage: Stage;
 let manager: LavalinkManager;
 
 beforeAll(async () => {
-  sites = await startLavalinkSites();
-  const { host, port } = sites.stage.node.address;
+  sites = await AllSites.start();
+  const song = { title: "Song", bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
+  for (const page of [VIMEO_PAGE, NICONICO_PAGE]) sites.each.ytdlp.addSong(page, song);
+  stage = await startSiteStage([], sites.args);
+  const { host, port } = stage.node.address;
   manager = new LavalinkManager({
     nodes: [{ id: "stage", host, port, authorization: STAGE_PASSWORD }],
     sendToShard: () => undefined,
@@ -26,6 +34,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   node().destroy();
+  await stage.close();
   await sites.close();
 });
 

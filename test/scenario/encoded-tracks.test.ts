@@ -3,11 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../../lab/conformance/workbench/encoded-track.ts";
-import { packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { countedSong, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { AllSites } from "../../lab/sites/all-sites.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-import { type LavalinkSites, NICONICO_PAGE, startLavalinkSites, VIMEO_PAGE } from "../support/lavalink-sites.ts";
 import { MusicCall } from "../support/music-call.ts";
+import { startSiteStage } from "../support/site-stage.ts";
 
+const VIMEO_PAGE = "https://vimeo.com/1001";
+const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 const LOOKUP = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
 /** The same song in all versions; the newest begins at 1.5 s. */
 const YOUTUBE_TEXTS = {
@@ -23,15 +26,18 @@ const YOUTUBE_TEXTS = {
 /** Of LavaSrc's tracks: five texts that are not there, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
-let sites: LavalinkSites;
+let sites: AllSites;
 let stage: Stage;
 
 beforeAll(async () => {
-  sites = await startLavalinkSites();
-  ({ stage } = sites);
+  sites = await AllSites.start();
+  const song = { title: "Song", bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
+  for (const page of [VIMEO_PAGE, NICONICO_PAGE]) sites.each.ytdlp.addSong(page, song);
+  stage = await startSiteStage([], sites.args);
 });
 afterAll(async () => {
   stage.discord.assertClean();
+  await stage.close();
   await sites.close();
 });
 
@@ -54,7 +60,7 @@ describe("an encoded track is decoded, played and heard:", () => {
       ...(["twitch", "a channel"] as const),
       () => trackOf("twitch", "https://www.twitch.tv/stand_in", { isStream: true, lengthMs: ENDLESS_MS }),
     ],
-    ["getyarn.io", "a clip", () => trackOf("getyarn.io", sites.filmUrl)],
+    ["getyarn.io", "a clip", () => trackOf("getyarn.io", sites.each.getyarn.filmUrl)],
     ["vimeo", "a video", () => trackOf("vimeo", "1001", { uri: VIMEO_PAGE })],
     ["niconico", "a video", () => trackOf("niconico", "sm9", { uri: NICONICO_PAGE })],
     ["speak", "a text", () => trackOf("speak", "speak:hello")],

@@ -3,15 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { BandcampSite } from "../../lab/sites/bandcamp.ts";
-import { FakeYtDlp } from "../../lab/sites/fake-yt-dlp.ts";
-import { GetyarnSite } from "../../lab/sites/getyarn.ts";
-import { PodcastSites } from "../../lab/sites/podcasts.ts";
-import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
-import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
-import { SpeechSites } from "../../lab/sites/speech.ts";
-import { TwitchSite } from "../../lab/sites/twitch.ts";
-import { YoutubeSite } from "../../lab/sites/youtube.ts";
+import { AllSites } from "../../lab/sites/all-sites.ts";
+import { stationUuid } from "../../lab/sites/radio-browser.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 
 import { firstFound } from "../support/first-found.ts";
@@ -55,41 +48,20 @@ const STORIES: Readonly<Record<string, [sourceName: string, identifier: string][
   ],
 };
 
-let sites: Sites;
+let sites: AllSites;
 let stage: Stage;
 
-type Sites = Awaited<ReturnType<typeof startSites>>;
-
-async function startSites() {
-  return {
-    soundcloud: await SoundCloudSite.start(),
-    youtube: await YoutubeSite.start(),
-    bandcamp: await BandcampSite.start(),
-    twitch: await TwitchSite.start(),
-    getyarn: await GetyarnSite.start(),
-    radio: await RadioBrowserSite.start(),
-    podcasts: await PodcastSites.start(),
-    speech: await SpeechSites.start(),
-    ytdlp: await FakeYtDlp.start(),
-  };
-}
-
 beforeAll(async () => {
-  sites = await startSites();
-  const { ytdlp, speech, twitch } = sites;
+  sites = await AllSites.start();
   const song = { title: "Song", bytes: countedSong({ seconds: 5 }), mimeType: "audio/ogg" };
-  for (const page of [VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"]) ytdlp.addSong(page, song);
-  const withHosts = Object.values(sites).filter((site) => "hosts" in site);
-  stage = await startSiteStage(withHosts, [
-    `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
-    ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
-    `--plugins.ytdlp.path=${ytdlp.path}`,
-  ]);
+  const pages = [VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"];
+  for (const page of pages) sites.each.ytdlp.addSong(page, song);
+  stage = await startSiteStage([], sites.args);
 });
 afterAll(async () => {
   stage.discord.assertClean();
   await stage.close();
-  for (const site of Object.values(sites)) await site.close();
+  await sites.close();
 });
 
 /** Plays what is found there first; it is heard, and nothing else happens. */
@@ -109,7 +81,7 @@ describe.each(Object.entries(STORIES))("is found, played and heard: %s,", (_kind
 
 describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => {
   beforeAll(() => {
-    const { twitch, getyarn } = sites;
+    const { twitch, getyarn } = sites.each;
     twitch.site.addMedia("segment.mp3", { bytes: readMediaFixture("aac.mpegts"), mimeType: "video/mp2t" });
     getyarn.site.addMedia("film.mp4", { bytes: readMediaFixture("aac-faststart.m4a"), mimeType: "video/mp4" });
   });
@@ -121,7 +93,8 @@ describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => 
 });
 
 function linksAsked(): number {
-  return sites.soundcloud.server.requests.filter(({ path }) => path.startsWith("/media/soundcloud:tracks:11/")).length;
+  return sites.each.soundcloud.server.requests.filter(({ path }) => path.startsWith("/media/soundcloud:tracks:11/"))
+    .length;
 }
 
 it("HLS whose links are refused in the middle goes on without a lost frame", async () => {
@@ -130,7 +103,7 @@ it("HLS whose links are refused in the middle goes on without a lost frame", asy
   await call.update({ track: { encoded: track.encoded }, position: 12_000 });
   await call.hearMore(50);
   const askedBefore = linksAsked();
-  sites.soundcloud.server.expireLinks();
+  sites.each.soundcloud.server.expireLinks();
   expect(await call.bot.untilEvent("TrackEndEvent", 60_000)).toMatchObject({ reason: "finished" });
   const numbers = packetNumbers(call.sound);
   expect(numbers).toEqual(numbersFrom(12 * 50, 30 * 50));
