@@ -3,12 +3,14 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "./bridge/plugin-messages.ts";
+import { PROXY_EXPECTED } from "./config/keys/plugin-entries.ts";
 import type { NodeConfig } from "./config/node-config.ts";
 import { describePlugin, findModule } from "./control/plugins/find-module.ts";
 import type { PluginPlan } from "./control/plugins/plugins.ts";
 import { routingOf } from "./control/workers/to-worker-settings.ts";
 import { canonicalName } from "./lib/canonical-name.ts";
 import { parseFlag } from "./lib/flag-words.ts";
+import { parseProxyUrl } from "./lib/parse-url.ts";
 import { isTreeMap, type PlainTree, type PlainTreeMap } from "./lib/plain-tree.ts";
 import { allowedServersOf } from "./plugin-options/option-leaves.ts";
 import { readOptions } from "./plugin-options/read-options.ts";
@@ -44,18 +46,21 @@ export function planPlugins(config: NodeConfig, options: PlanOptions): readonly 
 function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeConfig; folder: URL }): PluginPlan[] {
   const { manifest, rank, module } = plugin;
   const { name } = manifest;
-  const { enabled, ...own } = mapOf(configuredFor(config, name));
+  const { enabled, proxy, ...own } = mapOf(configuredFor(config, name));
   const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
   const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
   const written = merged(plugin.options?.(configured) ?? {}, own);
   const read = readOptions(manifest.config, written, { path: `plugins.${name}` });
+  const proxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
+  const isProxyWrong = proxy !== undefined && proxy !== "" && proxyUrl === undefined;
+  const problems = [...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []), ...(read.problems ?? [])];
   return [
     {
       ...{ name, rank, isBuiltIn: true, isRequired: false, isReloadedOnChange: false, optionsOf: () => written },
-      problem: read.problems?.join("; "),
+      problem: problems.length === 0 ? undefined : problems.join("; "),
       manifest: knownManifest(plugin, { written, values: read.values }),
-      settings: settingsOf(config, new URL(module, folder).href),
+      settings: settingsOf(config, new URL(module, folder).href, proxyUrl),
     },
   ];
 }
@@ -89,7 +94,7 @@ function planEntry(
   }
   return {
     ...{ name: nameOf(entry), rank: "middle", isBuiltIn: false, isRequired: entry.isRequired },
-    ...{ manifest: undefined, problem, settings: settingsOf(config, module) },
+    ...{ manifest: undefined, problem, settings: settingsOf(config, module, entry.proxy?.reveal()) },
     isReloadedOnChange: config.plugins.isReloadedOnChange,
     optionsOf: (name) => configuredFor(config, name),
   };
@@ -100,11 +105,16 @@ function nameOf(entry: NodeConfig["plugins"]["entries"][number]): string {
   return entry.package ?? entry.path?.split(/[\\/]/).at(-1) ?? describePlugin(entry);
 }
 
-function settingsOf({ http, network, hosts, routePlanner }: NodeConfig, module: string): PluginSettings {
-  const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = http;
+function settingsOf(
+  { http, network, hosts, routePlanner }: NodeConfig,
+  module: string,
+  ownProxyUrl: string | undefined,
+): PluginSettings {
+  const { connectTimeoutMs, socketTimeoutMs } = http;
+  const proxyUrl = ownProxyUrl ?? http.proxyUrl?.reveal();
   return {
-    ...{ module, hosts, allow: network.allow, routing: routingOf(routePlanner) },
-    http: { userAgent: `Tonearm/${VERSION}`, proxyUrl: proxyUrl?.reveal(), connectTimeoutMs, socketTimeoutMs },
+    ...{ module, hosts, allow: network.allow, ownProxyUrl, routing: routingOf(routePlanner) },
+    http: { userAgent: `Tonearm/${VERSION}`, proxyUrl, connectTimeoutMs, socketTimeoutMs },
   };
 }
 

@@ -21,9 +21,10 @@ export interface LinkRequest {
 
 /**
  * Where requests leave from: the machine's own address, any of the operator's blocks, or one of them, as what was found
- * from there is good from nowhere else.
+ * from there is good from nowhere else; or a proxy that the operator has named for the plugin (secret: it may hold
+ * credentials).
  */
-export type Departure = "machine" | "blocks" | { readonly address: string };
+export type Departure = "machine" | "blocks" | { readonly address: string } | { readonly proxyUrl: string };
 
 /** The site wants the file in steps: with a `Range` header, or as `range=0-99` in the query without one. */
 export interface RangeStep {

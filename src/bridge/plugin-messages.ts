@@ -33,6 +33,8 @@ export interface PluginSettings {
     readonly connectTimeoutMs: number;
     readonly socketTimeoutMs: number;
   };
+  /** Named for this plugin: `http.proxyUrl` is the same, and its links go through it, too. */
+  readonly ownProxyUrl: string | undefined;
   /** As an audio worker's. */
   readonly routing: RoutingSettings | undefined;
 }

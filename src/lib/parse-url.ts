@@ -36,6 +36,13 @@ export function parseBaseUrl(text: string): string | undefined {
   return isPlain ? url.href.replace(/\/+$/, "") : undefined;
 }
 
+/** Of an HTTP proxy, with or without credentials and nothing behind its port; undefined for anything else. */
+export function parseProxyUrl(text: string): string | undefined {
+  const url = parseUrl(text.trim());
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.pathname + url.search + url.hash === "/" ? url.href.replace(/\/$/, "") : undefined;
+}
+
 /**
  * Scheme, host and the beginning of the path: what follows may be a secret. In whole parts: half of a secret would not
  * be known as one.

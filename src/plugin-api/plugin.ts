@@ -330,12 +330,12 @@ export class SourceError extends Error {
 // HTTP
 
 /**
- * The plugin's way out: through the outbound guard and the proxy that are configured. Where the operator rotates
- * addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or `resolve` leave from one of
- * them, and so do those for the link that it finds; on 429 a request is sent again from another, and rejects with
- * `busy` where none is left. At most 32 requests at once, more wait; bodies under way have 64 MiB together, and each
- * 512 KiB whatever the others take: what is beyond that fails as `busy`. The host of an address can be replaced in the
- * configuration (`hosts`), as tests do.
+ * The plugin's way out: through the outbound guard and the proxy that are configured, for all or for it alone. Where
+ * the operator rotates addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or
+ * `resolve` leave from one of them, and so do those for the link that it finds; on 429 a request is sent again from
+ * another, and rejects with `busy` where none is left. At most 32 requests at once, more wait; bodies under way have
+ * 64 MiB together, and each 512 KiB whatever the others take: what is beyond that fails as `busy`. The host of an
+ * address can be replaced in the configuration (`hosts`), as tests do.
  */
 export interface HttpClient {
   /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */

@@ -49,6 +49,8 @@ export interface PluginWorkerOptions {
   readonly send: (event: PluginEvent) => void;
   /** Runs a task so that what it asks for is known to be part of this work. */
   readonly run: <Value>(work: Work, task: () => Promise<Value>) => Promise<Value>;
+  /** What its links are fetched through. Undefined: as everything else. */
+  readonly proxyUrl: string | undefined;
   /** See `PluginRoutes`; where there is no routing, there are none. */
   readonly routeFor: PluginRoutes["routeFor"];
 }
@@ -125,7 +127,7 @@ export class PluginWorker {
       const route = this.#options.routeFor(name);
       const request = requestOf(wish, source, shared);
       const playable = await this.#run({ depth: 1, route }, () => source.resolve(request));
-      const value = checkedLink(playable, departureOf(route));
+      const value = checkedLink(playable, this.#departureOf(route));
       return { value, ttlMs: this.#lifeOf(value) };
     };
     if (wish.reason === "start") return this.#links.getOrMake(key, { signal, make });
@@ -141,6 +143,11 @@ export class PluginWorker {
         return { value, ttlMs: 0 };
       },
     });
+  }
+
+  #departureOf(route: Work["route"]): Departure {
+    const { proxyUrl } = this.#options;
+    return proxyUrl === undefined ? departureOf(route) : { proxyUrl };
   }
 
   /** What ran out of addresses to leave from is told as that, whatever the plugin makes of it. */

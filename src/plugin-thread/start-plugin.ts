@@ -231,9 +231,9 @@ class LivingPlugin {
   }
 
   #server(host: LivingHost<unknown>): (command: PlainCommand) => void {
-    const { port, clock } = this.#ground;
+    const { port, clock, settings } = this.#ground;
     const worker = new PluginWorker({
-      ...{ host, clock, log: host.log, hide: this.hide },
+      ...{ host, clock, log: host.log, hide: this.hide, proxyUrl: settings.ownProxyUrl },
       send: (event) => port.postMessage(event),
       run: (work, task) => this.#work.run(work, task),
       routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),

@@ -77,6 +77,7 @@ export class PluginBench {
       settings: {
         ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
+        ownProxyUrl: undefined,
         routing: undefined,
         ...options.settings,
       },

@@ -65,6 +65,28 @@ describe("a plugin that comes with the node", () => {
     });
   });
 
+  test("goes through a proxy of its own, else through the one for all", () => {
+    const forAll = "lavalink.server.httpConfig: { proxyHost: 192.0.2.1, proxyPort: 8080 }";
+    const own = "plugins.songs: { proxy: 'http://me:word@192.0.2.2:3128', limit: 7 }";
+    const [songs] = plan(`${forAll}\n${own}`);
+    const proxyUrl = "http://me:word@192.0.2.2:3128";
+    expect(songs?.settings).toMatchObject({ ownProxyUrl: proxyUrl, http: { proxyUrl } });
+    expect(songs?.problem).toBeUndefined();
+    expect(songs?.optionsOf("songs")).toEqual({ limit: "7" });
+    const [other] = plan(forAll);
+    expect(other?.settings).toMatchObject({ ownProxyUrl: undefined, http: { proxyUrl: "http://192.0.2.1:8080" } });
+  });
+
+  test.each(["socks5://192.0.2.2:1", "http://192.0.2.2:1/path", "hunter2", "{ url: hunter2 }"])(
+    "with a proxy that is none (%s) is off, and its text is not told",
+    (proxy) => {
+      const [songs] = plan(`plugins.songs: { proxy: ${proxy.startsWith("{") ? proxy : `"${proxy}"`} }`);
+      expect(songs?.problem).toBe(
+        "plugins.songs: expected proxy to be an address such as http://user:password@192.0.2.7:3128",
+      );
+    },
+  );
+
   test("with wrong options is off from the start, and says each, without its value", () => {
     const [songs] = plan("plugins.songs: { limit: 51, lmit: 1, enabled: true }");
     expect(songs?.problem).toMatch(

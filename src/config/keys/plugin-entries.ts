@@ -3,14 +3,18 @@
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
+import { parseProxyUrl } from "../../lib/parse-url.ts";
 import type { Setting, SettingReport } from "./key.ts";
+import { Secret } from "./secret.ts";
 
 const ENTRIES_MAX = 100;
 const PACKAGE_NAME_LENGTH_MAX = 214;
 const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
 /** An artifact of Maven. */
 const ARTIFACT = /^[\w.-]{1,100}$/;
-const MEMBER_NAMES = ["package", "path", "enabled", "required"] as const;
+const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy"] as const;
+/** Completes "expected …" where one is wrong; what stands there is not shown. */
+export const PROXY_EXPECTED = "proxy to be an address such as http://user:password@192.0.2.7:3128";
 
 /** A plugin to load: a package by its name, or a file or folder by its path. */
 export interface PluginEntry {
@@ -21,6 +25,8 @@ export interface PluginEntry {
   readonly isEnabled: boolean;
   /** The node does not start without it. */
   readonly isRequired: boolean;
+  /** What it asks sites through, and where its links are fetched through: `http://user:password@host:port`. */
+  readonly proxy?: Secret;
 }
 
 type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { readonly first: Setting };
@@ -63,6 +69,12 @@ function setMember(draft: Draft, written: string, text: string): string | undefi
   if (member === "path") {
     draft.path = text;
     return text.trim() === "" ? "expected path to be a file or folder" : undefined;
+  }
+  if (member === "proxy") {
+    const proxyUrl = parseProxyUrl(text);
+    if (proxyUrl === undefined) return `expected ${PROXY_EXPECTED}`;
+    draft.proxy = new Secret(proxyUrl);
+    return undefined;
   }
   const flag = parseFlag(text);
   if (flag === undefined) return `expected ${member} to be true or false`;

@@ -15,7 +15,7 @@ export function pluginKeys(read: ReadKey) {
           meaning:
             "Plugins to load, each with package (the name of an npm package) or path (a file or folder; relative " +
             "ones count from where the node was started). enabled: false leaves one out; required: true keeps the " +
-            "node from starting without it.",
+            "node from starting without it; proxy: what it and its links go through, in place of httpConfig.",
           defaultValue: [],
           defaultNote: "none",
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
@@ -65,8 +65,9 @@ function optionKeys(read: ReadKey) {
     read(
       structureKey("plugins", {
         meaning:
-          "Options of plugins, by the plugin's name; its page says which there are. As a variable, without dashes " +
-          "and with an underscore between two names only: PLUGINS_YOUTUBE_ALLOWSEARCH.",
+          "Options of plugins, by the plugin's name; its page says which there are. Those that come with the node " +
+          "have enabled, and proxy: what the plugin and its links go through. As a variable, without dashes and with " +
+          "an underscore between two names only: PLUGINS_YOUTUBE_ALLOWSEARCH.",
         defaultValue: {},
         defaultNote: "none",
         example: "{ youtube: { allowSearch: false } }",

@@ -61,6 +61,7 @@ const ALL_HOPS_FACTOR = 3;
 interface Door {
   readonly guard: OutboundGuard;
   readonly dispatchers: DispatcherPool;
+  readonly isProxied: boolean;
 }
 
 /** Made once per worker; its idle connections are shared by all inputs. */
@@ -69,6 +70,8 @@ export class HttpClient {
   readonly #door: Door;
   /** For the tracks of servers of the operator's own: what they are let through nobody else may use, open or idle. */
   readonly #ownDoors = new Map<string, Door>();
+  /** By the proxy that they lead to, of the tracks of plugins that have one of their own. */
+  readonly #proxyDoors = new Map<string, Door>();
   readonly #shares: ConnectionShares;
 
   constructor(options: HttpClientOptions) {
@@ -105,24 +108,35 @@ export class HttpClient {
   }
 
   close(): void {
-    for (const { dispatchers } of [this.#door, ...this.#ownDoors.values()]) dispatchers.close();
+    const doors = [this.#door, ...this.#ownDoors.values(), ...this.#proxyDoors.values()];
+    for (const { dispatchers } of doors) dispatchers.close();
     this.#ownDoors.clear();
+    this.#proxyDoors.clear();
   }
 
-  #openDoor(guard: OutboundGuard): Door {
+  #openDoor(guard: OutboundGuard, proxyUrl = this.#options.settings.proxyUrl): Door {
     const { createConnector, settings } = this.#options;
-    const { connectTimeoutMs, socketTimeoutMs, proxyUrl } = settings;
+    const { connectTimeoutMs, socketTimeoutMs } = settings;
     return {
-      guard,
+      ...{ guard, isProxied: proxyUrl !== undefined },
       dispatchers: new DispatcherPool({ guard, createConnector, connectTimeoutMs, socketTimeoutMs, proxyUrl }),
     };
   }
 
-  #doorFor(url: URL, { ownServer }: HttpRequest): Door {
-    if (ownServer === undefined || ownServer !== serverOf(url)) return this.#door;
+  #doorFor(url: URL, { ownServer, departure }: HttpRequest): Door {
+    if (ownServer === undefined || ownServer !== serverOf(url)) return this.#doorTo(departure);
     const door = this.#ownDoors.get(ownServer) ?? this.#openDoor(this.#options.guard.withOwnServer(ownServer));
     // Few: the operator has written them down.
     this.#ownDoors.set(ownServer, door);
+    return door;
+  }
+
+  #doorTo(departure: Departure | undefined): Door {
+    if (typeof departure !== "object" || !("proxyUrl" in departure)) return this.#door;
+    const { proxyUrl } = departure;
+    const door = this.#proxyDoors.get(proxyUrl) ?? this.#openDoor(this.#options.guard, proxyUrl);
+    // Few: the operator has written these down, too.
+    this.#proxyDoors.set(proxyUrl, door);
     return door;
   }
 
@@ -131,7 +145,8 @@ export class HttpClient {
     const { departure = usual, signal } = request;
     // Servers of the operator's own are no sites: they are asked from the machine's own address.
     const isOwn = departure === "machine" || request.ownServer === serverOf(url);
-    if (routes === undefined || isOwn) return this.#getOnce(url, request, undefined);
+    const isProxied = typeof departure === "object" && "proxyUrl" in departure;
+    if (routes === undefined || isOwn || isProxied) return this.#getOnce(url, request, undefined);
     const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };
     try {
       if (departure === "blocks") return await routes.request(routed);
@@ -163,7 +178,7 @@ export class HttpClient {
 
   async #answerTo(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
     const { settings, clock } = this.#options;
-    const { guard, dispatchers } = this.#doorFor(url, request);
+    const { guard, dispatchers, isProxied } = this.#doorFor(url, request);
     const waitMs = this.#answerMsMax;
     const silence = new AbortController();
     const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
@@ -190,7 +205,7 @@ export class HttpClient {
         throw error;
       });
     } catch (error) {
-      if (isShoutcastAnswer(error) && settings.proxyUrl === undefined && !guard.hasOwnServers) {
+      if (isShoutcastAnswer(error) && !isProxied && !guard.hasOwnServers) {
         const retry = requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress });
         return await retry.catch((shoutcastError) => {
           throw connectionError(url, shoutcastError);

@@ -84,6 +84,15 @@ describe("tonearm.plugins", () => {
   });
 });
 
+test("an entry has a proxy, which nobody is shown; one that is none is a mistake that does not quote it", () => {
+  const { config } = load("tonearm.plugins: [{ path: /a, proxy: 'http://me:hunter2@192.0.2.2:3128/' }]");
+  expect(config.plugins.entries[0]?.proxy?.reveal()).toBe("http://me:hunter2@192.0.2.2:3128");
+  expect(inspect(config, { depth: 9 }) + JSON.stringify(config)).not.toContain("hunter2");
+  const [mistake] = mistakes("tonearm.plugins: [{ path: /a, proxy: 'socks5://hunter2@192.0.2.2' }]");
+  expect(mistake).toContain("expected proxy to be an address such as http://user:password@192.0.2.7:3128");
+  expect(mistake).not.toContain("hunter2");
+});
+
 describe("plugins.<name>", () => {
   test("options are texts, lists and maps as they were written", () => {
     const text = "plugins.x: { n: 007, on: true, list: [a, [b], { c: d }], empty: [], none: ~, deep: { Er: 'y z' } }";

@@ -66,6 +66,7 @@ beforeEach(() => {
       depths.push(depth);
       return task();
     },
+    proxyUrl: undefined,
     routeFor: () => undefined,
   });
 });

@@ -241,7 +241,7 @@ async function manualWith(plugin: unknown) {
       },
     },
     clock: new FakeClock(),
-    settings: { module: "in this thread", hosts: {}, allow: [], http, routing: undefined },
+    settings: { module: "in this thread", hosts: {}, allow: [], http, ownProxyUrl: undefined, routing: undefined },
     importModule: () => Promise.resolve({ default: plugin }),
   });
   await settle();

@@ -33,7 +33,7 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
   const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
   return new PluginRunner({
     ...{ name: "songs", entry: new URL("file:///plugin"), problem: undefined, threads, clock },
-    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http, routing: undefined },
+    settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http, ownProxyUrl: undefined, routing: undefined },
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
     onNamed: async () => ({ options: { a: "1" }, changes: {}, kept: [] }),
     onKept: () => undefined,

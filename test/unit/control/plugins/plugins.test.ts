@@ -53,7 +53,7 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
       },
       ...{
         manifest: manifestOf(plan.name),
-        settings: { module: plan.name, allow: [], hosts: {}, http, routing: undefined },
+        settings: { module: plan.name, allow: [], hosts: {}, http, ownProxyUrl: undefined, routing: undefined },
       },
       ...plan,
     })),
