@@ -4,15 +4,18 @@ import { fuzzSeed } from "../../../support/fuzz-seed.ts";
 import { makeSongs, RestlessPlayer } from "../../../support/restless-player.ts";
 
 const OBJECTS = 250;
+/** By chance there may be no position among them that could be judged: then it goes on. */
+const OBJECTS_MAX = 8 * OBJECTS;
 const CHECK_EVERY = 15;
 
 /** `npm run test:fuzz` does the same with 10,000 of them. */
 it("random filters objects do no harm to a player that plays, seeks, pauses and changes tracks", async () => {
   const player = await RestlessPlayer.create(seededRandom(fuzzSeed()), await makeSongs());
-  for (let object = 1; object <= OBJECTS; object++) {
+  const checks = (): number => player.checksByPacket + player.checksByPitch;
+  for (let object = 1; object <= OBJECTS || (checks() === 0 && object <= OBJECTS_MAX); object++) {
     await player.act();
     if (object % CHECK_EVERY === 0) await player.checkPosition();
   }
   await player.close();
-  expect(player.checksByPacket + player.checksByPitch).toBeGreaterThan(0);
+  expect(checks()).toBeGreaterThan(0);
 });
