@@ -51,8 +51,8 @@ export class HostileRange {
   /** By URL: the code of the error that each attempt ends with. */
   async codesOf(attempt: Attempt): Promise<ReadonlyMap<string, string>> {
     const codes = new Map<string, string>();
-    const never = new AbortController().signal;
     await inParallel(this.aims, async ({ url }) => {
+      const never = new AbortController().signal;
       const code = await attempt(url, never).then(() => "opened", codeOf);
       codes.set(url, code);
     });
