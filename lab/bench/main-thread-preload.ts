@@ -4,9 +4,9 @@
 // (/proc), so that the first is known on a busy machine too.
 
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
+import { readThreadTimes } from "../../src/lib/thread-cpu.ts";
 import { sleep } from "../sleep.ts";
 import type { MainThreadLooks } from "./main-thread-watch.ts";
 
@@ -23,9 +23,10 @@ interface Sign {
 
 /** On Linux the main thread has the number of the process. */
 function takeSign(): Sign {
-  const [, queuedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
+  const times = readThreadTimes(process.pid);
+  if (times === undefined) throw new Error("this system does not tell how long its threads wait for a processor");
   // The same clock in all threads.
-  return { atMs: Number(process.hrtime.bigint()) / 1e6, queuedMs: Number(queuedNs) / 1e6 };
+  return { atMs: Number(process.hrtime.bigint()) / 1e6, queuedMs: times.queuedMs };
 }
 
 function startWatch({ searchParams }: URL): void {

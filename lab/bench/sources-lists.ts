@@ -35,25 +35,25 @@ export async function measureLists({
   const { url, password } = node.process;
   const bot = await Bot.connect({ url, password });
   const loadsMs: number[] = [];
-  const [quiet, loading]: MainThreadLooks[][] = [[], []];
+  const [quiet, loading]: [MainThreadLooks[], MainThreadLooks[]] = [[], []];
   try {
     await load(bot, address);
     for (let round = 0; round < rounds; round++) {
       await sleep(SETTLE_MS);
       await node.takeLooks();
       for (let count = 0; count < loads; count++) loadsMs.push(await load(bot, address));
-      loading?.push(await node.takeLooks());
+      loading.push(await node.takeLooks());
       await sleep(SETTLE_MS);
       await node.takeLooks();
       await sleep(loadsMs.slice(-loads).reduce((sum, ms) => sum + ms, 0));
-      quiet?.push(await node.takeLooks());
+      quiet.push(await node.takeLooks());
     }
   } finally {
     bot.close();
     await node.process.close();
     await standIns.close();
   }
-  const all = { quiet: together(quiet ?? []), loading: together(loading ?? []) };
+  const all = { quiet: together(quiet), loading: together(loading) };
   return { loads: loadsMs.length, loadMsP50: quantile(loadsMs, 0.5), ...all };
 }
 

@@ -2,7 +2,7 @@
 // what goes wrong as well, and what came of it is taken down.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
-import { SITE_QUESTIONS } from "../sites/all-sites.ts";
+import { siteQuestions } from "../sites/all-sites.ts";
 import { sleep } from "../sleep.ts";
 import type { Bot } from "../stage/bot.ts";
 import { type Asked, askForSeconds, get, lookUp, type Question } from "./asker.ts";
@@ -56,9 +56,7 @@ function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> 
 
 /** What goes wrong: `told` where the error names the source, else the message. */
 const SITES: Question = async (bot, number, turn) => {
-  const all = Object.entries(SITE_QUESTIONS).flatMap(([source, listOf]) =>
-    listOf(number).map((identifier) => ({ source, identifier })),
-  );
+  const all = siteQuestions(number);
   const { source, identifier } = all[turn % all.length] ?? { source: "", identifier: "" };
   const { loadType, data } = (await bot.load(identifier)).body;
   const message = loadType === "error" ? (data as { readonly message: string }).message : loadType;

@@ -4,6 +4,7 @@
 // Needs Linux (/proc), and ffmpeg for the song unless `--media FOLDER` has a long one.
 
 import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Bot } from "../stage/bot.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
@@ -79,6 +80,6 @@ function pluginArgs(): readonly string[] {
     "../../../plugins/example/plugin.mjs",
     "../naughty-plugins/looping.js",
     "../naughty-plugins/hungry.js",
-  ].map((path) => decodeURIComponent(new URL(path, import.meta.url).pathname));
+  ].map((path) => fileURLToPath(new URL(path, import.meta.url)));
   return modules.map((path, index) => `--tonearm.plugins.${index}.path=${path}`);
 }

@@ -20,7 +20,7 @@ const YTDLP_VIDEO = { _type: "video", id: "video", title: "Video", webpage_url: 
  * What asks a site, by the name of the source: a search and a link, where it has both, never the same twice, so that no
  * cache answers. The sources that read texts out are none of them: they ask nobody before they are played.
  */
-export const SITE_QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>> = {
+const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>> = {
   youtube: (number) => [
     `ytsearch:question ${number}`,
     `ytmsearch:question ${number}`,
@@ -38,6 +38,13 @@ export const SITE_QUESTIONS: Readonly<Record<string, (number: number) => readonl
   jellyfin: (number) => [`jfsearch:question ${number}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
+
+/** All of them, with the source that is asked. */
+export function siteQuestions(number: number): readonly { readonly source: string; readonly identifier: string }[] {
+  return Object.entries(QUESTIONS).flatMap(([source, listOf]) =>
+    listOf(number).map((identifier) => ({ source, identifier })),
+  );
+}
 
 interface StandIns {
   readonly soundcloud: SoundCloudSite;

@@ -11,6 +11,7 @@ import {
   type QuickJSSyncVariant,
   type VmCallResult,
 } from "quickjs-emscripten-core";
+import { type Members, membersOf } from "../reading/json.ts";
 import { OFFER } from "./prepare-script.ts";
 
 /** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
@@ -157,9 +158,9 @@ function readAnswer(text: string): Challenges {
   throw new Error("the player script answered what is no text");
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function parsed(text: string): Members {
   try {
-    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>; // an object, of whatever
+    return membersOf(JSON.parse(text));
   } catch (cause) {
     throw new Error("the player script answered what cannot be read", { cause });
   }

@@ -22,7 +22,12 @@ export function parseUrl(text: string, base?: string): URL | undefined {
  */
 export function serverOf({ hostname, port, protocol }: Pick<URL, "hostname" | "port" | "protocol">): string {
   const host = hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "");
-  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+  return `${host}:${portOf({ port, protocol })}`;
+}
+
+/** The port of an `http` or `https` address, as a text or a number: the scheme's own where it names none. */
+export function portOf({ port, protocol }: Pick<URL, "port" | "protocol">): string | number {
+  return port || (protocol === "https:" ? 443 : 80);
 }
 
 /**

@@ -4,6 +4,7 @@
 import { constants } from "node:crypto";
 import { isIP } from "node:net";
 import { Agent, buildConnector, Dispatcher, Pool, ProxyAgent } from "undici";
+import { portOf } from "../lib/parse-url.ts";
 import type { OutboundGuard } from "./outbound-guard.ts";
 import { SocketPortions } from "./socket-portions.ts";
 import type { Sockets } from "./sockets.ts";
@@ -92,9 +93,9 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     ...timeouts,
     ...(localAddress === undefined ? {} : { localAddress }),
     connect(target, callback) {
-      const port = target.port || (target.protocol === "https:" ? 443 : 80);
       // From whichever address reaches it: those for the world may not.
-      if (guard.isOwnServer(target.hostname, port)) return connectToOwn({ ...target, localAddress: null }, callback);
+      const isOwn = guard.isOwnServer(target.hostname, portOf(target));
+      if (isOwn) return connectToOwn({ ...target, localAddress: null }, callback);
       try {
         guard.checkHost(target.hostname);
       } catch (error) {
@@ -124,8 +125,8 @@ class OwnServersBeside extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const { hostname, port, protocol } = new URL(String(options.origin));
-    const isOwn = this.#guard.isOwnServer(hostname, port || (protocol === "https:" ? 443 : 80));
+    const origin = new URL(String(options.origin));
+    const isOwn = this.#guard.isOwnServer(origin.hostname, portOf(origin));
     return (isOwn ? this.#direct : this.#proxied).dispatch(options, handler);
   }
 

@@ -8,6 +8,7 @@ import type { Departure } from "../bridge/playable-link.ts";
 import { RouteWishes } from "../bridge/route-wishes.ts";
 import type { RoutingSettings } from "../bridge/worker-settings.ts";
 import type { Clock } from "../lib/clock.ts";
+import { portOf } from "../lib/parse-url.ts";
 import type { OutboundGuard } from "../network/outbound-guard.ts";
 import { OutgoingRoutes } from "../network/outgoing-routes.ts";
 import { WorkRoute } from "../network/work-route.ts";
@@ -68,9 +69,8 @@ export class PluginRoutes {
   /** Sends a request from where it is to leave. Rejects as `OutgoingRoutes.request`. */
   readonly leave: Leave = (request) => {
     const { guard, currentWork, sourceNames } = this.#options;
-    const { hostname, port, protocol } = request.url;
     // Servers of the operator's own are no sites.
-    const isOwn = guard.isOwnServer(hostname, port || (protocol === "https:" ? 443 : 80));
+    const isOwn = guard.isOwnServer(request.url.hostname, portOf(request.url));
     const work = currentWork();
     const isRouted = work === undefined ? sourceNames().some((name) => this.#isNamed(name)) : work.route !== undefined;
     return isRouted && !isOwn ? this.#routes.request(request, work?.route) : request.sendFrom(undefined);

@@ -8,8 +8,7 @@ import type { JsonMembers, PluginInfoModifier, Source, SourceAnswer, SourceTrack
 import { cutToFit } from "../track/encoded-track.ts";
 import { createTrack, type Track } from "../track/track.ts";
 import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../track/track-details.ts";
-import type { TrackJson } from "../track/track-info.ts";
-import { type WrittenTracks, writeTracks } from "../track/written-tracks.ts";
+import { readPart, type WrittenTracks, writeTracks } from "../track/written-tracks.ts";
 
 /** What is more of a list is left out. */
 const TRACKS_MAX = 10_000;
@@ -113,10 +112,7 @@ function write(found: readonly SourceTrack[], context: AnswerContext): WrittenTr
 }
 
 function readTracks({ parts }: WrittenTracks): SourceTrack[] {
-  return parts.flatMap((part) => {
-    const tracks = JSON.parse(`[${Buffer.from(part).toString()}]`) as TrackJson[]; // written by this node
-    return tracks.map((track) => toSourceTrack({ info: track.info, pluginInfo: track.pluginInfo }));
-  });
+  return parts.flatMap(readPart).map(({ info, pluginInfo }) => toSourceTrack({ info, pluginInfo }));
 }
 
 function toTrack(found: SourceTrack, { source, modifiers }: AnswerContext): Track {

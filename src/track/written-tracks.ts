@@ -37,8 +37,13 @@ export function writeTracks(tracks: readonly Track[]): WrittenTracks {
 export function firstTrack(tracks: readonly Track[] | WrittenTracks): Track | undefined {
   if (!isWritten(tracks)) return tracks[0];
   const [part] = tracks.parts;
-  const [first] = JSON.parse(`[${new TextDecoder().decode(part)}]`) as TrackJson[]; // written here
+  const [first] = part === undefined ? [] : readPart(part);
   return first === undefined ? undefined : decodeTrack(first.encoded);
+}
+
+/** What a part says. Times beyond 2^53, those of endless streams, become the nearest that a number can be. */
+export function readPart(part: Uint8Array): readonly TrackJson[] {
+  return JSON.parse(`[${new TextDecoder().decode(part)}]`) as TrackJson[]; // written here
 }
 
 /** True for a list that was written. */

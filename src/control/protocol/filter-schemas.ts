@@ -1,5 +1,5 @@
 // The filters object as clients send it and as it is echoed (protocol-v4.md section 3.3): both schemas are made from
-// the bridge's filter table. Main thread.
+// the filter table. Main thread.
 
 import { z } from "zod";
 import type { ChoiceMember, FilterEntry, Members, NumberMember, ObjectFilter } from "../../filters/filter-entry.ts";

@@ -1,6 +1,5 @@
 // What a filter says about itself: the door into a player's sound chain (builtin.ts). A definition has no state; what
-// it creates belongs to one player. What members it has, and when it is off, stands in the bridge's filter table. Audio
-// thread.
+// it creates belongs to one player. What members it has, and when it is off, stands in the filter table. Audio thread.
 
 import {
   activeSettingsIn,

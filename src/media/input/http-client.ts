@@ -132,7 +132,7 @@ export class HttpClient {
   }
 
   #doorTo(departure: Departure | undefined): Door {
-    if (typeof departure !== "object" || !("proxyUrl" in departure)) return this.#door;
+    if (!hasProxy(departure)) return this.#door;
     const { proxyUrl } = departure;
     const door = this.#proxyDoors.get(proxyUrl) ?? this.#openDoor(this.#options.guard, proxyUrl);
     // Few: the operator has written these down, too.
@@ -145,8 +145,7 @@ export class HttpClient {
     const { departure = usual, signal } = request;
     // Servers of the operator's own are no sites: they are asked from the machine's own address.
     const isOwn = departure === "machine" || request.ownServer === serverOf(url);
-    const isProxied = typeof departure === "object" && "proxyUrl" in departure;
-    if (routes === undefined || isOwn || isProxied) return this.#getOnce(url, request, undefined);
+    if (routes === undefined || isOwn || hasProxy(departure)) return this.#getOnce(url, request, undefined);
     const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };
     try {
       if (departure === "blocks") return await routes.request(routed);
@@ -261,6 +260,10 @@ function decodePercent(text: string): string {
     // A lone percent sign is meant as it stands.
     return text;
   }
+}
+
+function hasProxy(departure: Departure | undefined): departure is Extract<Departure, { readonly proxyUrl: string }> {
+  return typeof departure === "object" && "proxyUrl" in departure;
 }
 
 /** Old Shoutcast servers answer "ICY 200 OK", which no HTTP parser takes. */

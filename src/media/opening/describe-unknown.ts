@@ -3,6 +3,9 @@
 
 import { NodeError } from "../../errors.ts";
 
+/** How a web page begins, in lower case. */
+const PAGE = /^<(!doctype )?html/;
+
 /** The error for content that no reader recognises, by its first bytes and what its server calls it. */
 export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError {
   if (isFeed(head, mimeType)) {
@@ -14,7 +17,7 @@ export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError 
 /** RSS or Atom. What merely says so is no feed where it is a page. */
 function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
   const start = startOf(head);
-  if (!start.startsWith("<") || /^<(!doctype )?html/.test(start)) return false;
+  if (!start.startsWith("<") || PAGE.test(start)) return false;
   return /^application\/(rss|atom)\+xml\b/i.test(mimeType ?? "") || /<(rss|feed)[\s>]/.test(start);
 }
 
@@ -31,7 +34,7 @@ function describe(head: Uint8Array): string {
   if (head.length === 0) return "the file is empty";
   const text = Buffer.from(head.subarray(0, 512)).toString("latin1");
   const trimmed = startOf(head);
-  if (trimmed.startsWith("<!doctype html") || trimmed.startsWith("<html") || /<(head|body|title)[\s>]/.test(trimmed)) {
+  if (PAGE.test(trimmed) || /<(head|body|title)[\s>]/.test(trimmed)) {
     return "this is a web page, not a media file; use the address of the media itself";
   }
   if (trimmed.startsWith("<?xml") || trimmed.startsWith("<")) return "this is XML, not a media file";
