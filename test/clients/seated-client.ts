@@ -12,7 +12,7 @@ import { toneAmplitude } from "./two-tone-song.ts";
 
 export const WAIT_MS = 20_000;
 /** What is listened to at once: half a second. */
-const LISTENED_FRAMES = 25;
+export const LISTENED_FRAMES = 25;
 const AMPLITUDE_TOLERANCE = 0.02;
 
 let seatCount = 0;

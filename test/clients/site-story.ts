@@ -14,12 +14,11 @@ import {
 } from "../../lab/media-files/counted-tones.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import type { FoundTrack, RealClient, SearchedSite, SearchingDriver } from "./client-driver.ts";
-import { SeatedClient } from "./seated-client.ts";
+import { LISTENED_FRAMES, SeatedClient } from "./seated-client.ts";
 import { toneAmplitude } from "./two-tone-song.ts";
 
 const PACKETS_PER_SECOND = 50;
 const SONG_TIMEOUT_MS = 90_000;
-const LISTENED_FRAMES = 25;
 
 /** A stand-in whose songs are counted tones. */
 export interface StorySite {

@@ -4,25 +4,19 @@
 import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { countedSong } from "../../lab/media-files/counted-song.ts";
-import { AllSites } from "../../lab/sites/all-sites.ts";
-import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
-import { startSiteStage } from "../support/site-stage.ts";
+import { STAGE_PASSWORD } from "../../lab/stage/stage.ts";
+import { type AllSitesStage, startAllSitesStage } from "../support/site-stage.ts";
 
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 const USER = { id: "100000000000000044", username: "bot" };
 
-let sites: AllSites;
-let stage: Stage;
+let all: AllSitesStage;
 let manager: LavalinkManager;
 
 beforeAll(async () => {
-  sites = await AllSites.start();
-  const song = { title: "Song", bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  for (const page of [VIMEO_PAGE, NICONICO_PAGE]) sites.each.ytdlp.addSong(page, song);
-  stage = await startSiteStage([], sites.args);
-  const { host, port } = stage.node.address;
+  all = await startAllSitesStage([VIMEO_PAGE, NICONICO_PAGE]);
+  const { host, port } = all.stage.node.address;
   manager = new LavalinkManager({
     nodes: [{ id: "stage", host, port, authorization: STAGE_PASSWORD }],
     sendToShard: () => undefined,
@@ -34,8 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   node().destroy();
-  await stage.close();
-  await sites.close();
+  await all.close();
 });
 
 function node(): LavalinkNode {

@@ -3,11 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../../lab/conformance/workbench/encoded-track.ts";
-import { countedSong, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { AllSites } from "../../lab/sites/all-sites.ts";
+import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { MusicCall } from "../support/music-call.ts";
-import { startSiteStage } from "../support/site-stage.ts";
+import { type AllSitesStage, startAllSitesStage } from "../support/site-stage.ts";
 
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
@@ -26,20 +25,14 @@ const YOUTUBE_TEXTS = {
 /** Of LavaSrc's tracks: five texts that are not there, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
-let sites: AllSites;
+let all: AllSitesStage;
 let stage: Stage;
 
 beforeAll(async () => {
-  sites = await AllSites.start();
-  const song = { title: "Song", bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  for (const page of [VIMEO_PAGE, NICONICO_PAGE]) sites.each.ytdlp.addSong(page, song);
-  stage = await startSiteStage([], sites.args);
+  all = await startAllSitesStage([VIMEO_PAGE, NICONICO_PAGE]);
+  ({ stage } = all);
 });
-afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
-  await sites.close();
-});
+afterAll(() => all.close());
 
 /** A track of a source as Lavalink would write it. */
 function trackOf(sourceName: string, identifier: string, more: Partial<TrackText> = {}): string {
@@ -60,7 +53,7 @@ describe("an encoded track is decoded, played and heard:", () => {
       ...(["twitch", "a channel"] as const),
       () => trackOf("twitch", "https://www.twitch.tv/stand_in", { isStream: true, lengthMs: ENDLESS_MS }),
     ],
-    ["getyarn.io", "a clip", () => trackOf("getyarn.io", sites.each.getyarn.filmUrl)],
+    ["getyarn.io", "a clip", () => trackOf("getyarn.io", all.sites.each.getyarn.filmUrl)],
     ["vimeo", "a video", () => trackOf("vimeo", "1001", { uri: VIMEO_PAGE })],
     ["niconico", "a video", () => trackOf("niconico", "sm9", { uri: NICONICO_PAGE })],
     ["speak", "a text", () => trackOf("speak", "speak:hello")],

@@ -1,10 +1,9 @@
 // The encoded tracks that a real Lavalink has made of files on the web, taken as they are, play here. Their addresses
 // are led to where those files are today by a proxy.
 
-import { createServer, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Stage } from "../../lab/stage/stage.ts";
+import { ForwardProxy } from "../support/forward-proxy.ts";
 import { readRecorded } from "../support/golden.ts";
 import { GoldenSite } from "../support/golden-site.ts";
 import { MusicCall } from "../support/music-call.ts";
@@ -23,33 +22,23 @@ const TRACKS: readonly RecordedTrack[] = readRecorded("encoded-tracks.jsonl").fi
 );
 
 let site: GoldenSite;
-let proxy: Server;
+let proxy: ForwardProxy;
 let stage: Stage;
 
 beforeAll(async () => {
   site = await GoldenSite.open();
-  proxy = createServer((incoming, response) => {
-    const { method, headers, url = "" } = incoming;
-    const outgoing = request(site.translate(url), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    outgoing.on("error", () => response.destroy());
-    outgoing.end();
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  proxy = await ForwardProxy.start({ translate: (url) => site.translate(url) });
   stage = await startStage({
     config: {
       LAVALINK_SERVER_HTTPCONFIG_PROXYHOST: "127.0.0.1",
-      LAVALINK_SERVER_HTTPCONFIG_PROXYPORT: String((proxy.address() as AddressInfo).port), // it listens on TCP
+      LAVALINK_SERVER_HTTPCONFIG_PROXYPORT: String(proxy.port),
     },
   });
 });
 afterAll(async () => {
   stage.discord.assertClean();
   await stage.close();
-  proxy.closeAllConnections();
-  await new Promise((resolve) => proxy.close(resolve));
+  await proxy.close();
   await site.close();
 });
 

@@ -1,13 +1,12 @@
 // A plugin with a proxy of its own on a whole node: what it asks its site, and the sound of its tracks, goes through
 // that; nothing else does.
 
-import { createServer, request as sendRequest } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { firstFound } from "../support/first-found.ts";
+import { ForwardProxy } from "../support/forward-proxy.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { startSiteStage } from "../support/site-stage.ts";
 
@@ -16,37 +15,22 @@ const LOGIN = "me:word";
 let soundcloud: SoundCloudSite;
 let radio: RadioBrowserSite;
 let stage: Stage;
-/** Addresses that the proxy was asked for by who knew its password, in order. */
-const asked: string[] = [];
-
-/** Passes on what is asked of it over plain HTTP, to this machine only. */
-const proxy = createServer((incoming, response) => {
-  const url = new URL(incoming.url ?? "");
-  const isKnown = incoming.headers["proxy-authorization"] === `Basic ${Buffer.from(LOGIN).toString("base64")}`;
-  if (!isKnown || url.hostname !== "127.0.0.1") return void response.writeHead(407).end();
-  asked.push(url.href);
-  const { method, headers } = incoming;
-  const outgoing = sendRequest(url, { method, headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
-  });
-  outgoing.on("error", () => response.destroy());
-  response.on("close", () => outgoing.destroy());
-  incoming.pipe(outgoing);
-});
+let proxy: ForwardProxy;
 
 beforeAll(async () => {
   [soundcloud, radio] = [await SoundCloudSite.start(), await RadioBrowserSite.start()];
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const { port } = proxy.address() as AddressInfo; // listens on TCP
-  stage = await startSiteStage([soundcloud, radio], [`--plugins.soundcloud.proxy=http://${LOGIN}@127.0.0.1:${port}`]);
+  // To this machine only.
+  const translate = (url: string) => (new URL(url).hostname === "127.0.0.1" ? url : undefined);
+  proxy = await ForwardProxy.start({ login: LOGIN, translate });
+  const proxyUrl = `http://${LOGIN}@127.0.0.1:${proxy.port}`;
+  stage = await startSiteStage([soundcloud, radio], [`--plugins.soundcloud.proxy=${proxyUrl}`]);
 });
 afterAll(async () => {
   stage.discord.assertClean();
   await stage.close();
   await soundcloud.close();
   await radio.close();
-  proxy.close();
+  await proxy.close();
 });
 
 async function hear(identifier: string): Promise<void> {
@@ -60,14 +44,14 @@ it("its requests and its tracks' sound, a playlist of segments or a file, go thr
   await hear("https://soundcloud.com/stand-ins/song");
   await hear("https://soundcloud.com/stand-ins/only-mp3");
   expect(soundcloud.server.requests.length).toBeGreaterThan(5);
-  expect(asked).toHaveLength(soundcloud.server.requests.length);
-  expect(asked.some((url) => /opus\/data\d/.test(url))).toBe(true);
-  expect(asked.some((url) => /\.mp3\b/.test(url))).toBe(true);
+  expect(proxy.asked).toHaveLength(soundcloud.server.requests.length);
+  expect(proxy.asked.some((url) => /opus\/data\d/.test(url))).toBe(true);
+  expect(proxy.asked.some((url) => /\.mp3\b/.test(url))).toBe(true);
 });
 
 it("other plugins and their tracks go past it", async () => {
-  const before = asked.length;
+  const before = proxy.asked.length;
   await hear(`radio:${stationUuid(1)}`);
   expect(radio.server.requests.length).toBeGreaterThan(1);
-  expect(asked).toHaveLength(before);
+  expect(proxy.asked).toHaveLength(before);
 });

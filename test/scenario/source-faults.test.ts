@@ -2,8 +2,7 @@
 // bound; a song of another source that plays beside it all the while is not touched.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { countedSong } from "../../lab/media-files/counted-song.ts";
-import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
+import { RadioBrowserSite } from "../../lab/sites/radio-browser.ts";
 import type { SiteFault, SiteOutcome } from "../../lab/sites/site-server.ts";
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import { numbered } from "../../lab/sites/youtube/library.ts";
@@ -58,7 +57,6 @@ beforeAll(async () => {
     await YoutubeSite.start(),
     await RadioBrowserSite.start(),
   ];
-  radio.server.addMedia("radio.ogg", { bytes: countedSong({ seconds: 600, packetBytes: 40 }), mimeType: "audio/ogg" });
   const args = [
     "--plugins.soundcloud.listEntriesMax=1000",
     "--plugins.youtube.playlistPages=50",
@@ -69,7 +67,7 @@ beforeAll(async () => {
     logger: createLogger((level, message, fields) => void lines.push({ level, message, fields })),
   });
   bot = await stage.connectBot();
-  neighbour = await NeighbourSong.start(stage, `radio:${stationUuid(1)}`);
+  neighbour = await NeighbourSong.start(stage, radio);
 });
 afterAll(async () => {
   await neighbour.stop();

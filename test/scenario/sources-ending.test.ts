@@ -56,6 +56,16 @@ async function play(identifier: string, options: { readonly on?: Stage; readonly
   return call;
 }
 
+/** What takes a test's faults back, which its end does at the latest. */
+function faultsUntil(onTestFinished: (mend: () => void) => void): { takeBack: (() => void)[]; mend: () => void } {
+  const takeBack: (() => void)[] = [];
+  const mend = (): void => {
+    for (const undo of takeBack) undo();
+  };
+  onTestFinished(mend);
+  return { takeBack, mend };
+}
+
 /** The track ends with an exception; then another is heard on the same player. */
 async function expectTold(call: MusicCall, reason: "finished" | "loadFailed", exception: object): Promise<void> {
   expect(await call.ended()).toMatchObject({ reason });
@@ -104,11 +114,7 @@ describe.concurrent("a track", () => {
   it("of HLS whose link is refused where the site gives out no other ends behind what was received", async ({
     onTestFinished,
   }) => {
-    const takeBack: (() => void)[] = [];
-    const mend = () => {
-      for (const undo of takeBack) undo();
-    };
-    onTestFinished(mend);
+    const { takeBack, mend } = faultsUntil(onTestFinished);
     const { server } = soundcloud;
     const refuse = () => {
       if (takeBack.length === 1) takeBack.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
@@ -130,11 +136,7 @@ describe.concurrent("a track", () => {
   it("of a file whose link is refused where no client gives out another ends behind what was received", async ({
     onTestFinished,
   }) => {
-    const takeBack: (() => void)[] = [];
-    const mend = () => {
-      for (const undo of takeBack) undo();
-    };
-    onTestFinished(mend);
+    const { takeBack, mend } = faultsUntil(onTestFinished);
     // Others' videos are given out all the while.
     const doubt = (request: SiteRequest) => {
       const isAboutIt = request.body.includes(VIDEO);

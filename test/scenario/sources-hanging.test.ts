@@ -6,7 +6,7 @@ import { getPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { AllSites, SITE_QUESTIONS } from "../../lab/sites/all-sites.ts";
+import { AllSites, siteQuestions } from "../../lab/sites/all-sites.ts";
 import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";
 import type { SiteServer } from "../../lab/sites/site-server.ts";
 import type { Bot } from "../../lab/stage/bot.ts";
@@ -78,13 +78,6 @@ async function viewOf(name: string): Promise<PluginView> {
   return body.find((plugin) => plugin.name === name)!; // it is configured
 }
 
-/** Whatever is asked of the sites, with the source that is asked. */
-function questions(number: number): { readonly source: string; readonly identifier: string }[] {
-  return Object.entries(SITE_QUESTIONS).flatMap(([source, listOf]) =>
-    listOf(number).map((identifier) => ({ source, identifier })),
-  );
-}
-
 /** Its message, for an error. */
 async function askFor(identifier: string): Promise<{ readonly loadType: string; readonly message: string }> {
   const { loadType, data } = (await bot.load(identifier)).body;
@@ -92,7 +85,7 @@ async function askFor(identifier: string): Promise<{ readonly loadType: string; 
 }
 
 it("before, all sources answer", async () => {
-  for (const { identifier } of questions(1)) {
+  for (const { identifier } of siteQuestions(1)) {
     expect({ identifier, ...(await askFor(identifier)) }).toMatchObject({ identifier, message: "" });
   }
   for (const call of calls) await call.hearMore(50);
@@ -104,7 +97,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
     for (const name of ["looping", "hungry"]) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
     const takeBack = sites.hang();
     let hangingCount = 0;
-    const hanging = questions(2).map(async ({ source, identifier }) => {
+    const hanging = siteQuestions(2).map(async ({ source, identifier }) => {
       hangingCount++;
       const answer = await askFor(identifier);
       hangingCount--;

@@ -2,17 +2,15 @@
 // that is refused in the middle of HLS.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { countedSong, numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
-import { AllSites } from "../../lab/sites/all-sites.ts";
+import { numbersFrom, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import type { AllSites } from "../../lab/sites/all-sites.ts";
 import { stationUuid } from "../../lab/sites/radio-browser.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
-
 import { firstFound } from "../support/first-found.ts";
 import { hasAac } from "../support/has-aac.ts";
 import { readMediaFixture } from "../support/media-fixture.ts";
-
 import { MusicCall } from "../support/music-call.ts";
-import { startSiteStage } from "../support/site-stage.ts";
+import { type AllSitesStage, startAllSitesStage } from "../support/site-stage.ts";
 
 const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 const VIMEO = "https://vimeo.com/76979871";
@@ -48,21 +46,15 @@ const STORIES: Readonly<Record<string, [sourceName: string, identifier: string][
   ],
 };
 
+let all: AllSitesStage;
 let sites: AllSites;
 let stage: Stage;
 
 beforeAll(async () => {
-  sites = await AllSites.start();
-  const song = { title: "Song", bytes: countedSong({ seconds: 5 }), mimeType: "audio/ogg" };
-  const pages = [VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"];
-  for (const page of pages) sites.each.ytdlp.addSong(page, song);
-  stage = await startSiteStage([], sites.args);
+  all = await startAllSitesStage([VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"]);
+  ({ sites, stage } = all);
 });
-afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
-  await sites.close();
-});
+afterAll(() => all.close());
 
 /** Plays what is found there first; it is heard, and nothing else happens. */
 async function expectHeard(sourceName: string, identifier: string): Promise<void> {

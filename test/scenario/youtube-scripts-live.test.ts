@@ -2,8 +2,7 @@
 // ones, each of which costs the track that needed it. A song of another source plays beside all the while.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { countedSong } from "../../lab/media-files/counted-song.ts";
-import { RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
+import { RadioBrowserSite } from "../../lab/sites/radio-browser.ts";
 import {
   CURIOUS_SCRIPT,
   HOSTILE_SCRIPTS,
@@ -27,9 +26,8 @@ let neighbour: NeighbourSong;
 
 beforeAll(async () => {
   [youtube, radio] = [await YoutubeSite.start(), await RadioBrowserSite.start()];
-  radio.server.addMedia("radio.ogg", { bytes: countedSong({ seconds: 600, packetBytes: 40 }), mimeType: "audio/ogg" });
   stage = await startSiteStage([youtube, radio]);
-  neighbour = await NeighbourSong.start(stage, `radio:${stationUuid(1)}`);
+  neighbour = await NeighbourSong.start(stage, radio);
 });
 afterAll(async () => {
   await neighbour.stop();

@@ -4,13 +4,15 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect } from "vitest";
-import { packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { countedSong, packetNumbers } from "../../lab/media-files/counted-song.ts";
+import { type RadioBrowserSite, stationUuid } from "../../lab/sites/radio-browser.ts";
 import type { Stage } from "../../lab/stage/stage.ts";
 import { firstFound } from "./first-found.ts";
 import { MusicCall } from "./music-call.ts";
 import { framesBetween, stepsOf } from "./steps-of.ts";
 
 const CLOCK_WATCHER = new URL("./worker-scripts/clock-watcher.mjs", import.meta.url);
+const SONG_SECONDS = 600;
 /** The node leaves frames out when it is held up for 80 ms; on a machine that has time no thread is, even for this. */
 const STARVED_MS = 15;
 /** Whose turn comes late is a matter of luck: of several, one has as little of it as the node. */
@@ -23,13 +25,15 @@ export class NeighbourSong {
   /** Frames that were looked at. */
   #seenCount = 0;
 
-  /** Plays what is found there first: a counted song that is longer than the test. */
-  static async start(stage: Stage, identifier: string): Promise<NeighbourSong> {
+  /** Plays a station of that stand-in: a counted song that is longer than the test. */
+  static async start(stage: Stage, radio: RadioBrowserSite): Promise<NeighbourSong> {
+    const song = countedSong({ seconds: SONG_SECONDS, packetBytes: 40 });
+    radio.server.addMedia("radio.ogg", { bytes: song, mimeType: "audio/ogg" });
     const memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const watchers = Array.from({ length: WATCHERS }, () => new Worker(CLOCK_WATCHER, { workerData: memory }));
     await Promise.all(watchers.map((watcher) => once(watcher, "online")));
     const call = await MusicCall.join(stage, { daveVersion: 0 });
-    await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
+    await call.update({ track: { encoded: (await firstFound(call.bot, `radio:${stationUuid(1)}`)).encoded } });
     await call.hearMore(25);
     return new NeighbourSong(call, watchers, new Int32Array(memory));
   }

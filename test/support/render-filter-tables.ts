@@ -1,4 +1,4 @@
-// The tables of docs/reference/filters.md as the bridge's filter table has them: the protocol's filters first, then our
+// The tables of docs/reference/filters.md as the filter table has them: the protocol's filters first, then our
 // own.
 
 import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/filters/filter-entry.ts";

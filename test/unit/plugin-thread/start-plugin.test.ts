@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SiteServer } from "../../../lab/sites/site-server.ts";
 import type { PluginCommand, PluginEvent } from "../../../src/bridge/plugin-messages.ts";
+import type { PlainTree, PlainTreeMap } from "../../../src/lib/plain-tree.ts";
 import {
   definePlugin,
   type Plugin,
@@ -114,8 +115,8 @@ describe("setting a plugin up", () => {
     ["both", { key: "hunter2", limit: "51" }, [FIXED, TOO_LARGE]],
   ])("fails where an option was changed to %s", async (_what, changes, problems) => {
     const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: LIMIT } as const;
-    const { events, tell, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
-    tell({ type: "options", given: { options: { key: "one" }, changes, kept: [] } });
+    const { events, give, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
+    give({ options: { key: "one" }, changes });
     await setUp;
     const problem = problems.join("; ");
     expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: true });
@@ -141,9 +142,9 @@ describe("setting a plugin up", () => {
   });
 
   test("answers what it was asked before it was set up", async () => {
-    const { events, tell, setUp } = await manualWith(GOOD);
+    const { events, tell, give, setUp } = await manualWith(GOOD);
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
+    give();
     await setUp;
     await settle();
     expect(events.map(({ type }) => type)).toEqual(["named", "ready", "reply"]);
@@ -171,10 +172,10 @@ describe("what a plugin asks of other sources", () => {
   });
 
   test("fails in its terms", async () => {
-    const { events, tell, setUp } = await manualWith(
+    const { events, tell, give, setUp } = await manualWith(
       pluginThat((_identifier, host, signal) => host.load("other:1", { signal })),
     );
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
+    give();
     await setUp;
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
     await settle();
@@ -198,8 +199,8 @@ describe("what a plugin asks of other sources", () => {
 
   test("is five deep at most, the depth of the one that led to it counted", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
-    const { events, tell, setUp } = await manualWith(plugin);
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
+    const { events, tell, give, setUp } = await manualWith(plugin);
+    give();
     await setUp;
     for (const depth of [0, 4, 5]) {
       tell({ type: "load", requestId: depth + 1, source: "songs", identifier: `songs:${depth}`, depth });
@@ -217,8 +218,8 @@ describe("what a plugin asks of other sources", () => {
 
   test("is not wanted any more once whoever waits has gone", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
-    const { events, tell, setUp } = await manualWith(plugin);
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
+    const { events, tell, give, setUp } = await manualWith(plugin);
+    give();
     await setUp;
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
     await settle();
@@ -245,7 +246,10 @@ async function manualWith(plugin: unknown) {
     importModule: () => Promise.resolve({ default: plugin }),
   });
   await settle();
-  return { events, setUp, tell: (command: PluginCommand) => listener(command) };
+  const tell = (command: PluginCommand) => listener(command);
+  const give = (given: { readonly options?: PlainTree; readonly changes?: PlainTreeMap } = {}) =>
+    tell({ type: "options", given: { options: undefined, changes: {}, kept: [], ...given } });
+  return { events, setUp, tell, give };
 }
 
 describe("secrets of the options", () => {
@@ -298,11 +302,8 @@ describe("secrets of the options", () => {
       config: Object.fromEntries(["a", "b", "c"].map((name) => [name, { type: "secret", meaning: "A key." }] as const)),
       setup: (host) => host.log.info("secret-one, secret-one-more, the"),
     });
-    const { events, tell, setUp } = await manualWith(plugin);
-    tell({
-      type: "options",
-      given: { options: { a: "secret-one", b: "secret-one-more", c: "the" }, changes: {}, kept: [] },
-    });
+    const { events, give, setUp } = await manualWith(plugin);
+    give({ options: { a: "secret-one", b: "secret-one-more", c: "the" } });
     await setUp;
     expect(events[1]).toMatchObject({ type: "log", message: "<redacted>, <redacted>, the" });
   });
@@ -354,8 +355,8 @@ test("the end lets the plugin clean up, and is told", async () => {
       });
     },
   };
-  const { events, tell, setUp } = await manualWith(plugin);
-  tell({ type: "options", given: { options: undefined, changes: {}, kept: [] } });
+  const { events, tell, give, setUp } = await manualWith(plugin);
+  give();
   await setUp;
   tell({ type: "dispose" });
   await settle();

@@ -11,6 +11,7 @@ import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { OutgoingRoutes } from "../../../../src/network/outgoing-routes.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { inputSettings, noLinks, patternBytes } from "../../../support/input-builders.ts";
+import { linkTo } from "../../../support/scripted-links.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const FILE = Uint8Array.from(patternBytes(4096));
@@ -53,10 +54,7 @@ function createClient(hasRoutes = false): HttpClient {
 
 /** The beginning of a track whose link this is. */
 async function hear(client: HttpClient, link: Partial<SiteLink>): Promise<Uint8Array | undefined> {
-  const whole: SiteLink = {
-    ...{ kind: "link", url: `${url}/song`, headers: {}, container: undefined, expiresAtEpochMs: undefined },
-    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: true, departure: "blocks", ...link },
-  };
+  const whole = linkTo(`${url}/song`, { isOwnServer: true, ...link });
   const track = { sourceName: "subsonic", encoded: "a track", userData: {} };
   return read(client, { kind: "site", track }, async () => whole);
 }
