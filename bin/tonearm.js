@@ -10,14 +10,14 @@ import { setFlagsFromString } from "node:v8";
 setFlagsFromString("--semi-space-growth-factor=1");
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-const main = new URL("../dist/src/main.js", import.meta.url);
-/** Written last when the sound loops are built. */
-const kernels = new URL("../dist/src/media/kernels/built-from.sha256", import.meta.url);
+const main = new URL("../dist/node/src/main.js", import.meta.url);
+/** Written last when all is built. */
+const notices = new URL("../dist/node/third-party-notices.txt", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`Tonearm needs Node.js 20.19 or newer, this is ${process.versions.node}. See https://nodejs.org.`);
   process.exitCode = 1;
-} else if (!existsSync(main) || !existsSync(kernels)) {
+} else if (!existsSync(main) || !existsSync(notices)) {
   console.error("Tonearm has not been built yet. Run `npm ci --include=dev` in its folder, then start it again.");
   process.exitCode = 1;
 } else {

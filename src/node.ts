@@ -19,6 +19,7 @@ import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { Lookups } from "./control/workers/lookups.ts";
+import { PacerKeeper } from "./control/workers/pacer-keeper.ts";
 import { systemThreads, type Threads } from "./control/workers/threads.ts";
 import { toWorkerSettings } from "./control/workers/to-worker-settings.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
@@ -37,6 +38,8 @@ const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
 const LOOKUP_ENTRY = new URL("./media/lookup-main.js", import.meta.url);
 /** The one that loads codecs for the audio workers. */
 const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
+/** The one that keeps the deadlines of all packets. */
+const PACER_ENTRY = new URL("./media/pacer-main.js", import.meta.url);
 /** The one that runs in each plugin's thread. */
 const PLUGIN_ENTRY = new URL("./plugin-thread/main.js", import.meta.url);
 /** JavaScript heap of the look-up thread: what it keeps of one input is small, and many are looked up at once. */
@@ -67,6 +70,8 @@ export interface NodeOptions {
   readonly lookupEntry?: URL;
   /** Of the thread that loads codecs. */
   readonly codecEntry?: URL;
+  /** Of the pacer thread. */
+  readonly pacerEntry?: URL;
   /** Of the threads of plugins. */
   readonly pluginEntry?: URL;
   /** Where plugins are found: for tests, and where the node was not started in this process's folder. */
@@ -93,6 +98,7 @@ interface Parts {
   readonly updateTimer: UpdateTimer;
   readonly lookups: Lookups;
   readonly workers: WorkerPool;
+  readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
   readonly metrics: NodeMetrics | undefined;
@@ -140,8 +146,9 @@ async function buildParts(
     dataFolder: config.plugins.dataPath,
   });
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
+  const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
   const workers = new WorkerPool({
-    ...{ entry: mediaEntry, ...config.workers, settings, codecs, threads, clock, logger },
+    ...{ entry: mediaEntry, ...config.workers, settings, codecs, pacer, threads, clock, logger },
     routes: routePlanner,
     links: plugins,
   });
@@ -161,6 +168,7 @@ async function buildParts(
     random,
     logger,
     readNodeStats: () => withOverload(stats.read(), workers.load),
+    onOpened: () => workers.wake(),
     createPlayer: (options) =>
       new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
   });
@@ -187,7 +195,7 @@ async function buildParts(
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
-  return { sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics };
+  return { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -261,11 +269,11 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics }: Parts,
+  { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, codecs, plugins, metrics]) {
+    for (const part of [sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
       try {
         await part?.close();
       } catch (error) {

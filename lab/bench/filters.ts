@@ -95,6 +95,7 @@ for (const [name, filters] of Object.entries(CHAINS)) {
       // As far from the end as the song is long: a fade-out is under way.
       chain.fades.place(SECONDS * 48_000, SECONDS * 48_000);
       chain.render(song, left, right, FRAME_SAMPLES);
+      chain.level(left, right, FRAME_SAMPLES);
     }
   });
   if (Object.keys(filters).length === 0) emptyMs = cost;

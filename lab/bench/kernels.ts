@@ -14,6 +14,7 @@ import type * as resampler from "../../src/media/kernels/resampler-kernel.ts";
 import type * as reverb from "../../src/media/kernels/reverb-kernel.ts";
 import type * as search from "../../src/media/kernels/timescale-search-kernel.ts";
 import type * as vibrato from "../../src/media/kernels/vibrato-kernel.ts";
+import { quantile } from "../report/statistics.ts";
 
 const ROUNDS = 101;
 const WARM_UP_RUNS = 2000;
@@ -159,10 +160,6 @@ function timeMs(run: () => void, times: number): number {
   return (performance.now() - start) / times;
 }
 
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-}
-
 function isSame(mine: readonly Float32Array[], theirs: readonly Float32Array[]): boolean {
   const bytes = (sound: Float32Array | undefined) => Buffer.from(Float32Array.from(sound ?? []).buffer);
   return mine.every((sound, index) => bytes(sound).equals(bytes(theirs[index])));
@@ -179,7 +176,10 @@ function compare(name: string, mine: Work, theirs: Work): void {
     other.push(timeMs(theirs.run, times));
     if (round % 2 === 1) own.push(timeMs(mine.run, times));
   }
-  const ratio = medianOf(own.map((value, round) => value / other[round]!));
+  const ratio = quantile(
+    own.map((value, round) => value / other[round]!),
+    0.5,
+  );
   const best = Math.min(...own) / Math.min(...other);
   const columns = [(1000 * Math.min(...own)).toFixed(2), ratio.toFixed(3), best.toFixed(3)].map((text) =>
     text.padStart(9),

@@ -1,5 +1,5 @@
 // The songs of the benchmark, made with ffmpeg so that they are the same everywhere: minutes of moving chords
-// with some noise, stereo, as WebM-Opus at 128 kbit/s and as MP3 at 192 kbit/s and 44.1 kHz.
+// with some noise, stereo, as WebM-Opus at 128 kbit/s, and at 44.1 kHz as MP3 and AAC at 192 kbit/s and as FLAC.
 
 import { execFile } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";
@@ -16,7 +16,7 @@ function soundOf(lengthSeconds: number): string {
   );
 }
 
-/** Makes `song.webm` and `song.mp3` in a new folder below the system's temporary one; resolves with its path. */
+/** Makes `song.webm`, `song.mp3`, `song.m4a` and `song.flac` in a new folder below the system's temporary one; resolves with its path. */
 export async function makeBenchMedia(lengthSeconds = LENGTH_SECONDS): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-bench-"));
   const make = async (...output: string[]) => {
@@ -24,5 +24,7 @@ export async function makeBenchMedia(lengthSeconds = LENGTH_SECONDS): Promise<st
   };
   await make("-c:a", "libopus", "-b:a", "128k", join(folder, "song.webm"));
   await make("-ar", "44100", "-c:a", "libmp3lame", "-b:a", "192k", join(folder, "song.mp3"));
+  await make("-ar", "44100", "-c:a", "aac", "-b:a", "192k", "-movflags", "+faststart", join(folder, "song.m4a"));
+  await make("-ar", "44100", "-c:a", "flac", join(folder, "song.flac"));
   return folder;
 }

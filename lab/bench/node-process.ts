@@ -1,30 +1,28 @@
-// The node under test as a process of its own: started, timed, and read by the operating system's books (CPU time,
-// resident memory), so that any node can be measured the same way.
+// The node under test as a process of its own: started, timed, and read by the operating system's books (CPU time and
+// memory of it and its children), so that any node can be measured the same way.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { sleep } from "../sleep.ts";
+import { endProcessTree, killProcessTree, readProcessTree, type TreeUse } from "./process-tree.ts";
 
 /** What is measured: a command that starts a v4 node, which finds its settings in Lavalink's environment variables. */
 export interface NodeCommand {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-}
-
-export interface ResourceUse {
-  readonly cpuSeconds: number;
-  readonly residentBytes: number;
+  /** Until its first answer. Default 60 s: Lavalink takes several. */
+  readonly startMsMax?: number;
 }
 
 const OWN_ENTRY = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
-/** Lavalink takes several seconds. */
-const START_TIMEOUT_MS = 60_000;
-const CLOCK_TICKS_PER_SECOND = 100;
-const PAGE_BYTES = 4096;
+const START_MS_MAX = 60_000;
+/** An answer that takes longer while it starts is asked for again. */
+const ANSWER_MS_MAX = 2000;
+const CLOSE_MS_MAX = 5000;
 
 /** This checkout's node, as `dist` has it. */
 export const TONEARM: NodeCommand = { name: "tonearm", command: process.execPath, args: [OWN_ENTRY, "start"] };
@@ -64,50 +62,70 @@ export class NodeProcess {
         ...environment,
       },
     });
+    // Whatever ends us, it does not stay behind.
+    const end = () => killProcessTree(child.pid ?? 0);
+    process.once("exit", end);
+    child.once("exit", () => process.off("exit", end));
     for (const input of [child.stdout, child.stderr]) {
       if (input !== null && onLine !== undefined) createInterface({ input }).on("line", onLine);
     }
-    await untilAnswering(url, child);
+    await untilAnswering(url, child, node.startMsMax ?? START_MS_MAX);
     return new NodeProcess(child, url, performance.now() - startedMs);
   }
 
   get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return hasEnded(this.#child);
   }
 
-  /** CPU time since its start and memory now, all threads. Linux only: read from /proc. */
-  use(): ResourceUse {
-    const pid = this.#child.pid;
-    // The second field is the name in parentheses and may hold spaces.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    const ticks = Number(stat[11]) + Number(stat[12]);
-    const residentPages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-    return { cpuSeconds: ticks / CLOCK_TICKS_PER_SECOND, residentBytes: residentPages * PAGE_BYTES };
+  get pid(): number {
+    return this.#child.pid ?? 0; // it has answered, so it was started
+  }
+
+  /** Resolves when it has ended, with how. */
+  async ended(): Promise<string> {
+    if (!this.hasEnded) await once(this.#child, "exit");
+    return endOf(this.#child);
+  }
+
+  /** CPU time since its start and memory now, of all threads and children; zeros when it is gone. Linux only. */
+  use(): TreeUse {
+    return readProcessTree(this.pid) ?? { processes: 0, cpuSeconds: 0, residentBytes: 0 };
   }
 
   async close(): Promise<void> {
     if (this.hasEnded) return;
-    const exited = new Promise((resolve) => this.#child.once("exit", resolve));
-    this.#child.kill("SIGTERM");
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 5000);
+    const exited = once(this.#child, "exit");
+    await endProcessTree(this.pid, CLOSE_MS_MAX);
     await exited;
-    clearTimeout(timer);
   }
 }
 
-async function untilAnswering(url: string, child: ChildProcess): Promise<void> {
-  const deadlineMs = performance.now() + START_TIMEOUT_MS;
+async function untilAnswering(url: string, child: ChildProcess, startMsMax: number): Promise<void> {
+  let failure: Error | undefined;
+  child.once("error", (error) => {
+    failure = error; // there is no such program
+  });
+  const deadlineMs = performance.now() + startMsMax;
   while (performance.now() < deadlineMs) {
-    if (child.exitCode !== null) throw new Error(`the node ended with status ${child.exitCode} while it started`);
-    const answer = await fetch(`${url}/version`).catch(() => undefined); // not listening yet
-    if (answer !== undefined) {
-      await answer.text();
-      return;
-    }
+    if (failure !== undefined) throw new Error(`the node could not be started: ${failure.message}`);
+    if (hasEnded(child)) throw new Error(`the node ended ${endOf(child)} while it started`);
+    const patience = AbortSignal.timeout(Math.min(ANSWER_MS_MAX, startMsMax));
+    const answer = await fetch(`${url}/version`, { signal: patience })
+      .then((response) => response.text())
+      .catch(() => undefined); // not listening yet
+    if (answer !== undefined) return;
     await sleep(5);
   }
-  child.kill("SIGKILL");
-  throw new Error(`the node did not answer within ${START_TIMEOUT_MS} ms`);
+  if (child.pid !== undefined) await endProcessTree(child.pid, 0);
+  throw new Error(`the node did not answer within ${startMsMax} ms`);
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+function endOf({ exitCode, signalCode }: ChildProcess): string {
+  return signalCode === null ? `with status ${exitCode}` : `by ${signalCode}`;
 }
 
 /** A port that was free a moment ago, for what binds it next. */

@@ -1,10 +1,10 @@
 // The second part of `npm run bench:sources`: how long the main thread is held at a time while lists of 5,000 entries
 // are loaded, one after the other, beside the same time without.
 
+import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
 import { Bot } from "../stage/bot.ts";
 import { type MainThreadLooks, WatchedNode } from "./main-thread-watch.ts";
-import { quantile } from "./measure.ts";
 import { TONEARM } from "./node-process.ts";
 import { StandIns } from "./stand-ins.ts";
 

@@ -1,7 +1,7 @@
 // What `npm run bench:sources` prints of its phases: the quiet ones beside the troubled ones, and what was answered.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
-import { quantile } from "./measure.ts";
+import { quantile } from "../report/statistics.ts";
 import type { Phase, PhaseKind } from "./sources-phase.ts";
 
 const MEGABYTE = 1024 * 1024;

@@ -7,8 +7,8 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Bot } from "../stage/bot.ts";
+import { BENCH_USER_ID, Crowd } from "./crowd.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
-import { joinAndPlay } from "./measure.ts";
 import { makeBenchMedia } from "./media.ts";
 import { TONEARM } from "./node-process.ts";
 import { measureLists, printLists } from "./sources-lists.ts";
@@ -17,7 +17,6 @@ import { printPhase, printPhases } from "./sources-table.ts";
 import { StandIns } from "./stand-ins.ts";
 import { World } from "./world.ts";
 
-const USER_ID = "100000000000000001";
 /** Until all that was asked in a phase is answered, and the next one begins. */
 const PHASE_REST_SECONDS = 30;
 const JOIN_SECONDS = 30;
@@ -52,9 +51,10 @@ async function comparePhases(): Promise<void> {
     { pauseMs: 5 },
   );
   const { url, password } = node.process;
-  const bot = await Bot.connect({ url, password, userId: USER_ID });
+  const bot = await Bot.connect({ url, password, userId: BENCH_USER_ID });
   try {
-    await joinAndPlay({ world, bot }, { daveVersion: 1 }, { file: values.file, players });
+    const crowd = await Crowd.gather({ world, bot, daveVersion: 1 });
+    await crowd.play(values.file, players);
     const place = { node, world, standIns, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
     const phases: Phase[] = [];
     for (let round = 0; round < rounds; round++) {

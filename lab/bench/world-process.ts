@@ -1,18 +1,27 @@
 // The world around the node under test, in a process of its own so that its CPU time is not the node's: fake Discord
 // and web site. Started by world.ts, which talks to it over IPC.
 
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ArrivalStatistics, type ArrivalSummary } from "../discord/arrival-statistics.ts";
 import { FakeDiscord } from "../discord/fake-discord.ts";
+import { steadinessOf } from "../discord/packet-timing.ts";
 import { MediaServer } from "../media-server/media-server.ts";
 import { answering } from "../stage/side-process.ts";
-import type { WorldRequest } from "./world.ts";
+import { type Handshakes, monotonicMs, type WindowSounds, type WorldRequest } from "./world.ts";
 
 /** Every packet is counted and timed; this share of them is decrypted and checked in full, to keep the load low. */
 const DECRYPT_EVERY = 25;
 
 const [, , mediaRoot = "."] = process.argv;
 const discord = await FakeDiscord.start({ keepFrames: false, decryptEvery: DECRYPT_EVERY, udpSocketCount: 4 });
-const media = await MediaServer.start({ root: mediaRoot });
+// In memory once: with a copy of a song for each of a thousand players this process would need gigabytes.
+const songs = readdirSync(mediaRoot).filter((name) => name.startsWith("song."));
+const files = Object.fromEntries(songs.map((name) => [name, readFileSync(join(mediaRoot, name))]));
+const media = await MediaServer.start({ root: mediaRoot, files });
+/** From the fake Discord's clock to the one that all processes share. */
+const clockOffsetMs = monotonicMs() - performance.now();
+let countedBefore = countFrames();
 const sums = new Map<string, ArrivalStatistics>();
 
 function answer(request: WorldRequest): unknown {
@@ -30,11 +39,67 @@ function answer(request: WorldRequest): unknown {
       return takeArrivals(request.sum);
     case "arrivalsOf":
       return sumOf(request.sum).summary();
-    case "soundFrames":
-      return discord.stats().streams.find((stream) => stream.guildId === request.guildId)?.soundFrames ?? 0;
+    case "moveVoice":
+      return discord.moveVoice(request);
+    case "firstSounds":
+      return request.guildIds.map(firstSoundOf);
+    case "beginWindow":
+      beginWindow();
+      return undefined;
+    case "endWindow":
+      return endWindow();
+    case "handshakes":
+      return handshakes();
+    case "cpuSeconds":
+      return (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
     default:
       return request satisfies never;
   }
+}
+
+function firstSoundOf(guildId: string): number | null {
+  const atMs = discord.session(guildId).receivers.at(-1)?.firstSoundMs;
+  return atMs === undefined ? null : atMs + clockOffsetMs;
+}
+
+function beginWindow(): void {
+  countedBefore = countFrames();
+  for (const { timing } of discord.receivers) timing.begin();
+}
+
+/** Streams that began within the window are counted; they are not timed, as they have yet to settle. */
+function endWindow(): WindowSounds {
+  const timings = discord.receivers.map(({ timing }) => timing);
+  for (const timing of timings) timing.end();
+  const counted = countFrames();
+  return {
+    ...steadinessOf(timings),
+    silentFrames: counted.silent - countedBefore.silent,
+    lostPackets: counted.lost - countedBefore.lost,
+    skippedFrames: counted.skipped - countedBefore.skipped,
+  };
+}
+
+function countFrames() {
+  const counts = { silent: 0, lost: 0, skipped: 0 };
+  for (const { frameCount, soundFrameCount, lostPackets, skippedFrames } of discord.receivers) {
+    counts.silent += frameCount - soundFrameCount;
+    counts.lost += lostPackets;
+    counts.skipped += skippedFrames;
+  }
+  return counts;
+}
+
+function handshakes(): Handshakes {
+  const closeCodes: Record<number, number> = {};
+  for (const { closedBy, closeCode } of discord.connections) {
+    if (closedBy === "server" && closeCode !== undefined) closeCodes[closeCode] = (closeCodes[closeCode] ?? 0) + 1;
+  }
+  return {
+    upgrades: discord.upgradeCount,
+    tlsAttempts: discord.tlsAttemptCount,
+    closeCodes,
+  };
 }
 
 function takeArrivals(name: string): ArrivalSummary {

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import type { FakeDiscordStats } from "../discord/fake-discord.ts";
+import type { Steadiness } from "../discord/packet-timing.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import { asking } from "../stage/side-process.ts";
 
@@ -19,7 +20,28 @@ export type WorldRequest =
   | { readonly kind: "clearArrivals" }
   | { readonly kind: "takeArrivals"; readonly sum: string }
   | { readonly kind: "arrivalsOf"; readonly sum: string }
-  | { readonly kind: "soundFrames"; readonly guildId: string };
+  | { readonly kind: "moveVoice"; readonly guildId: string }
+  | { readonly kind: "firstSounds"; readonly guildIds: readonly string[] }
+  | { readonly kind: "beginWindow" }
+  | { readonly kind: "endWindow" }
+  | { readonly kind: "handshakes" }
+  | { readonly kind: "cpuSeconds" };
+
+/** What came in a window, of all streams. */
+export interface WindowSounds extends Steadiness {
+  readonly silentFrames: number;
+  /** By RTP: sent and lost, or left out by the node. */
+  readonly lostPackets: number;
+  readonly skippedFrames: number;
+}
+
+/** How nodes came to the voice gateway. */
+export interface Handshakes {
+  readonly upgrades: number;
+  readonly tlsAttempts: number;
+  /** With which codes the gateway has closed connections, and how often. */
+  readonly closeCodes: Readonly<Record<number, number>>;
+}
 
 export type WorldStats = FakeDiscordStats["total"] & {
   readonly violations: readonly { kind: string; detail: string }[];
@@ -70,11 +92,41 @@ export class World {
     return this.#ask({ kind: "arrivalsOf", sum }) as Promise<ArrivalSummary>;
   }
 
-  soundFrames(guildId: string): Promise<number> {
-    return this.#ask({ kind: "soundFrames", guildId }) as Promise<number>;
+  /** Another voice server takes the player's channel over; the old connection is closed. */
+  moveVoice(guildId: string): Promise<IssuedVoice> {
+    return this.#ask({ kind: "moveVoice", guildId }) as Promise<IssuedVoice>;
+  }
+
+  /** By `monotonicMs`, when the first sound of each guild's newest voice session came; null: not yet. */
+  firstSounds(guildIds: readonly string[]): Promise<readonly (number | null)[]> {
+    return this.#ask({ kind: "firstSounds", guildIds }) as Promise<readonly (number | null)[]>;
+  }
+
+  /** From now on every packet is timed. */
+  async beginWindow(): Promise<void> {
+    await this.#ask({ kind: "beginWindow" });
+  }
+
+  /** Until now. */
+  endWindow(): Promise<WindowSounds> {
+    return this.#ask({ kind: "endWindow" }) as Promise<WindowSounds>;
+  }
+
+  handshakes(): Promise<Handshakes> {
+    return this.#ask({ kind: "handshakes" }) as Promise<Handshakes>;
+  }
+
+  /** What the other process has used of a processor so far. */
+  cpuSeconds(): Promise<number> {
+    return this.#ask({ kind: "cpuSeconds" }) as Promise<number>;
   }
 
   close(): void {
     this.#child.disconnect();
   }
+}
+
+/** The clock that all processes of a machine share, in milliseconds. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -24,7 +24,7 @@ export class ExternalSender {
     // Node.js 20).
     const keys = createECDH("prime256v1");
     const point = keys.generateKeys();
-    const [x, y, d] = [point.subarray(1, 33), point.subarray(33), keys.getPrivateKey()];
+    const [x, y, d] = [point.subarray(1, 33), point.subarray(33), padNumber(keys.getPrivateKey())];
     const jwk = { kty: "EC", crv: "P-256", x: text(x), y: text(y), d: text(d) };
     this.#privateKey = createPrivateKey({ format: "jwk", key: jwk });
     // signature_key<V>, credential type 1 (basic), identity<V>: one zero byte, as in production.
@@ -68,9 +68,14 @@ export function encodeGroupId(channelId: string): Buffer {
   return groupId;
 }
 
+/** Proposals to be added, as MLS libraries take them. */
+export function encodeProposals(proposals: readonly Proposal[]): Buffer {
+  return encodeVector(...proposals.map((proposal) => proposal.message));
+}
+
 /** Payload of op 27 that adds proposals. */
 export function encodeAppend(proposals: readonly Proposal[]): Buffer {
-  return Buffer.concat([Buffer.from([0]), encodeVector(...proposals.map((proposal) => proposal.message))]);
+  return Buffer.concat([Buffer.from([0]), encodeProposals(proposals)]);
 }
 
 /** Payload of op 27 that takes proposals back, by their refs in hex. */
@@ -78,7 +83,11 @@ export function encodeRevoke(refs: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([1]), encodeVector(...refs.map((ref) => encodeVector(Buffer.from(ref, "hex"))))]);
 }
 
-function text(number: Buffer): string {
-  // As JWK has it: 32 bytes, whatever the number begins with.
-  return Buffer.concat([Buffer.alloc(32 - number.length), number]).toString("base64url");
+/** A number of P-256 in 32 bytes: Node leaves out the zeros that it begins with, one time in 256. */
+export function padNumber(number: Buffer): Buffer {
+  return Buffer.concat([Buffer.alloc(32 - number.length), number]);
+}
+
+function text(bytes: Buffer): string {
+  return bytes.toString("base64url");
 }

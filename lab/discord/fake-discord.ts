@@ -15,6 +15,7 @@ import { type DiscordNetwork, systemNetwork } from "./discord-network.ts";
 import { FaultScript } from "./faults.ts";
 import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
+import type { RtpReceiver } from "./rtp-receiver.ts";
 import { OVERTAKE_MS } from "./stop-rules.ts";
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 import { UdpServer } from "./udp-server.ts";
@@ -146,6 +147,16 @@ export class FakeDiscord {
     return this.#openGateway.upgradeCount;
   }
 
+  /** TLS handshakes that came instead of HTTP: a client that insists on `wss://`. */
+  get tlsAttemptCount(): number {
+    return this.#openGateway.tlsAttemptCount;
+  }
+
+  /** Every stream so far, as it is received. */
+  get receivers(): readonly RtpReceiver[] {
+    return [...this.#sessionsByToken.values()].flatMap((session) => session.receivers);
+  }
+
   get violations(): readonly Violation[] {
     return this.#violations.list;
   }
@@ -267,17 +278,13 @@ export class FakeDiscord {
 
   /** Forgets the lateness measured so far, for measuring after a warm-up. */
   clearArrivals(): void {
-    for (const session of this.#sessionsByToken.values()) {
-      for (const receiver of session.receivers) receiver.arrivals.clear();
-    }
+    for (const { arrivals } of this.receivers) arrivals.clear();
   }
 
   /** The lateness of all streams measured since it was taken or forgotten last. */
   takeArrivals(): ArrivalStatistics {
     const arrivals = new ArrivalStatistics();
-    for (const session of this.#sessionsByToken.values()) {
-      for (const receiver of session.receivers) arrivals.merge(receiver.arrivals);
-    }
+    for (const receiver of this.receivers) arrivals.merge(receiver.arrivals);
     this.clearArrivals();
     return arrivals;
   }

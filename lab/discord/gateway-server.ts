@@ -10,6 +10,8 @@ import { type ConnectionRecord, GatewayConnection, type GatewayHost } from "./ga
 
 /** Larger than any message of the voice gateway. */
 const MESSAGE_BYTES_MAX = 1024 * 1024;
+/** The first byte of a TLS connection: its record type, "handshake". */
+const TLS_HANDSHAKE = 0x16;
 const GATEWAY_VERSIONS: readonly (string | null)[] = ["8", "9"];
 
 export class GatewayServer {
@@ -26,12 +28,17 @@ export class GatewayServer {
   /** Every WebSocket accepted so far, oldest first. */
   readonly connections: ConnectionRecord[] = [];
   #upgradeCount = 0;
+  #tlsAttemptCount = 0;
 
   private constructor(host: GatewayHost, http: Server, endpoint: string) {
     this.#host = host;
     this.#http = http;
     this.endpoint = endpoint;
     this.#http.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
+    this.#http.on("clientError", (error: Error & { readonly rawPacket?: Buffer }, socket: Duplex) => {
+      if (error.rawPacket?.[0] === TLS_HANDSHAKE) this.#tlsAttemptCount++;
+      socket.destroy();
+    });
     this.#http.on("connection", (socket: Duplex) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
@@ -47,6 +54,11 @@ export class GatewayServer {
   /** Upgrades asked for, refused ones included. */
   get upgradeCount(): number {
     return this.#upgradeCount;
+  }
+
+  /** TLS handshakes that came instead of HTTP. */
+  get tlsAttemptCount(): number {
+    return this.#tlsAttemptCount;
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 // statistics and hands each frame on. One exists per Identify (new SSRC, new key); a Resume keeps it.
 
 import { ArrivalStatistics } from "./arrival-statistics.ts";
+import { PacketTiming } from "./packet-timing.ts";
 import { StopRules } from "./stop-rules.ts";
 import { openTransport, RTP_HEADER_BYTES, TRANSPORT_TRAILER_BYTES, type TransportMode } from "./transport-crypto.ts";
 import type { ViolationKind } from "./violations.ts";
@@ -37,6 +38,7 @@ export class RtpReceiver {
   readonly ssrc: number;
   readonly secretKey: Buffer;
   readonly arrivals = new ArrivalStatistics();
+  readonly timing = new PacketTiming();
   readonly stopRules: StopRules;
   /** Undefined until Select Protocol. */
   mode: TransportMode | undefined;
@@ -46,6 +48,7 @@ export class RtpReceiver {
   #soundFrameCount = 0;
   #lostPackets = 0;
   #skippedFrames = 0;
+  #firstSoundMs: number | undefined;
 
   readonly #options: RtpReceiverOptions;
   #last: { readonly sequence: number; readonly timestamp: number } | undefined;
@@ -75,6 +78,11 @@ export class RtpReceiver {
   /** Frames the client left out on purpose: sequence +1, timestamp further by a multiple of 960. */
   get skippedFrames(): number {
     return this.#skippedFrames;
+  }
+
+  /** When the first packet came that was not silence, by the fake Discord's clock. */
+  get firstSoundMs(): number | undefined {
+    return this.#firstSoundMs;
   }
 
   /** Plain data. */
@@ -112,11 +120,17 @@ export class RtpReceiver {
   }
 
   #count(isSilence: boolean, timestamp: number, arrivalMs: number): void {
-    if (this.stopRules.hasStoppedBefore(arrivalMs)) this.arrivals.endRun();
+    if (this.stopRules.hasStoppedBefore(arrivalMs)) {
+      this.arrivals.endRun();
+      this.timing.endRun();
+    }
     this.arrivals.add(timestamp, arrivalMs);
+    this.timing.add(timestamp, arrivalMs);
     this.stopRules.onFrame(isSilence, arrivalMs);
     this.#frameCount++;
-    if (!isSilence) this.#soundFrameCount++;
+    if (isSilence) return;
+    this.#soundFrameCount++;
+    this.#firstSoundMs ??= arrivalMs;
   }
 
   #decrypt(mode: TransportMode, packet: Buffer): Buffer | undefined | "undecryptable" {

@@ -11,6 +11,8 @@ const DISCOVERY_BYTES = 74;
 const DISCOVERY_LENGTH_FIELD = 70;
 /** JDA's keepalive has 9 bytes, discord.js' and the unofficial ping 8: nothing that short is RTP. */
 const KEEPALIVE_BYTES_MAX = 9;
+/** What a lost session had made ready may still leave when its successor is there; Discord ignores it. */
+const REPLACED_MS_MAX = 500;
 const PING_REQUEST = 0x1337cafe;
 const PING_ANSWER = 0x1337f00d;
 
@@ -37,6 +39,8 @@ export class UdpServer {
   readonly #clock: Clock;
   readonly #violations: ViolationLog;
   readonly #peersBySsrc = new Map<number, UdpPeer>();
+  /** When each SSRC was given out. */
+  readonly #givenAtMs = new Map<number, number>();
   /** Who sent a discovery request from `address:port`: keepalives carry no SSRC. */
   readonly #peersByAddress = new Map<string, UdpPeer>();
   #nextPort = 0;
@@ -68,6 +72,7 @@ export class UdpServer {
   /** Sessions stay known after their end, so that what they still send is told from an invented SSRC. */
   add(peer: UdpPeer): void {
     this.#peersBySsrc.set(peer.receiver.ssrc, peer);
+    this.#givenAtMs.set(peer.receiver.ssrc, this.#clock.now());
   }
 
   /** Also a fault: from now on the ports are closed and senders get ICMP "port unreachable". */
@@ -98,9 +103,17 @@ export class UdpServer {
     const peer = this.#peersBySsrc.get(ssrc);
     if (peer === undefined) {
       this.#violations.add("rtp-unknown-ssrc", undefined, `RTP with SSRC ${ssrc}, which nobody was given`);
+    } else if (peer.receiver.ssrc !== ssrc) {
+      this.#onReplaced(peer, arrivalMs);
     } else if (peer.isUdpReachable) {
       peer.receiver.receive(packet, arrivalMs);
     }
+  }
+
+  #onReplaced(peer: UdpPeer, arrivalMs: number): void {
+    const sinceMs = arrivalMs - (this.#givenAtMs.get(peer.receiver.ssrc) ?? 0);
+    if (sinceMs <= REPLACED_MS_MAX) return;
+    this.#violations.add("rtp-unknown-ssrc", peer.guildId, "RTP with the SSRC of a session that was replaced long ago");
   }
 
   #onKeepalive(port: UdpPort, packet: Buffer, sender: UdpSender): void {

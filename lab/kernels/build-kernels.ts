@@ -4,13 +4,20 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { TABLES_END_BYTE } from "../../src/media/kernels/numbers/opus-encoder.ts";
+import { OPUS_ENCODER_FILE } from "../../src/media/kernels/opus-encoder-kernel.ts";
 import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "../../src/media/kernels/wasm-loop.ts";
 
 /** The project's folder; this file is compiled to dist/lab/kernels. */
 const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
 /** What the loops are made from: themselves, the numbers they share with the plain loops, the format of sound … */
-const SOURCE_FOLDERS = [ASSEMBLY, new URL("src/media/kernels/numbers/", ROOT), new URL("src/media/format/", ROOT)];
+const SOURCE_FOLDERS = [
+  ASSEMBLY,
+  new URL("opus-encoder/", ASSEMBLY),
+  new URL("src/media/kernels/numbers/", ROOT),
+  new URL("src/media/format/", ROOT),
+];
 /** … what compiles them, and in which version. */
 const COMPILING = [new URL("lab/kernels/compile-kernel.ts", ROOT), new URL("package.json", ROOT)];
 /** Beside the loops: a hash of what they were made from. */
@@ -37,21 +44,28 @@ export async function buildKernels({ folder = BUILT_KERNELS, names = KERNEL_NAME
     const binary = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
     await replaceFile(new URL(kernelFileName(name), folder), binary);
   }
+  await replaceFile(new URL(OPUS_ENCODER_FILE, folder), await compileEncoder());
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
 }
 
 /** The same, unless they were made from the very sources that are there. For tests, which run from the sources. */
 export async function refreshKernels({ folder = BUILT_KERNELS, names = KERNEL_NAMES }: Build = {}): Promise<void> {
-  const files = [BUILT_FROM, ...names.map(kernelFileName)];
+  const files = [BUILT_FROM, OPUS_ENCODER_FILE, ...names.map(kernelFileName)];
   const isComplete = files.every((name) => existsSync(new URL(name, folder)));
   if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
   await buildKernels({ folder, names });
 }
 
+/** The Opus encoder, as the loops are compiled, but with tables of its own. */
+export async function compileEncoder(): Promise<Uint8Array> {
+  const { compileKernel } = await import("./compile-kernel.ts");
+  return compileKernel(new URL("opus-encoder/opus-encoder.ts", ASSEMBLY), { dataEndByte: TABLES_END_BYTE });
+}
+
 async function hashSources(): Promise<string> {
   const hash = createHash("sha256");
   for (const folder of SOURCE_FOLDERS) {
-    for (const name of (await readdir(folder)).toSorted()) {
+    for (const name of (await readdir(folder)).filter((file) => file.endsWith(".ts")).toSorted()) {
       hash.update(name).update(await readFile(new URL(name, folder)));
     }
   }

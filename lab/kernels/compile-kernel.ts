@@ -5,19 +5,10 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 
-declare const WebAssembly: {
-  readonly Memory: new (size: { readonly initial: number }) => { readonly buffer: ArrayBuffer };
-  readonly Module: {
-    new (binary: Uint8Array): object;
-    imports(module: object): readonly { readonly module: string; readonly name: string }[];
-  };
-  readonly Instance: new (module: object, imports: object) => object;
-};
-
 /** Nothing of a runtime: a loop works in the memory that it is given, and on nothing else. */
 const COMPILER_OPTIONS: readonly string[] = [
   ...["--optimizeLevel", "3", "--noAssert"],
-  ...["--enable", "simd", "--disable", "bulk-memory"],
+  ...["--enable", "simd"],
   ...["--runtime", "stub", "--importMemory", "--noExportMemory", "--use", "abort="],
   // Vectors are passed between functions of one loop only (112); addresses have 32 bits (201).
   ...["--disableWarning", "112", "--disableWarning", "201"],
@@ -26,17 +17,25 @@ const COMPILER_OPTIONS: readonly string[] = [
 /** More than any loop's static data could begin behind. */
 const PAGES_LOOKED_AT = 16;
 
+/** Below this nothing of a module's own is put: address 0 is nowhere. */
+const DATA_BYTE = 1024;
+
 /**
  * The same source gives the same bytes. Throws with the compiler's words when there is anything to say about the
- * source, and when it wants a runtime: static arrays, strings and the like would stand where a loop has its sound.
+ * source, and when it wants a runtime or has data at or behind `dataEndByte` (default 0: none at all): static arrays,
+ * strings and the like would stand where a loop has its sound.
  */
-export async function compileKernel(source: URL): Promise<Uint8Array> {
+export async function compileKernel(
+  source: URL,
+  { dataEndByte = 0 }: { readonly dataEndByte?: number } = {},
+): Promise<Uint8Array> {
   const said: string[] = [];
   const listener = { write: (chunk: Uint8Array | string) => void said.push(chunk.toString()) };
   let binary: Uint8Array | undefined;
   const folder = fileURLToPath(new URL(".", source));
   const file = basename(fileURLToPath(source));
-  const { error } = await asc.main([file, "--baseDir", folder, "--outFile", "kernel.wasm", ...COMPILER_OPTIONS], {
+  const places = [file, "--baseDir", folder, "--outFile", "kernel.wasm", "--memoryBase", `${DATA_BYTE}`];
+  const { error } = await asc.main([...places, ...COMPILER_OPTIONS], {
     stdout: listener,
     stderr: listener,
     writeFile: (_name, contents) => {
@@ -46,17 +45,17 @@ export async function compileKernel(source: URL): Promise<Uint8Array> {
   if (error !== null || binary === undefined || said.length > 0) {
     throw new Error(`the sound loop ${file} does not compile:\n${said.join("")}`, { cause: error });
   }
-  if (!isBare(binary))
+  if (!isBare(binary, dataEndByte))
     throw new Error(`the sound loop ${file} needs static data or a runtime, which loops have no room for`);
   return binary;
 }
 
-/** Wants nothing but a memory, and leaves that as it is. */
-function isBare(binary: Uint8Array): boolean {
+/** Wants nothing but a memory, and leaves that as it is, from there on. */
+function isBare(binary: Uint8Array, dataEndByte: number): boolean {
   const module = new WebAssembly.Module(binary);
   const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`);
   if (imports.join() !== "env.memory") return false;
   const memory = new WebAssembly.Memory({ initial: PAGES_LOOKED_AT });
   new WebAssembly.Instance(module, { env: { memory } });
-  return new Uint8Array(memory.buffer).every((byte) => byte === 0);
+  return new Uint8Array(memory.buffer, dataEndByte).every((byte) => byte === 0);
 }

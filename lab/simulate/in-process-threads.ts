@@ -7,11 +7,13 @@ import type { CodecAnswer, CodecWish } from "../../src/bridge/codec-wish.ts";
 import type { PlayerId } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { type PlayerReport, sumOf } from "../../src/bridge/sound-report.ts";
+import { startBeating } from "../../src/bridge/thread-start.ts";
 import { WorkMark } from "../../src/bridge/work-mark.ts";
 import type { WorkerStart } from "../../src/bridge/worker-settings.ts";
 import type { Thread, Threads } from "../../src/control/workers/threads.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { WasmCodec } from "../../src/lib/wasm-codec.ts";
+import { LocalPacer } from "../../src/media/pacer/local-pacer.ts";
 import { startAudio } from "../../src/media/start-audio.ts";
 import { startLookups } from "../../src/media/start-lookups.ts";
 import type { Dice } from "./dice.ts";
@@ -157,12 +159,15 @@ export class InProcessThread implements Thread {
     }
     const { codecPort } = start;
     if (codecPort !== undefined) (codecPort as unknown as InProcessPort).moveTo(this.#gate); // made by createChannel
-    startAudio({
+    const { onBeat } = startAudio({
       ...{ port, settings, mark, codecPort, clock, random: random.branch(), sockets },
+      ownPacer: new LocalPacer(clock, sockets),
       takeThreadLoad: () => 0,
       // What the worker has said by then still arrives.
       onClosed: () => this.#ground.clock.after(10, () => this.end(0)),
     });
+    startBeating(mark, clock, onBeat);
+    port.postMessage({ type: "ready" });
   }
 
   #serveCodecs(port: InProcessPort): void {

@@ -3,7 +3,7 @@
 
 import { readWasmCodec, type WasmCodecName } from "../../src/lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../src/lib/wasm-codec.ts";
-import { prepareEncryption } from "../../src/media/voice/transport-encryption.ts";
+import { prepareEncryption } from "../../src/media/pacer/transport-encryption.ts";
 import type { StageGround } from "../stage/stage.ts";
 import { Dice } from "./dice.ts";
 import { InProcessThreads } from "./in-process-threads.ts";

@@ -75,7 +75,12 @@ export class Bot {
       this.#waiters.changed();
     });
     socket.on("message", (data) => {
-      const message: NodeMessage = JSON.parse(String(data));
+      const message = readMessage(String(data));
+      if (message === undefined) {
+        // A node that talks nonsense is one that has gone; `closed()` tells.
+        socket.close(1007, "a message that is no JSON object");
+        return;
+      }
       if (message.op === "ready") this.#sessionId = String(message.sessionId);
       this.messages.push(message);
       this.#waiters.changed();
@@ -201,4 +206,14 @@ export class Bot {
 export interface LoadView {
   readonly loadType: "track" | "playlist" | "search" | "empty" | "error";
   readonly data: unknown;
+}
+
+function readMessage(text: string): NodeMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    // Whoever waits for one looks at its members.
+    return typeof message === "object" && message !== null ? (message as NodeMessage) : undefined;
+  } catch {
+    return undefined;
+  }
 }

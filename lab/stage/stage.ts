@@ -28,12 +28,13 @@ export interface StageOptions {
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
   /**
-   * The modules of the audio workers, of the look-up thread and of the one that loads codecs, when the caller does not
-   * run from `dist`.
+   * The modules of the audio workers and of the threads for look-ups, codecs, packets and plugins, when the caller does
+   * not run from `dist`.
    */
   readonly mediaEntry?: URL;
   readonly lookupEntry?: URL;
   readonly codecEntry?: URL;
+  readonly pacerEntry?: URL;
   readonly pluginEntry?: URL;
   /** Which plugins there are, and where they are found. Default: none of those that come with the node. */
   readonly plugins?: NodeOptions["plugins"];
@@ -83,6 +84,7 @@ export class Stage {
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
+      ...(options.pacerEntry === undefined ? {} : { pacerEntry: options.pacerEntry }),
       ...(options.pluginEntry === undefined ? {} : { pluginEntry: options.pluginEntry }),
       // None that would look for real sites, unless they are asked for.
       plugins: { builtins: [], ...options.plugins },

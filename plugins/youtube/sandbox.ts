@@ -14,9 +14,6 @@ import {
 import { type Members, membersOf } from "../reading/json.ts";
 import { OFFER } from "./prepare-script.ts";
 
-/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
-declare const WebAssembly: { readonly Memory: new (pages: { initial: number; maximum: number }) => object };
-
 // Its types are those of its CommonJS form, whose `default` is one step deeper.
 const RELEASE = releaseVariant as unknown as QuickJSSyncVariant; // as said
 

@@ -2,9 +2,10 @@
 // another thread has loaded. control/workers/codec-loader.ts is the one end, media/remote-codecs.ts the other.
 
 import type { WasmCodec } from "../lib/wasm-codec.ts";
+import type { WasmModule } from "../lib/web-assembly.ts";
 
-/** Those that are WebAssembly, and the one that is native. */
-export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "aac";
+/** Those that are WebAssembly, the Opus encoder of our own among them, and the one that is native. */
+export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "encoder" | "aac";
 
 /** From an audio thread, when it first needs the codec. */
 export interface CodecWish {
@@ -14,6 +15,7 @@ export interface CodecWish {
 /** What was loaded, in a form that other threads can use. */
 export type LoadedCodec =
   | { readonly kind: "wasm"; readonly wasm: WasmCodec }
+  | { readonly kind: "encoder"; readonly module: WasmModule }
   /** The library is in the process' memory already, so that opening it takes a millisecond and not sixty. */
   | { readonly kind: "library"; readonly path: string };
 

@@ -137,5 +137,7 @@ export type WorkerCommand =
   | { readonly type: "hostSound"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }
+  /** What it sends leaves through this pacer from now on: the answer to `pacerWanted`, and again when that is lost. */
+  | { readonly type: "setPacer"; readonly port: MessagePort; readonly bellMemory: SharedArrayBuffer }
   /** Closes every player and exits. */
   | { readonly type: "close" };

@@ -159,5 +159,7 @@ export type WorkerEvent =
   | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
   | ({ readonly type: "linkWanted"; readonly linkId: LinkId } & LinkRequest)
+  /** The first voice connection is being opened; answered by `setPacer`. */
+  | { readonly type: "pacerWanted" }
   /** A line for the log of the node. */
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

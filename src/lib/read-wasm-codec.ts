@@ -5,9 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { inflateRaw } from "node:zlib";
-import type { WasmCodec, WasmModule } from "./wasm-codec.ts";
-
-declare const WebAssembly: { compile(binary: Uint8Array): Promise<WasmModule> };
+import type { WasmCodec } from "./wasm-codec.ts";
 
 /** The decoders that come as WebAssembly; `opus` encodes as well. */
 export const WASM_CODECS = ["opus", "mp3", "flac", "vorbis"] as const;

@@ -1,5 +1,6 @@
 // A bounded queue of stereo sound, planar 32-bit float: what a decoder produces in blocks of any length, the pipeline
-// takes in frames of 960 samples. Once it has grown to what a stream needs it allocates nothing. Audio thread.
+// takes in frames of 960 samples. What was read last can be put back. Once it has grown to what a stream needs it
+// allocates nothing. Audio thread.
 
 /** In samples of each channel; 8 bytes of memory for one. */
 export interface StereoFifoOptions {
@@ -17,6 +18,10 @@ export class StereoFifo {
   #start = 0;
   #length = 0;
   #dropped = 0;
+  #read = 0;
+  /** Samples before the first one that have been read and are still there. */
+  #behind = 0;
+  #keptMax = 0;
 
   constructor(options: StereoFifoOptions = {}) {
     this.#capacityMax = options.capacitySamplesMax ?? 524_288;
@@ -40,6 +45,21 @@ export class StereoFifo {
     return this.#dropped;
   }
 
+  /** Samples read or discarded since the start, less those put back. */
+  get readSamples(): number {
+    return this.#read;
+  }
+
+  /** How many of the samples read last `unread` can put back. */
+  get unreadableSamples(): number {
+    return this.#behind;
+  }
+
+  /** From now on at least so many of them stay, as far as the bound allows; more while there is room. Default 0. */
+  keepRead(lengthSamples: number): void {
+    this.#keptMax = lengthSamples;
+  }
+
   /**
    * Copies `lengthSamples` from `offset` of both arrays to the end; what does not fit is dropped and counted. (Four
    * arguments and no options object: this is called for every block, and allocates nothing.)
@@ -47,7 +67,8 @@ export class StereoFifo {
   append(left: Float32Array, right: Float32Array, offset: number, lengthSamples: number): void {
     const length = Math.min(lengthSamples, this.writableSamples);
     this.#dropped += lengthSamples - length;
-    if (this.#length + length > this.#left.length) this.#grow(this.#length + length);
+    const needed = this.#length + length + Math.min(this.#behind, this.#keptMax);
+    if (needed > this.#left.length) this.#grow(needed);
     const ownLeft = this.#left;
     const ownRight = this.#right;
     let to = this.#start + this.#length;
@@ -58,6 +79,7 @@ export class StereoFifo {
       if (++to === ownLeft.length) to = 0;
     }
     this.#length += length;
+    this.#behind = Math.min(this.#behind, ownLeft.length - this.#length);
   }
 
   /** Moves up to `length` samples to the start of both arrays; returns how many there were. */
@@ -72,7 +94,7 @@ export class StereoFifo {
       if (++from === ownLeft.length) from = 0;
     }
     this.#start = from;
-    this.#length -= count;
+    this.#moveOn(count);
     return count;
   }
 
@@ -80,26 +102,47 @@ export class StereoFifo {
   discard(length: number): number {
     const count = Math.min(length, this.#length);
     this.#start = (this.#start + count) % this.#left.length;
-    this.#length -= count;
+    this.#moveOn(count);
     return count;
   }
 
-  /** Forgets all samples; the memory stays, and so does the count of those dropped. */
+  /** Puts the last `length` of the samples read back in front (as many as there are); returns how many. */
+  unread(length: number): number {
+    const count = Math.min(length, this.#behind);
+    this.#start = (this.#start - count + this.#left.length) % this.#left.length;
+    this.#moveOn(-count);
+    return count;
+  }
+
+  /** Forgets all samples, those read too; the memory stays, and so do the counts. */
   clear(): void {
     this.#start = 0;
     this.#length = 0;
+    this.#behind = 0;
+  }
+
+  #moveOn(count: number): void {
+    this.#length -= count;
+    this.#behind += count;
+    this.#read += count;
   }
 
   #grow(needed: number): void {
     let capacity = this.#left.length;
     while (capacity < needed) capacity *= 2;
     capacity = Math.min(capacity, this.#capacityMax);
+    if (capacity === this.#left.length) return;
     const left = new Float32Array(capacity);
     const right = new Float32Array(capacity);
+    const behind = this.#behind;
+    this.unread(behind);
     const length = this.readInto(left, right, this.#length);
     this.#left = left;
     this.#right = right;
     this.#start = 0;
     this.#length = length;
+    this.#behind = 0;
+    this.#read -= length;
+    this.discard(behind);
   }
 }

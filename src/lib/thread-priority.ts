@@ -1,5 +1,5 @@
-// Lets a thread of this process stand back behind the others where there are not processors for all. Linux knows a
-// priority for each thread; where it is the whole process's, nothing is done. A leaf.
+// Lets a thread of this process stand back behind the others, or in front of them, where there are not processors for
+// all. Linux knows a priority for each thread; where it is the whole process's, nothing is done. A leaf.
 
 import { setPriority } from "node:os";
 import { ownThreadNumber } from "./thread-cpu.ts";
@@ -8,14 +8,27 @@ import { ownThreadNumber } from "./thread-cpu.ts";
  * Of `nice`, 0 to 19. Where it shares a processor with a thread that has 0, as all others do, it gets a quarter of it:
  * little enough that nobody is late for it, enough to go on where a machine has too much to do.
  */
-const NICENESS = 5;
+const BACK = 5;
+/**
+ * Whoever wakes with it has a processor at once in nine cases of ten, and not when the one who has it has had enough.
+ */
+const FORWARD = -10;
 
 /** For good: taking it back needs rights. The programs that the calling thread starts have it too. */
 export function standBack(): void {
+  setOwnPriority(BACK);
+}
+
+/** Where the process has the right to (CAP_SYS_NICE). For a thread that takes a few per cent of a processor. */
+export function standForward(): void {
+  setOwnPriority(FORWARD);
+}
+
+function setOwnPriority(niceness: number): void {
   const threadNumber = ownThreadNumber();
   if (threadNumber === 0) return;
   try {
-    setPriority(threadNumber, NICENESS);
+    setPriority(threadNumber, niceness);
   } catch {
     // Not allowed here: it goes on like all others.
   }

@@ -3,20 +3,7 @@
 // done on another thread). Starting one takes a millisecond; each has a memory of its own, and its size is bounded
 // here.
 
-/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-  grow(pages: number): number;
-}
-/** A compiled `WebAssembly.Module`. It survives `postMessage`; the threads share its machine code. */
-export type WasmModule = { readonly isModule: true };
-type Imports = Record<string, (...values: number[]) => number>;
-declare const WebAssembly: {
-  readonly Instance: new (
-    module: WasmModule,
-    imports: { readonly a: Imports },
-  ) => { readonly exports: Record<string, unknown> };
-};
+import { WASM_PAGE_BYTES, type WasmMemory, type WasmModule } from "./web-assembly.ts";
 
 /** Plain data: it may be sent to other threads, which then share the compiled code. */
 export interface WasmCodec {
@@ -39,8 +26,6 @@ export interface WasmCodecInstance<Functions> {
   readonly heap: { readonly buffer: ArrayBuffer };
 }
 
-/** What WebAssembly memory comes in. */
-export const WASM_PAGE_BYTES = 65_536;
 /** What the C library returns for files, of which there are none: EBADF. */
 const NO_FILE = 8;
 
@@ -59,7 +44,9 @@ export function startWasmCodec<Functions>(
     return 1;
   };
   const imports = Object.entries(codec.importNames).map(([name, meaning]) => [name, importFor(meaning, grow)]);
-  const { exports } = new WebAssembly.Instance(codec.module, { a: Object.fromEntries(imports) as Imports });
+  const { exports } = new WebAssembly.Instance<Readonly<Record<string, unknown>>>(codec.module, {
+    a: Object.fromEntries(imports),
+  });
   const functions = Object.entries(codec.exportNames).map(([name, inModule]) => [name, exports[inModule]]);
   const heap = Object.fromEntries(functions) as { readonly wasmMemory: WasmMemory };
   const memory = heap.wasmMemory;

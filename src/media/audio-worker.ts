@@ -13,6 +13,7 @@ import type { PlayerReport } from "../bridge/sound-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
+import type { PacerLink } from "./pacer/pacer-link.ts";
 import { AudioPlayer, type PlayerSurroundings } from "./player/audio-player.ts";
 import { createRepairAllowance } from "./player/silence-watch.ts";
 import type { SoundCommand } from "./relay/relay-messages.ts";
@@ -23,9 +24,16 @@ import { TickLoop } from "./tick/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
+/** How far ahead frames are made: a worker that is held up for less than 100 ms is not heard. */
+const LEAD_FRAMES = 5;
+/** Those of a guest are sent by another worker, which cannot tell how many it could take back. */
+const GUEST_LEAD_FRAMES = 1;
 
 /** Commands for a player that is there. */
-type PlayerCommand = Exclude<PlainCommand, { readonly type: "createPlayer" | "hostSound" | "setComplexity" | "close" }>;
+type PlayerCommand = Exclude<
+  PlainCommand,
+  { readonly type: "createPlayer" | "hostSound" | "setComplexity" | "setPacer" | "close" }
+>;
 
 export interface AudioWorkerOptions {
   readonly clock: Clock;
@@ -39,6 +47,9 @@ export interface AudioWorkerOptions {
   readonly trackStuckThresholdMs: number;
   /** Share of the time since the last call in which the thread was busy, 0 to 1. */
   readonly takeThreadLoad: () => number;
+  readonly pacer: PacerLink;
+  /** There is a pacer, maybe in place of one that is lost. */
+  readonly setPacer: (given: Extract<PlainCommand, { readonly type: "setPacer" }>) => void;
   readonly setComplexity: (complexity: number) => void;
   /** Sends an event up. */
   readonly send: (event: PlainEvent) => void;
@@ -51,6 +62,7 @@ export interface AudioWorkerOptions {
 export class AudioWorker {
   readonly #options: AudioWorkerOptions;
   readonly #loop: TickLoop;
+  readonly #guestLoop: TickLoop;
   readonly #players = new Map<PlayerId, AudioPlayer>();
   readonly #surroundings: PlayerSurroundings;
   #countersTimer: Timer | undefined;
@@ -62,11 +74,18 @@ export class AudioWorker {
 
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
-    this.#loop = new TickLoop(options.clock, options.bulkhead);
+    const giveWay = () => options.pacer.giveWay();
+    this.#loop = new TickLoop(options.clock, options.bulkhead, { leadFrames: LEAD_FRAMES, giveWay });
+    this.#guestLoop = new TickLoop(options.clock, options.bulkhead, { leadFrames: GUEST_LEAD_FRAMES, giveWay });
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
     const repairs = createRepairAllowance(clock);
     this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
     this.#armCounters();
+  }
+
+  /** The thread can be held up for half of what lies ready, and nobody hears it. */
+  get areFramesAhead(): boolean {
+    return this.#loop.isAhead && this.#guestLoop.isAhead;
   }
 
   /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
@@ -80,6 +99,9 @@ export class AudioWorker {
         return;
       case "setComplexity":
         this.#options.setComplexity(command.complexity);
+        return;
+      case "setPacer":
+        this.#options.setPacer(command);
         return;
       case "close":
         this.close();
@@ -107,6 +129,8 @@ export class AudioWorker {
     for (const player of this.#players.values()) bulkhead.run(player.playerId, "command", () => player.close());
     this.#players.clear();
     this.#loop.close();
+    this.#guestLoop.close();
+    this.#options.pacer.close();
     this.#options.onClosed();
   }
 
@@ -123,7 +147,8 @@ export class AudioWorker {
   #hostSound({ playerId, port }: Extract<PlainCommand, { readonly type: "hostSound" }>): void {
     const { clock } = this.#options;
     const voice = new RelayedVoice(this.#relayPort(playerId, port), clock);
-    const player = new AudioPlayer(playerId, this.#surroundings, () => Promise.resolve(voice));
+    const surroundings = { ...this.#surroundings, loop: this.#guestLoop };
+    const player = new AudioPlayer(playerId, surroundings, () => Promise.resolve(voice));
     player.adoptVoice(voice);
     voice.attach({
       begin: ({ volume, filters, play, seekId }) => {
@@ -232,19 +257,19 @@ export class AudioWorker {
       framesLost += counters.lostTotal;
       packetsSent += player.packetsSent;
     }
-    const tick = this.#loop.takeReport();
+    const { latenessMsP99, latenessMsMax, latenessCounts, latenessMsSum } = this.#options.pacer.takeLateness();
     const worker = {
       playerCount: this.#players.size,
       playingCount,
-      tickLoad: tick.load,
+      tickLoad: this.#loop.takeLoad() + this.#guestLoop.takeLoad(),
       threadLoad,
       framesSent,
       framesLost,
       packetsSent,
-      latenessMsP99: tick.latenessMsP99,
-      latenessMsMax: tick.latenessMsMax,
-      latenessCounts: tick.latenessCounts,
-      latenessMsSum: tick.latenessMsSum,
+      latenessMsP99,
+      latenessMsMax,
+      latenessCounts,
+      latenessMsSum,
       heaviestPlayer,
     };
     this.#options.send({

@@ -6,6 +6,7 @@ import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-wish.t
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";
+import type { WasmModule } from "../lib/web-assembly.ts";
 import { AAC_PACKAGE, type CodecSource, packageSource } from "./decode/codec-modules.ts";
 
 /** A codec takes a fraction of a second, on a machine that has time. */
@@ -27,6 +28,11 @@ export class RemoteCodecs implements CodecSource {
   async readWasm(name: WasmCodecName): Promise<WasmCodec> {
     const loaded = await this.#ask(name);
     return loaded?.kind === "wasm" ? loaded.wasm : packageSource.readWasm(name);
+  }
+
+  async readEncoder(): Promise<WasmModule> {
+    const loaded = await this.#ask("encoder");
+    return loaded?.kind === "encoder" ? loaded.module : packageSource.readEncoder();
   }
 
   async loadAac(): Promise<unknown> {

@@ -1,10 +1,9 @@
 // Puts an audio worker together from what its thread stands on: channel, clock, randomness, sockets, codecs. The same
-// in a thread of its own (main.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers, voice)
-// is loaded when it is first needed, so that an idle worker stays small. Audio thread.
+// in a thread of its own (start-worker.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers,
+// voice) is loaded when it is first needed, so that a worker stays small as long as it can. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
-import { startBeating } from "../bridge/thread-start.ts";
 import type { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -19,6 +18,8 @@ import { TrackBudget } from "./budget/track-budget.ts";
 import { createTrackMemory } from "./budget/track-memory.ts";
 import { CodecModules, packageSource } from "./decode/codec-modules.ts";
 import { createGuard, createOpener } from "./opening/create-opener.ts";
+import { type PacerEnd, PacerLink } from "./pacer/pacer-link.ts";
+import { RemotePacer } from "./pacer/remote-pacer.ts";
 import { Codecs } from "./pipeline/codecs.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
 import { Bulkhead } from "./tick/bulkhead.ts";
@@ -39,6 +40,8 @@ export interface AudioGround {
   readonly clock: Clock;
   readonly random: Random;
   readonly sockets: Sockets;
+  /** In the worker's own thread; undefined: the main thread is asked for one. */
+  readonly ownPacer: PacerEnd | undefined;
   /** Share of the time since the last call in which the thread was busy, 0 to 1. */
   readonly takeThreadLoad: () => number;
   /** Everything is closed: the thread may end. */
@@ -50,9 +53,11 @@ export interface StartedAudio {
   readonly logger: Logger;
   /** Gives what nobody has caught to the player whose work it was. False: that is not known. */
   attribute(error: unknown): boolean;
+  /** To be called with every beat of the mark. */
+  readonly onBeat: () => void;
 }
 
-/** Starts an audio worker, which says `ready` at once and takes commands from then on. */
+/** Starts an audio worker, which takes commands from then on. That it is ready, and lives, its thread says. */
 export function startAudio(ground: AudioGround): StartedAudio {
   const { port, settings, mark, codecPort, clock, random, sockets } = ground;
   const bulkhead = new Bulkhead({ mark, onFault: (playerId, error) => worker.onFault(playerId, error) });
@@ -66,7 +71,7 @@ export function startAudio(ground: AudioGround): StartedAudio {
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
   const guard = createGuard(settings, clock);
-  const threadLimits = new VoiceThreadLimits(clock);
+  const threadLimits = new VoiceThreadLimits({ clock, areFramesAhead: () => worker.areFramesAhead });
   const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
   const codecs = new Codecs(settings.opus, modules, clock);
   const { createConnector } = sockets;
@@ -74,6 +79,8 @@ export function startAudio(ground: AudioGround): StartedAudio {
     ...{ settings, guard, createConnector, clock, logger, channel },
     onContainer: (container) => codecs.warmUp(container),
   });
+  const pacer = new PacerLink(() => channel.send({ type: "pacerWanted" }));
+  if (ground.ownPacer !== undefined) pacer.give(ground.ownPacer);
   const worker = new AudioWorker({
     clock,
     bulkhead,
@@ -91,6 +98,7 @@ export function startAudio(ground: AudioGround): StartedAudio {
         settings: settings.voice,
         guard,
         sockets,
+        pacer,
         threadLimits,
         work: (handler) => bulkhead.run(listener.playerId, "voice", handler),
         clock: bulkhead.clockOf(listener.playerId, clock),
@@ -100,6 +108,8 @@ export function startAudio(ground: AudioGround): StartedAudio {
       });
     },
     takeThreadLoad: ground.takeThreadLoad,
+    pacer,
+    setPacer: ({ port, bellMemory }) => pacer.give(new RemotePacer(port, bellMemory)),
     setComplexity: (complexity) => codecs.setComplexity(complexity),
     trackStuckThresholdMs: settings.players.trackStuckThresholdMs,
     send: (event) => channel.send(event),
@@ -107,7 +117,6 @@ export function startAudio(ground: AudioGround): StartedAudio {
     onClosed: ground.onClosed,
   });
   const garbage = new GarbageNudge();
-  startBeating(mark, clock, () => garbage.look(memory.usedBytes));
-  channel.send({ type: "ready" });
-  return { logger, attribute: (error) => bulkhead.attribute(error) };
+  const onBeat = (): void => void garbage.look(memory.usedBytes);
+  return { logger, attribute: (error) => bulkhead.attribute(error), onBeat };
 }

@@ -75,7 +75,8 @@ export class SocketPortions {
       const portionBytes = Math.min(socket.readableLength, isHead ? HEAD_PORTION_BYTES : PORTION_BYTES);
       this.#spend(isHead ? portionBytes * HEAD_BYTE_COST : portionBytes);
       this.#current = flow;
-      return read(portionBytes);
+      const portion: Buffer | null = read(portionBytes);
+      return isHead && portion !== null ? copyOf(portion) : portion;
     };
     socket.once("close", () => this.#waiting.delete(socket));
   }
@@ -133,4 +134,11 @@ export class SocketPortions {
       socket.emit("readable");
     }
   }
+}
+
+/** The parser keeps the head as long as the connection lives, and with it all the 64 KiB that it is a part of. */
+function copyOf(head: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(head.length);
+  head.copy(copy);
+  return copy;
 }

@@ -20,6 +20,9 @@ const HEARD_PACKETS = 60;
 const WITHIN_MS = 4000;
 const PLAYERS = 4;
 
+/** Taken from before each seek: who begins to decode at the seam has not what the packets behind it lean on. */
+const WARM_UP_PACKETS = 25;
+
 const HLS = "-f hls -hls_time 4 -hls_list_size 0 -hls_playlist_type vod";
 /** Live WebM, ADTS and MPEG-TS do not say how long they are: to clients they are streams, which have no positions. */
 const FILES: Readonly<Record<string, string>> = {
@@ -97,7 +100,7 @@ async function listenAtPlaces(url: string): Promise<StereoSound[]> {
     }
     if (position === PLACES_MS.at(-1)) await listener.untilEnd(guildId);
     else await listener.untilHeard(guildId, from + HEARD_PACKETS);
-    pieces.push((await listener.take(guildId, from)).sound);
+    pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).sound);
   }
   await listener.bot.destroy(guildId);
   return pieces;

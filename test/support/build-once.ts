@@ -1,7 +1,9 @@
-// Compiles the project, sound loops included, before tests that start a real node: audio workers run what is in dist.
+// Compiles the project, sound loops and programs included, before tests that start a real node: its threads run what is
+// in dist.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { buildBundles } from "../../lab/bundles/build-bundles.ts";
 import { refreshKernels } from "../../lab/kernels/build-kernels.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -16,4 +18,5 @@ export async function setup(): Promise<void> {
   });
   if (status !== 0 && status !== WRITTEN_DESPITE_ERRORS) throw new Error(`the compiler ended with status ${status}`);
   await refreshKernels();
+  await buildBundles();
 }

@@ -96,7 +96,9 @@ export function filtered(chain: SoundChain, input: Stereo, blockSamples = 960): 
     const end = Math.min(start + blockSamples, lengthSamples);
     fifo.append(input.left, input.right, start, end - start);
     chain.prepare(fifo, end - start);
-    chain.render(fifo, output.left.subarray(start, end), output.right.subarray(start, end), end - start);
+    const [left, right] = [output.left.subarray(start, end), output.right.subarray(start, end)];
+    chain.render(fifo, left, right, end - start);
+    chain.level(left, right, end - start);
   }
   return output;
 }

@@ -2,7 +2,16 @@
 // off.
 
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
-import type { Packet } from "../../src/media/format/packet.ts";
+import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
+
+/** Of the song. */
+export const NUMBERED_STREAM: AudioStream = {
+  codec: "opus",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
+};
 
 /** Valid CELT packets of 20 ms, from 0 on. */
 export function numberedPackets(count: number): readonly Packet[] {

@@ -7,20 +7,18 @@ import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { type FilterSettings, settingsIn } from "../../src/filters/filter-settings.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
+import type { FrameEncoder } from "../../src/media/encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
-import { AudioPlayer } from "../../src/media/player/audio-player.ts";
-import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
-import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import type { AudioPlayer } from "../../src/media/player/audio-player.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
-import { createBulkhead } from "./bulkheads.ts";
+import { connectPlayer, createAudioPlayer, playCommand, readAhead } from "./audio-players.ts";
 import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { randomFilters } from "./random-filters.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
-import { createTrackBudget } from "./track-budgets.ts";
 import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 
 const FRAME_SAMPLES = 960;
@@ -92,6 +90,9 @@ export async function makeSongs(): Promise<readonly Song[]> {
   ];
 }
 
+/** A real player has 100 ms for it. */
+const PREPARE_TURNS = 5;
+
 /** What a listener's client does with what it gets. */
 class ListeningVoice extends UndiagnosedVoice implements Voice {
   readonly gate = "send";
@@ -125,17 +126,15 @@ class ListeningVoice extends UndiagnosedVoice implements Voice {
 
   stopSpeaking(): void {}
 
-  skipFrames(): void {}
-
   close(): void {
     void this.#decoder.close();
   }
 }
 
-const watchedEncoders = new WeakSet<OpusFrameEncoder>();
+const watchedEncoders = new WeakSet<FrameEncoder>();
 
 /** The encoder makes silence of what is no number, so nobody would hear it: it is looked at before. */
-function watched(encoder: OpusFrameEncoder): OpusFrameEncoder {
+function watched(encoder: FrameEncoder): FrameEncoder {
   if (watchedEncoders.has(encoder)) return encoder;
   watchedEncoders.add(encoder);
   const encode = encoder.encode.bind(encoder);
@@ -160,7 +159,6 @@ export class RestlessPlayer {
   readonly #random: () => number;
   readonly #songs: readonly Song[];
   readonly #clock = new FakeClock();
-  readonly #loop = new TickLoop(this.#clock, createBulkhead().bulkhead);
   readonly #codecs = new Codecs(ENCODING);
   readonly #player: AudioPlayer;
   readonly #voice: ListeningVoice;
@@ -179,40 +177,33 @@ export class RestlessPlayer {
     this.#random = random;
     this.#songs = songs;
     this.#voice = new ListeningVoice(decoder);
-    this.#player = new AudioPlayer(
-      1,
-      {
-        clock: this.#clock,
-        loop: this.#loop,
-        open: async () => new ScriptedDemuxer(this.#song!),
-        codecs: {
-          createDecoder: async (stream) => {
-            const decoder = await this.#codecs.createDecoder(stream);
-            this.#openCodecs += 1;
-            return { ...bound(decoder), close: () => this.#closeDecoder(decoder) };
-          },
-          acquireEncoder: async () => {
-            this.#openCodecs += 1;
-            return watched(await this.#codecs.acquireEncoder());
-          },
-          releaseEncoder: (encoder) => {
-            this.#openCodecs -= 1;
-            this.#codecs.releaseEncoder(encoder);
-          },
+    this.#player = createAudioPlayer({
+      clock: this.#clock,
+      voice: this.#voice,
+      open: async () => new ScriptedDemuxer(this.#song!),
+      codecs: {
+        createDecoder: async (stream) => {
+          const decoder = await this.#codecs.createDecoder(stream);
+          this.#openCodecs += 1;
+          return { ...bound(decoder), close: () => this.#closeDecoder(decoder) };
         },
-        createBudget: (owner) => createTrackBudget({ clock: this.#clock, owner }),
-        trackStuckThresholdMs: 10_000,
-        repairs: createRepairAllowance(this.#clock),
-        send: (event) => this.#onEvent(event),
+        acquireEncoder: async () => {
+          this.#openCodecs += 1;
+          return watched(await this.#codecs.acquireEncoder());
+        },
+        releaseEncoder: (encoder) => {
+          this.#openCodecs -= 1;
+          this.#codecs.releaseEncoder(encoder);
+        },
       },
-      async () => this.#voice,
-    );
+      send: (event) => this.#onEvent(event),
+    });
   }
 
   static async create(random: () => number, songs: readonly Song[]): Promise<RestlessPlayer> {
     const restless = new RestlessPlayer(random, songs, await createDecoder(OPUS));
     await restless.#loadCodecs();
-    await restless.#player.connectVoice(1, { token: "t", endpoint: "e", sessionId: "s", channelId: "1" });
+    await connectPlayer(restless.#player);
     return restless;
   }
 
@@ -282,16 +273,13 @@ export class RestlessPlayer {
     this.#seekId = 0;
     this.#hasEnded = false;
     this.#silentTicks = 0;
-    this.#player.play({
-      type: "play",
-      playerId: 1,
+    const command = playCommand({
       trackId: this.#trackId,
-      input: { kind: "local", path: "/song", container: undefined },
       startMs: this.#random() < 0.5 ? 0 : this.#anyMs() / 2,
       endMs: this.#random() < 0.7 ? undefined : this.#anyMs(),
       lengthMs: this.#random() < 0.5 ? undefined : SONG_MS,
-      isPaused: false,
     });
+    this.#player.play(command);
   }
 
   /** With crossfade the song that is left is heard on. */
@@ -330,6 +318,8 @@ export class RestlessPlayer {
     for (let tick = 0; tick < count; tick++) {
       const before = this.#voice.frames;
       const isSoundDue = this.#player.isPlaying;
+      // As frames are made ahead: a decoder may need some turns.
+      for (let turn = 0; turn < PREPARE_TURNS && !this.#player.prepare(); turn++) await this.#settle();
       this.#clock.advance(FRAME_MS);
       await this.#settle();
       this.#player.checkHealth({ hasOthers: false, threadLoad: 0 });
@@ -344,7 +334,7 @@ export class RestlessPlayer {
 
   /** Lets reads and decoders that are due answer, without time passing. */
   async #settle(): Promise<void> {
-    for (let turn = 0; turn < 4; turn++) await new Promise((next) => setImmediate(next));
+    await readAhead(4);
   }
 
   #onEvent(event: WorkerEvent): void {

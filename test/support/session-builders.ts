@@ -5,7 +5,7 @@ import { systemRandom } from "../../src/lib/random.ts";
 import { silentLogger } from "../../src/log.ts";
 import { FakeSessionPlayer } from "./fake-session-player.ts";
 
-export function createSessions(options: Pick<SessionsOptions, "clock" | "createPlayer">): Sessions {
+export function createSessions(options: Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened">): Sessions {
   return new Sessions({
     ...options,
     random: systemRandom,

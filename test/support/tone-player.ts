@@ -6,20 +6,18 @@ import { fitTone } from "../../lab/listen/tone.ts";
 import type { PlayCommand } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
+import type { FrameEncoder } from "../../src/media/encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import type { PipelineOptions } from "../../src/media/pipeline/pipeline.ts";
-import { AudioPlayer } from "../../src/media/player/audio-player.ts";
-import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
-import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import type { AudioPlayer } from "../../src/media/player/audio-player.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
-import { createBulkhead } from "./bulkheads.ts";
+import { connectPlayer, createAudioPlayer, playCommand, readAhead } from "./audio-players.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { filterSettings } from "./filter-settings.ts";
 import { ScriptedDemuxer } from "./scripted-demuxer.ts";
-import { createTrackBudget } from "./track-budgets.ts";
 import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 
 const AMPLITUDE = 0.3;
@@ -29,7 +27,6 @@ const FRAME_SAMPLES = 960;
 export const WINDOW_MS = 40;
 const WINDOW_SAMPLES = 2 * FRAME_SAMPLES;
 const SETTLE_TURNS = 12;
-const STUCK_MS = 10_000;
 const OPUS_STREAM = {
   codec: "opus",
   sampleRateHz: 48_000,
@@ -110,8 +107,6 @@ class RecordingVoice extends UndiagnosedVoice implements Voice {
     this.log.push("stop");
   }
 
-  skipFrames(): void {}
-
   close(): void {}
 }
 
@@ -136,13 +131,13 @@ class CountingCodecs extends Codecs {
     return decoder;
   }
 
-  override async acquireEncoder(): Promise<OpusFrameEncoder> {
+  override async acquireEncoder(): Promise<FrameEncoder> {
     const encoder = await super.acquireEncoder();
     this.encoderCount++;
     return encoder;
   }
 
-  override releaseEncoder(encoder: OpusFrameEncoder): void {
+  override releaseEncoder(encoder: FrameEncoder): void {
     this.encoderCount--;
     super.releaseEncoder(encoder);
   }
@@ -168,25 +163,13 @@ export class TonePlayer {
       this.onOpen(demuxer);
       return demuxer;
     };
-    this.player = new AudioPlayer(
-      1,
-      {
-        clock: this.clock,
-        loop: new TickLoop(this.clock, createBulkhead().bulkhead),
-        open,
-        codecs: this.codecs,
-        createBudget: (owner) => createTrackBudget({ clock: this.clock, owner }),
-        trackStuckThresholdMs: STUCK_MS,
-        repairs: createRepairAllowance(this.clock),
-        send: (event) => this.events.push(event),
-      },
-      async () => this.voice,
-    );
+    const { clock, voice, codecs } = this;
+    this.player = createAudioPlayer({ clock, voice, codecs, open, send: (event) => this.events.push(event) });
   }
 
   static async create(): Promise<TonePlayer> {
     const own = new TonePlayer();
-    await own.player.connectVoice(1, { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" });
+    await connectPlayer(own.player);
     return own;
   }
 
@@ -200,21 +183,21 @@ export class TonePlayer {
     const trackId = ++this.#trackCount;
     this.#opening = typeof song === "function" ? song : async () => song;
     const lengthMs = typeof song === "function" ? undefined : song.packets.length * FRAME_MS;
-    const input = { kind: "local", path: "/song", container: undefined } as const;
-    const command = { trackId, startMs: 0, endMs: undefined, lengthMs, isPaused: false, ...changes };
-    this.player.play({ type: "play", playerId: 1, input, ...command });
+    this.player.play(playCommand({ trackId, lengthMs, ...changes }));
     return trackId;
   }
 
   /** Lets what is under way happen, without time passing. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < SETTLE_TURNS; turn++) await new Promise((next) => setImmediate(next));
+    await readAhead(SETTLE_TURNS);
   }
 
   async tick(count: number): Promise<void> {
     for (let index = 0; index < count; index++) {
       this.clock.advance(FRAME_MS);
       await this.settle();
+      // The next frame is made ahead of its time.
+      this.player.prepare();
     }
   }
 

@@ -1,12 +1,30 @@
-// What a voice connection tells of itself, for those of tests: nothing is counted, and a new session is only noted. A
-// test sets the obstacle that it is about.
+// What a voice connection tells of itself, for those of tests: nothing is counted, and a new session is only noted;
+// what is sent has left at once. A test sets the obstacle that it is about.
 
 import type { Voice } from "../../src/media/voice/voice.ts";
 
-export class UndiagnosedVoice implements Pick<Voice, "obstacle" | "counters" | "rejoin" | "describe"> {
+type Undiagnosed = Pick<
+  Voice,
+  "obstacle" | "counters" | "rejoin" | "describe" | "takeBack" | "isFull" | "isDrained" | "startsMs"
+>;
+
+export class UndiagnosedVoice implements Undiagnosed {
   obstacle: Voice["obstacle"] = "voiceNotReady";
   readonly counters: Voice["counters"] = undefined;
+  readonly startsMs: number | undefined = undefined;
   rejoinCount = 0;
+
+  get isFull(): boolean {
+    return false;
+  }
+
+  get isDrained(): boolean {
+    return true;
+  }
+
+  takeBack(_countMax: number): number {
+    return 0;
+  }
 
   rejoin(): boolean {
     this.rejoinCount++;

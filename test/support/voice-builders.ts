@@ -5,11 +5,14 @@ import type { VoiceCredentials } from "../../src/bridge/voice-credentials.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { createLogger, type LogFields } from "../../src/log.ts";
+import { LocalPacer } from "../../src/media/pacer/local-pacer.ts";
+import { PacerLink } from "../../src/media/pacer/pacer-link.ts";
 import type { VoiceStatus } from "../../src/media/voice/voice.ts";
 import { VoiceConnection } from "../../src/media/voice/voice-connection.ts";
 import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guard.ts";
 import { type Sockets, systemSockets } from "../../src/network/sockets.ts";
+import { FakeClock } from "./fake-clock.ts";
 
 /** No jitter, and streams that start at known places. */
 export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };
@@ -27,6 +30,12 @@ export interface VoiceFixture {
   /** States and closes in the order they came. */
   readonly story: string[];
   readonly lines: LoggedLine[];
+  /** How many each time, when a way ended before they left. */
+  readonly framesLost: number[];
+  /** To give it another pacer. */
+  readonly pacer: PacerLink;
+  /** One frame that is due at once; on a clock of the test's it leaves before this returns. */
+  sendNow(opus: Uint8Array): boolean;
   credentials(changes?: Partial<VoiceCredentials>): VoiceCredentials;
 }
 
@@ -43,14 +52,20 @@ export interface VoiceFixtureOptions {
   readonly threadLimits?: VoiceThreadLimits;
   readonly random?: Random;
   readonly work?: (handler: () => void) => void;
+  /** Told before what has not left would leave another way. */
+  readonly onWayChanging?: () => void;
 }
 
 export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
   const states: VoiceStatus[] = [];
   const closes: VoiceFixture["closes"] = [];
   const story: string[] = [];
+  const framesLost: number[] = [];
   const lines: LoggedLine[] = [];
   const clock = options.clock ?? systemClock;
+  const sockets = options.sockets ?? systemSockets;
+  const pacer = new PacerLink(() => undefined);
+  pacer.give(new LocalPacer(clock, sockets));
   const connection = new VoiceConnection({
     guildId: options.guildId ?? "4001",
     userId: options.userId ?? "5001",
@@ -63,9 +78,10 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
       options.networkAllow ?? ["127.0.0.0/8"],
       options.resolve === undefined ? {} : { resolve: options.resolve },
     ),
-    sockets: options.sockets ?? systemSockets,
+    sockets,
+    pacer,
     work: options.work ?? ((handler) => handler()),
-    threadLimits: options.threadLimits ?? new VoiceThreadLimits(clock),
+    threadLimits: options.threadLimits ?? new VoiceThreadLimits({ clock, areFramesAhead: () => true }),
     clock,
     random: options.random ?? fixedRandom,
     logger: createLogger((level, message, fields) => lines.push({ level, message, fields })),
@@ -78,6 +94,8 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
         closes.push(close);
         story.push(`closed ${close.code} ${close.isByRemote}`);
       },
+      onWayChanging: () => options.onWayChanging?.(),
+      onFramesLost: (count) => framesLost.push(count),
     },
   });
   const credentials = (changes: Partial<VoiceCredentials> = {}): VoiceCredentials => ({
@@ -87,7 +105,12 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
     channelId: "6001",
     ...changes,
   });
-  return { connection, states, closes, story, lines, credentials };
+  const sendNow = (opus: Uint8Array): boolean => {
+    const isTaken = connection.sendFrame(opus, clock.now());
+    if (clock instanceof FakeClock) clock.advance(0);
+    return isTaken;
+  };
+  return { connection, states, closes, story, lines, framesLost, pacer, sendNow, credentials };
 }
 
 /** Lets sockets work until `condition` holds; fails naming it after `timeoutMs` of real time. */

@@ -95,7 +95,7 @@ test("a built-in plugin knows of the node what every plugin knows: its interface
 
 describe("only one place", () => {
   test("reads parentPort and workerData: the entries of the threads", () => {
-    const media = ["src/media/codec-main.ts", "src/media/lookup-main.ts", "src/media/main.ts"];
+    const media = ["codec-main", "lookup-main", "main", "pacer-main"].map((name) => `src/media/${name}.ts`);
     const entries = [...media, "src/plugin-thread/main.ts"];
     const readers = filesWith(/\bparentPort\b|\bworkerData\b\s*[,}].*worker_threads/);
     expect(readers.sort()).toEqual(entries);

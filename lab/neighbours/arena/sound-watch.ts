@@ -3,6 +3,7 @@
 
 import { loadLibopus } from "../../../src/media/opus/libopus.ts";
 import type { Listener } from "../../discord/listener.ts";
+import { quantile } from "../../report/statistics.ts";
 
 /** What one honest player's listener heard in a window; plain data. */
 export interface Heard {
@@ -52,15 +53,14 @@ export class SoundWatch {
   }
 
   close(nowMs: number): Heard {
-    const gapsMs = [...this.#gapsMs, nowMs - this.#lastSoundMs].sort((a, b) => a - b);
-    const quantile = (share: number) => gapsMs[Math.min(gapsMs.length - 1, Math.floor(gapsMs.length * share))] ?? 0;
+    const gapsMs = [...this.#gapsMs, nowMs - this.#lastSoundMs];
     return {
       guildId: this.#guildId,
       packets: this.#packets,
       silentPackets: this.#silentPackets,
-      gapMsP50: quantile(0.5),
-      gapMsP99: quantile(0.99),
-      gapMsMax: gapsMs.at(-1) ?? 0,
+      gapMsP50: quantile(gapsMs, 0.5),
+      gapMsP99: quantile(gapsMs, 0.99),
+      gapMsMax: quantile(gapsMs, 1),
     };
   }
 

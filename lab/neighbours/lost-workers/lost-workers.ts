@@ -4,6 +4,7 @@
 import { fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { quantile } from "../../report/statistics.ts";
 import { sleep } from "../../sleep.ts";
 import { Bot } from "../../stage/bot.ts";
 import { ListeningPost, type WindowResult } from "../arena/listening-post.ts";
@@ -121,17 +122,16 @@ function resultOf(measured: {
   const gapsMs = after.heard
     .map(({ gapMsMax }) => gapMsMax)
     .filter((gapMs) => gapMs > controlGapMsMax + GAP_ALLOWANCE_MS);
-  const sorted = gapsMs.toSorted((a, b) => a - b);
-  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const gapMsAt = (share: number) => (gapsMs.length === 0 ? 0 : quantile(gapsMs, share));
   const losses = messages.flatMap((one) => (one.kind === "log" && one.message.includes("lost") ? [one.fields] : []));
   return {
     strike: strike.name,
     players: after.heard.length,
     controlGapMsMax,
-    affected: sorted.length,
-    gapMsP50: quantile(0.5),
-    gapMsP99: quantile(0.99),
-    gapMsMax: sorted.at(-1) ?? 0,
+    affected: gapsMs.length,
+    gapMsP50: gapMsAt(0.5),
+    gapMsP99: gapMsAt(0.99),
+    gapMsMax: gapMsAt(1),
     struckPlayer: messages.flatMap((one) => (one.kind === "struck" ? [one.playerId] : []))[0],
     blamedPlayers: losses.flatMap(({ blamedPlayer }) => (blamedPlayer === undefined ? [] : [blamedPlayer])),
     lossesLogged: losses.length,

@@ -44,6 +44,15 @@ function opusKeys(read: ReadKey) {
         outsideValue: 10,
       }),
     ),
+    /** Which of the two encodes. */
+    encoder: read(
+      choiceKey("tonearm.opus.encoder", {
+        meaning:
+          "What encodes to Opus: libopus, or the encoder of Tonearm's own, which takes a third of the processor time.",
+        names: ["libopus", "tonearm"],
+        defaultValue: "libopus",
+      }),
+    ),
     bitrateBps:
       1000 *
       read(

@@ -34,6 +34,8 @@ export interface SessionsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
+  /** A client is there, so players may come soon. */
+  readonly onOpened?: () => void;
   /** Memory, CPU and uptime of the node, and whether it holds back. */
   readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu" | "tonearm">;
 }
@@ -87,6 +89,7 @@ export class Sessions {
       socket,
     );
     this.#sessions.set(id, session);
+    this.#options.onOpened?.();
     if (this.#isClosed) session.close(CLOSE_GOING_AWAY);
     return session;
   }

@@ -66,7 +66,7 @@ export class CodecLoader {
   }
 
   #onAnswer(answer: CodecAnswer): void {
-    if ("loaded" in answer && answer.loaded.kind === "wasm") this.#known.set(answer.codec, answer);
+    if ("loaded" in answer && answer.loaded.kind !== "library") this.#known.set(answer.codec, answer);
     const ports = this.#waiting.get(answer.codec) ?? [];
     this.#waiting.delete(answer.codec);
     for (const port of ports) port.postMessage(answer);

@@ -6,6 +6,7 @@ import { setMaxListeners } from "node:events";
 import type { ResourceLimits } from "node:worker_threads";
 import type { MainEnd } from "../../bridge/channel.ts";
 import type { LookupCommand, WorkerCommand } from "../../bridge/commands.ts";
+import type { PacerStart } from "../../bridge/pacer-start.ts";
 import type { PluginStart } from "../../bridge/plugin-messages.ts";
 import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
@@ -40,7 +41,7 @@ export interface WatchedThreadOptions {
   /** The module that runs in it. */
   readonly entry: URL;
   /** What it is told besides its mark. */
-  readonly start: Omit<WorkerStart, "markMemory"> | Omit<PluginStart, "markMemory">;
+  readonly start: Omit<WorkerStart, "markMemory"> | Omit<PluginStart, "markMemory"> | Omit<PacerStart, "markMemory">;
   readonly limits: ResourceLimits;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -92,7 +93,7 @@ export class WatchedThread {
     return this.#thread as MainEnd<WorkerCommand | LookupCommand>; // what runs in it is compiled with the same contract
   }
 
-  /** The same for a thread that takes other commands: a plugin's. */
+  /** The same for a thread that takes other commands: a plugin's, or the pacer. */
   get thread(): Thread {
     return this.#thread;
   }

@@ -11,6 +11,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
+import type { PacerKeeper } from "./pacer-keeper.ts";
 import { SoundTotals } from "./sound-totals.ts";
 import { SpareWorker } from "./spare-worker.ts";
 import { type Answerers, answerThread } from "./thread-answers.ts";
@@ -87,6 +88,8 @@ export interface WorkerPoolOptions extends Answerers {
   readonly heapMegabytesMax?: number;
   /** Loads codecs for all of them; undefined: each worker does so by itself. */
   readonly codecs?: CodecLoader | undefined;
+  /** What workers make ready leaves through it; undefined: each worker has a pacer of its own. */
+  readonly pacer?: PacerKeeper | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -141,12 +144,14 @@ export class WorkerPool {
     const { clock, logger, isLoadControlled = true } = options;
     this.#governor = new LoadGovernor({
       ...{ complexityMax: options.settings.opus.complexity, isOn: isLoadControlled, clock, logger },
-      onComplexity: (complexity) => {
-        for (const { thread } of [...this.#slots, ...this.#alone])
-          thread?.channel.send({ type: "setComplexity", complexity });
-      },
+      onComplexity: (complexity) => this.#tellComplexity(complexity),
     });
     for (const slot of this.#slots) this.#start(slot);
+  }
+
+  /** Players may come soon: workers load what plays, which they do with their first command, whatever it is. */
+  wake(): void {
+    this.#tellComplexity(this.#governor.complexity);
   }
 
   /** Gives the player a worker, at once if one is running, else when one is. */
@@ -321,16 +326,14 @@ export class WorkerPool {
     if (complexity < complexityMax) slot.thread.channel.send({ type: "setComplexity", complexity });
   }
 
+  #tellComplexity(complexity: number): void {
+    for (const { thread } of [...this.#slots, ...this.#alone])
+      thread?.channel.send({ type: "setComplexity", complexity });
+  }
+
   #threadOptions(): WorkerThreadOptions {
-    const {
-      entry,
-      settings,
-      heapMegabytesMax = HEAP_MEGABYTES_DEFAULT,
-      codecs,
-      threads,
-      clock,
-      logger,
-    } = this.#options;
+    const { entry, settings, heapMegabytesMax = HEAP_MEGABYTES_DEFAULT } = this.#options;
+    const { codecs, threads, clock, logger } = this.#options;
     return { index: this.#threadCount++, entry, settings, heapMegabytesMax, codecs, threads, clock, logger };
   }
 
@@ -409,6 +412,8 @@ export class WorkerPool {
       this.#toTenant(slot, event.report.playerId, event);
     } else if (slot.thread !== undefined && answerThread(event, this.#options, slot.thread)) {
       return;
+    } else if (event.type === "pacerWanted") {
+      if (slot.thread !== undefined) this.#options.pacer?.serve(slot.thread);
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#onHandOver(slot, event);
     } else if ("playerId" in event) {

@@ -4,6 +4,8 @@
 
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
+import type { WasmModule } from "../../lib/web-assembly.ts";
+import { compileOpusEncoder, OpusEncoderKernel } from "../kernels/opus-encoder-kernel.ts";
 import { Libopus } from "../opus/libopus.ts";
 
 /** A constant and not a literal in the import: the compiler must not insist on an optional package. */
@@ -16,12 +18,18 @@ export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
 export interface CodecSource {
   /** Compiles anew at each call. Rejects where the package is missing; may be asked again then. */
   readWasm(name: WasmCodecName): Promise<WasmCodec>;
+  /** The Opus encoder of our own, compiled anew at each call. Rejects where it was not built; may be asked again. */
+  readEncoder(): Promise<WasmModule>;
   /** The package that decodes AAC; rejects where it is not installed. */
   loadAac(): Promise<unknown>;
 }
 
 /** Straight from the packages, on this thread. */
-export const packageSource: CodecSource = { readWasm: readWasmCodec, loadAac: () => import(AAC_PACKAGE) };
+export const packageSource: CodecSource = {
+  readWasm: readWasmCodec,
+  readEncoder: async () => compileOpusEncoder(),
+  loadAac: () => import(AAC_PACKAGE),
+};
 
 /** One per thread. Keeps what it has loaded for as long as the thread lives. */
 export class CodecModules {
@@ -45,6 +53,11 @@ export class CodecModules {
   /** What strangers send is decoded in another instance than the one in which everybody's sound is encoded. */
   libopus(use: "decode" | "encode"): Promise<Libopus> {
     return this.#once(`libopus ${use}`, async () => new Libopus(await this.wasm("opus")));
+  }
+
+  /** The Opus encoder of our own, in which everybody's sound is encoded. */
+  encoder(): Promise<OpusEncoderKernel> {
+    return this.#once("encoder", async () => new OpusEncoderKernel(await this.#source.readEncoder()));
   }
 
   /** A failure is not kept: the next one tries again. */

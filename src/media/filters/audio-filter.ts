@@ -5,4 +5,6 @@ export interface AudioFilter {
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void;
   /** Forgets what was heard before, for a new track. */
   reset(): void;
+  /** True when what it hears is heard again later: the same sound must not go through it twice. */
+  readonly isEchoing?: boolean;
 }

@@ -11,6 +11,7 @@ import { defineFilter } from "./filter-definition.ts";
 const GLIDE_SAMPLES = 240;
 
 class EchoFilter implements AudioFilter {
+  readonly isEchoing = true;
   readonly #mix: number;
   readonly #delaySamples: number;
   readonly #decay: number;

@@ -52,6 +52,12 @@ export class FilterStage {
     return this.#row.length === 0 && this.#change === undefined && this.#waiting === undefined;
   }
 
+  /** True when sound that went through it is heard again later. */
+  get isEchoing(): boolean {
+    if (this.#change === undefined) return isEchoing(this.#row);
+    return isEchoing(this.#change.from) || (this.#change.doneSamples > 0 && isEchoing(this.#row));
+  }
+
   /** Replaces all filters. Heard at once, or when the change under way is through (20 ms at most). */
   set(settings: FilterSettings): void {
     if (this.#change !== undefined) {
@@ -144,6 +150,10 @@ export class FilterStage {
     this.#waiting = undefined;
     if (next !== undefined) this.set(next);
   }
+}
+
+function isEchoing(row: Row): boolean {
+  return row.some(({ filter }) => filter.isEchoing === true);
 }
 
 interface Sound {

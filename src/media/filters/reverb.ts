@@ -18,6 +18,7 @@ const DAMPING_MAX = 0.8;
 const GLIDE_SAMPLES = 240;
 
 export class ReverbFilter extends KernelFilter {
+  readonly isEchoing = true;
   readonly #kernel: ReverbKernel;
   readonly #target: ReverbTuning;
   #now: ReverbTuning;

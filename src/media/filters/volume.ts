@@ -45,7 +45,18 @@ export class VolumeFilter implements AudioFilter {
 
   setVolume(volume: number): void {
     this.#targetGain = this.#gainOf(volume);
-    this.#step = (this.#targetGain - this.#gain) / RAMP_SAMPLES;
+    this.continueFrom(this.#gain);
+  }
+
+  /** What the last sample was multiplied by. */
+  get gain(): number {
+    return this.#gain;
+  }
+
+  /** What comes next follows on sound that was multiplied by this: from there it is a ramp to what is set. */
+  continueFrom(gain: number): void {
+    this.#gain = gain;
+    this.#step = (this.#targetGain - gain) / RAMP_SAMPLES;
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {

@@ -18,3 +18,5 @@ export const ENCODER_DELAY_SAMPLES = 312;
 
 /** What is below this (-400 dB) is silence, and made 0: smaller numbers would in the end be subnormal and slow. */
 export const INAUDIBLE = 1e-20;
+/** As many frames at most are made ahead of those that are sent, and can be taken back: 120 ms. */
+export const FRAMES_AHEAD_MAX = 6;

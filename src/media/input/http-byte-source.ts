@@ -43,6 +43,13 @@ const HEAD_BYTES = 64 * 1024;
 const FIRST_READ_AHEAD_BYTES = 256 * 1024;
 /** What behind the reader stays readable (byte-source.ts). */
 const BACK_BYTES = 64 * 1024;
+/**
+ * The same once the track is open, where the server sends parts: hardly anybody goes back then, and who does gets it
+ * anew, and more room from then on.
+ */
+const RANDOM_ACCESS_BACK_BYTES = 16 * 1024;
+/** And of the beginning, enough to tell whether it is still the same file. */
+const RANDOM_ACCESS_HEAD_BYTES = 4 * 1024;
 /** A jump ahead of up to this is received and thrown away: cheaper than a new connection. */
 const GAP_BYTES_MAX = 256 * 1024;
 /** A reader that is silent this long while the read-ahead is full (a pause) loses its connection until it reads on. */
@@ -80,6 +87,7 @@ export class HttpByteSource implements ByteSource {
   /** Room for the first bytes, and how many of them are there. */
   #head: Uint8Array;
   #headBytes = 0;
+  #backBytes = BACK_BYTES;
   #state: State = { kind: "idle" };
   /** Where the reader is: the read-ahead counts from here. */
   #readerBytes = 0;
@@ -195,13 +203,23 @@ export class HttpByteSource implements ByteSource {
 
   #moveReader(positionBytes: number): void {
     this.#readerBytes = positionBytes;
-    this.#window.dropBefore(positionBytes - BACK_BYTES);
+    this.#window.dropBefore(positionBytes - this.#backBytes);
     const aheadBytes = this.#window.endBytes - positionBytes;
     if (aheadBytes <= this.#readAheadBytes * WAKE_BELOW) this.#wakeReceiver();
   }
 
   aimReadAhead(sizeBytes: number): void {
     this.#readAheadBytes = Math.min(sizeBytes, this.#options.readAheadBytesMax);
+    if (this.isRandomAccess) this.#keepLess();
+  }
+
+  #keepLess(): void {
+    const { memory } = this.#options.budget;
+    this.#backBytes = RANDOM_ACCESS_BACK_BYTES;
+    const head = this.#head.slice(0, RANDOM_ACCESS_HEAD_BYTES);
+    memory.release(this.#head.length - head.length);
+    this.#head = head;
+    this.#headBytes = Math.min(this.#headBytes, head.length);
   }
 
   expectEnd(): void {
@@ -238,6 +256,7 @@ export class HttpByteSource implements ByteSource {
     const isOnTheWay = positionBytes >= this.#window.startBytes && positionBytes <= this.#window.endBytes + gapBytesMax;
     if (!isOnTheWay) {
       if (!this.isRandomAccess) return notSeekableError(positionBytes);
+      if (positionBytes >= this.#readerBytes - BACK_BYTES) this.#backBytes = BACK_BYTES;
       this.#hangUp();
       this.#state = { kind: "idle" };
       this.#window.reset(positionBytes);
@@ -316,7 +335,7 @@ export class HttpByteSource implements ByteSource {
       this.#headBytes += part.length;
     }
     this.#window.append(data);
-    this.#window.dropBefore(this.#readerBytes - BACK_BYTES);
+    this.#window.dropBefore(this.#readerBytes - this.#backBytes);
   }
 
   /** True when the body's end is the end of the data. */

@@ -4,22 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { WASM_PAGE_BYTES } from "../../lib/wasm-codec.ts";
-
-/** The part of the WebAssembly interface used here; the types of Node 20 leave it out. */
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
-type WasmModule = { readonly isModule: true };
-declare const WebAssembly: {
-  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WasmMemory;
-  readonly Module: new (binary: Uint8Array) => WasmModule;
-  readonly Instance: new (
-    module: WasmModule,
-    imports: { readonly env: { readonly memory: WasmMemory } },
-  ) => { readonly exports: unknown };
-  validate(binary: Uint8Array): boolean;
-};
+import { WASM_PAGE_BYTES, type WasmModule } from "../../lib/web-assembly.ts";
 
 /** Each is a file in assembly/. */
 export const KERNEL_NAMES = [
@@ -77,9 +62,9 @@ export class WasmKernel<Exports> {
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const compiled = isSimd ? this.#compile() : null;
     if (compiled === null) return { memory: memory.buffer, exports: undefined };
-    const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
     // What is built from assembly/ exports this; the tests that compare it with the plain loop would not run otherwise.
-    return { memory: memory.buffer, exports: exports as Exports };
+    const { exports } = new WebAssembly.Instance<Exports>(compiled, { env: { memory } });
+    return { memory: memory.buffer, exports };
   }
 
   #compile(): WasmModule | null {

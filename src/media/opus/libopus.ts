@@ -41,6 +41,8 @@ interface LibopusModule extends LibopusFunctions {
 const HEAP_BYTES_MAX = 256 * 1024 * 1024;
 /** What a decoder occupies, measured. */
 export const OPUS_DECODER_BYTES = 27_000;
+/** And an encoder, which is one piece without pointers to itself; to be measured anew with another build. */
+export const OPUS_ENCODER_BYTES = 48_624;
 
 const OPUS_APPLICATION_AUDIO = 2049;
 const OPUS_SET_BITRATE = 4002;
@@ -121,6 +123,11 @@ export class Libopus {
     if (results.every((result) => result === 0)) return encoder;
     module._oc_destroy_encoder(encoder);
     throw new Error(`libopus refused complexity ${options.complexity} or bitrate ${options.bitrateBps}`);
+  }
+
+  /** All that an encoder is: may be copied, and be overwritten with such a copy. Gone when the heap grows. */
+  viewEncoder(encoder: number): Uint8Array {
+    return new Uint8Array(this.module.HEAPU8.buffer, encoder, OPUS_ENCODER_BYTES);
   }
 
   /** Takes effect with the next frame: nothing of the stream so far is forgotten. */

@@ -7,7 +7,9 @@ import type { TrackBudget } from "../budget/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
 import type { Decoder } from "../decode/decoder.ts";
-import { type OpusEncoderOptions, OpusEncoderPool, type OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import { EncoderPool, type FrameEncoder, type OpusEncoderOptions } from "../encode/frame-encoder.ts";
+import { OpusFrameEncoder } from "../encode/opus-encoder.ts";
+import { TonearmFrameEncoder } from "../encode/tonearm-encoder.ts";
 import type { AudioStream } from "../format/packet.ts";
 
 /** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
@@ -30,23 +32,31 @@ export interface CodecSupply {
    * Rejects with a NodeError when there is none for it, or its set-up data are damaged.
    */
   createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
-  /** An encoder that has encoded nothing, the caller's until given back. Rejects when libopus cannot be loaded. */
-  acquireEncoder(): Promise<OpusFrameEncoder>;
+  /** An encoder that has encoded nothing, the caller's until given back. Rejects when it cannot be loaded. */
+  acquireEncoder(): Promise<FrameEncoder>;
   /** Once for each; packets of it that were not sent yet are void. */
-  releaseEncoder(encoder: OpusFrameEncoder): void;
+  releaseEncoder(encoder: FrameEncoder): void;
+}
+
+/** What is configured of encoding. */
+export interface EncodingOptions extends OpusEncoderOptions {
+  /** Default `libopus`. `tonearm` has one complexity. */
+  readonly encoder?: "libopus" | "tonearm" | undefined;
 }
 
 /** One per audio worker; what its pipelines get their codecs from (`CodecSupply`). */
 export class Codecs implements CodecSupply {
   /** All encoders of the worker look here. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
+  readonly #isOwnEncoder: boolean;
   readonly #modules: CodecModules;
   readonly #clock: Clock;
   readonly #replacements: Allowance;
-  #pool: Promise<OpusEncoderPool> | undefined;
+  #pool: Promise<EncoderPool> | undefined;
 
-  constructor(options: OpusEncoderOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
-    this.#settings = { ...options };
+  constructor(options: EncodingOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
+    this.#settings = { complexity: options.complexity, bitrateBps: options.bitrateBps };
+    this.#isOwnEncoder = options.encoder === "tonearm";
     this.#modules = modules;
     this.#clock = clock;
     this.#replacements = new Allowance({ clock, ...REPLACEMENTS });
@@ -70,7 +80,11 @@ export class Codecs implements CodecSupply {
     const [name = ""] = container?.split("|") ?? [];
     const load = DECODERS_OF.get(name);
     if (load === undefined) return;
-    for (const loading of [load(this.#modules), this.#modules.libopus("encode")]) loading.catch(() => undefined);
+    for (const loading of [
+      load(this.#modules),
+      this.#isOwnEncoder ? this.#modules.encoder() : this.#modules.libopus("encode"),
+    ])
+      loading.catch(() => undefined);
   }
 
   /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
@@ -78,9 +92,9 @@ export class Codecs implements CodecSupply {
     this.#settings.complexity = complexity;
   }
 
-  /** One that has encoded nothing, from stock where there is one. Rejects where libopus cannot be loaded. */
-  async acquireEncoder(): Promise<OpusFrameEncoder> {
-    this.#pool ??= this.#modules.libopus("encode").then((opus) => new OpusEncoderPool(opus, this.#settings));
+  /** One that has encoded nothing, from stock where there is one. Rejects where it cannot be loaded. */
+  async acquireEncoder(): Promise<FrameEncoder> {
+    this.#pool ??= this.#loadEncoders();
     // A failure to load is not kept: the next track tries again.
     this.#pool.catch(() => {
       this.#pool = undefined;
@@ -89,7 +103,15 @@ export class Codecs implements CodecSupply {
   }
 
   /** Takes back what `acquireEncoder` gave, once. Its packets must not be used any more. */
-  releaseEncoder(encoder: OpusFrameEncoder): void {
+  releaseEncoder(encoder: FrameEncoder): void {
     this.#pool?.then((pool) => pool.release(encoder)).catch(() => encoder.close());
+  }
+
+  async #loadEncoders(): Promise<EncoderPool> {
+    // What it cannot run on (no SIMD) libopus can: late is better than silent.
+    const kernel = this.#isOwnEncoder ? await this.#modules.encoder().catch(() => undefined) : undefined;
+    if (kernel !== undefined) return new EncoderPool(() => new TonearmFrameEncoder(kernel, this.#settings));
+    const opus = await this.#modules.libopus("encode");
+    return new EncoderPool(() => new OpusFrameEncoder(opus, this.#settings));
   }
 }

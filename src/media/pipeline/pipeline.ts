@@ -6,23 +6,17 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { TrackBudget } from "../budget/track-budget.ts";
-import { FRAME_MS } from "../format/audio-format.ts";
+import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Fade } from "../sound/fade-curve.ts";
 import { SoundChain } from "../sound/sound-chain.ts";
 import type { CodecSupply } from "./codecs.ts";
 import { type OpenTrack, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
-import { RecentPackets } from "./recent-packets.ts";
+import { HISTORY_PACKETS, RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
 import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
-
-/** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
-const HISTORY_PACKETS = 4;
-/**
- * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead plus priming.
- */
-const DECODED_PACKETS_KEPT = 12;
+import { TranscoderSupply } from "./transcoder-supply.ts";
 
 /** What one playing of a track needs. Times are track time in milliseconds. */
 export interface PipelineOptions {
@@ -63,12 +57,14 @@ export class Pipeline {
   /** What is heard of the track: what was asked for, as far as the track goes. */
   readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
-  #isStartingTranscoder = false;
+  readonly #transcoders: TranscoderSupply;
   #runNumber = 0;
   #endMs: number | undefined;
   #positionMs: number;
-  /** A new run of packets has begun: drop what lies before its start. */
-  #isRunFresh = true;
+  /** Frames of this run of packets, less those taken back. */
+  #runFrames = 0;
+  /** `positionMs` before each of the frames that could be taken back, oldest first. */
+  readonly #startsMs: number[] = [];
   readonly #passable = new PassablePackets();
   readonly #recent = new RecentPackets(this.#passable);
   #hasFailed = false;
@@ -89,7 +85,14 @@ export class Pipeline {
       onProgress: () => this.#options.onProgress(),
       onFailure: (error) => this.#fail(error),
     });
-    this.#supply = this.#createSupply();
+    this.#supply = this.#recent.supplyOf(this.#reader, () => this.hasLanded);
+    this.#transcoders = new TranscoderSupply({
+      codecs: options.codecs,
+      budget: options.budget,
+      create: (parts) => this.#createTranscoder(parts),
+      onReady: () => this.#options.onProgress(),
+      onFailure: (error) => this.#break(error),
+    });
     this.#chain.setVolume(options.volume);
     this.#chain.setFilters(options.filters);
     this.#span = { startMs: options.startMs, endMs: Number.POSITIVE_INFINITY };
@@ -115,18 +118,61 @@ export class Pipeline {
     return this.#reader.landedMs;
   }
 
+  /** A seek has landed, and nothing has been produced of the new place: what comes next is heard from there. */
+  get hasLanded(): boolean {
+    return this.#reader.runNumber !== this.#runNumber;
+  }
+
+  /**
+   * True when what was produced last would sound otherwise now though no setting has changed since: a seek has landed,
+   * or decoder and encoder are there for a change that came before. Until the next `produce`.
+   */
+  get isOutdated(): boolean {
+    if (this.hasLanded) return true;
+    if (this.#transcoders.ready === undefined || this.#startsMs.length === 0) return false;
+    // What fades begin with was known before: it would be passed through again, and again be outdated.
+    return this.#contain(() => !this.#chain.areSettingsNeutral) ?? false;
+  }
+
+  /**
+   * How many of the frames produced last can be taken back, 0 to FRAMES_AHEAD_MAX: those made in one way. Not those
+   * before packets were passed through or were no longer, before the run of a seek began, before sound was mixed
+   * (`render`, `encode`), and before the bytes of the track became others.
+   */
+  get takeBackMax(): number {
+    if (this.#isBroken || this.#isClosed) return 0;
+    const countMax = this.#transcoder?.takeBackMax ?? FRAMES_AHEAD_MAX;
+    return Math.min(countMax, this.#startsMs.length);
+  }
+
+  /**
+   * The last `frameCount` frames (up to `takeBackMax`) have not been sent and never will be: `positionMs` is that
+   * before them, and `produce` gives the same place again, with the settings of then. Settings may change before or
+   * after this call; falls and rises are to be asked for after it.
+   */
+  takeBack(frameCount: number): void {
+    const count = Math.min(frameCount, this.takeBackMax);
+    if (count <= 0) return;
+    const first = this.#startsMs.length - count;
+    this.#positionMs = this.#startsMs[first] ?? this.#positionMs;
+    this.#startsMs.length = first;
+    this.#runFrames -= count;
+    if (this.#transcoder === undefined) this.#takeBackPackets(count);
+    else this.#contain(() => this.#transcoder?.takeBack(count));
+  }
+
   /** True when no frame will come any more. */
   get isEnded(): boolean {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
     if (this.#isBroken) return true;
     if (this.#transcoder !== undefined) return this.#contain(() => this.#transcoder?.isDrained) ?? true;
-    return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#isStartingTranscoder;
+    return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
 
   /** What an empty `produce` waits for. */
   get dryCause(): DryCause {
-    const isDecoding = this.#isStartingTranscoder || (this.#transcoder?.isWaiting ?? false);
+    const isDecoding = this.#transcoders.isPending || (this.#transcoder?.isWaiting ?? false);
     return isDecoding ? "decoder" : "input";
   }
 
@@ -203,7 +249,7 @@ export class Pipeline {
   produce(): Uint8Array | undefined {
     return this.#contain(() => {
       if (this.#isClosed) return undefined;
-      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.hasLanded) this.#beginRun();
       if (this.isEnded) return undefined;
       this.#updateSpan();
       const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
@@ -222,6 +268,7 @@ export class Pipeline {
       this.#updateSpan();
       const frame = this.#transcoder.render(this.#supply);
       if (frame !== undefined) this.#onFrame(this.#transcoder);
+      this.#startsMs.length = 0;
       this.#reader.wake();
       return frame;
     });
@@ -231,7 +278,7 @@ export class Pipeline {
   canRender(): boolean {
     const canRender = this.#contain(() => {
       if (this.#isClosed) return false;
-      if (this.#reader.runNumber !== this.#runNumber) this.#beginRun();
+      if (this.hasLanded) this.#beginRun();
       if (this.isEnded) return false;
       const head = this.#reader.queue.peek();
       if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
@@ -259,6 +306,8 @@ export class Pipeline {
   exchangeEncoders(other: Pipeline): void {
     const [mine, theirs] = [this.#transcoder, other.#transcoder];
     if (mine !== undefined && theirs !== undefined) [mine.encoder, theirs.encoder] = [theirs.encoder, mine.encoder];
+    this.#startsMs.length = 0;
+    other.#startsMs.length = 0;
   }
 
   /** Listeners got silence frames in between: what is encoded next must not lean on the sound before them. */
@@ -271,6 +320,7 @@ export class Pipeline {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#reader.close();
+    this.#transcoders.close();
     this.#stopTranscoder();
   }
 
@@ -278,7 +328,8 @@ export class Pipeline {
   #beginRun(): void {
     this.#runNumber = this.#reader.runNumber;
     this.#recent.clear();
-    this.#isRunFresh = true;
+    this.#runFrames = 0;
+    this.#startsMs.length = 0;
     this.#positionMs = this.#reader.landedMs;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return;
     this.#transcoder?.jumpTo(this.#alignedStartMs());
@@ -295,8 +346,8 @@ export class Pipeline {
 
   #passThrough(): Uint8Array | undefined {
     const queue = this.#reader.queue;
-    if (this.#isRunFresh && queue.length > 0) this.#skipPreRoll();
-    else this.#skipRepeated();
+    if (this.#isRunFresh && queue.length > 0) this.#recent.skipPreRoll(queue, this.#alignedStartMs());
+    else if (this.#recent.skipRepeated(queue)) this.#startsMs.length = 0;
     const head = queue.peek();
     if (head === undefined) return undefined;
     const canPass = this.#passable.has(head);
@@ -306,33 +357,32 @@ export class Pipeline {
       // Until the decoder is there, music that can go on as it is goes on.
       if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
       if (!canPass || this.#isRunFresh) return undefined;
-    }
+    } else if (this.#transcoders.ready?.stream === head.stream) this.#transcoders.drop();
     queue.shift();
-    this.#isRunFresh = false;
-    this.#recent.add(head, HISTORY_PACKETS);
-    this.#positionMs = Math.max(0, head.packet.timestampMs + FRAME_MS);
+    this.#recent.addPassed(head);
+    this.#advanceTo(head.packet.timestampMs + FRAME_MS);
     return head.packet.data;
   }
 
-  /** Drops the packets of a fresh run that only warm a decoder up; keeps them as history in case one is needed. */
-  #skipPreRoll(): void {
-    const queue = this.#reader.queue;
-    const startMs = this.#alignedStartMs();
-    for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
-      if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
-      queue.shift();
-      this.#recent.add(head, HISTORY_PACKETS);
-    }
+  /** A frame has been made that ends there. */
+  #advanceTo(positionMs: number): void {
+    this.#startsMs.push(this.#positionMs);
+    if (this.#startsMs.length > FRAMES_AHEAD_MAX) this.#startsMs.shift();
+    this.#positionMs = Math.max(0, positionMs);
+    this.#runFrames += 1;
   }
 
-  /** Drops packets of other bytes than before whose sound was heard from those: at most half a packet is amiss. */
-  #skipRepeated(): void {
-    const queue = this.#reader.queue;
-    for (let head = queue.peek(); head?.fromMs !== undefined && this.#passable.has(head); head = queue.peek()) {
-      if (head.packet.timestampMs + FRAME_MS / 2 >= head.fromMs) return;
-      queue.shift();
-      this.#recent.add(head, HISTORY_PACKETS);
-    }
+  /** Packets that were passed through and not sent come next again, unless a seek leads elsewhere. */
+  #takeBackPackets(count: number): void {
+    const packets = this.#recent.takeNewest(count);
+    if (!this.hasLanded) this.#reader.queue.unshift(packets);
+    this.#updateSpan();
+    this.#contain(() => this.#chain.place(this.#positionMs, this.#span));
+  }
+
+  /** Nothing has been made of this run of packets: what lies before its start is to be dropped. */
+  get #isRunFresh(): boolean {
+    return this.#runFrames === 0;
   }
 
   #transcode(transcoder: Transcoder): Uint8Array | undefined {
@@ -343,8 +393,7 @@ export class Pipeline {
   }
 
   #onFrame(transcoder: Transcoder): void {
-    this.#isRunFresh = false;
-    this.#positionMs = Math.max(0, transcoder.encodedUntilMs);
+    this.#advanceTo(transcoder.encodedUntilMs);
   }
 
   /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
@@ -359,40 +408,21 @@ export class Pipeline {
     }
     this.#reader.queue.unshift(packets);
     this.#stopTranscoder();
+    this.#startsMs.length = 0;
     return true;
   }
 
-  /** Gets decoder and encoder; the first call starts that, a later one finds the transcoder in place. */
-  #startTranscoder(stream: AudioStream): void {
-    if (this.#isStartingTranscoder) return;
-    this.#isStartingTranscoder = true;
-    const { codecs, budget } = this.#options;
-    const whenDecoder = codecs.createDecoder(stream, budget);
-    const whenEncoder = codecs.acquireEncoder();
-    let areTaken = false;
-    Promise.all([whenDecoder, whenEncoder])
-      .then(([decoder, encoder]) => {
-        this.#isStartingTranscoder = false;
-        areTaken = true;
-        if (this.#isClosed || this.#hasFailed) {
-          codecs.releaseEncoder(encoder);
-          decoder.close();
-          return;
-        }
-        this.#transcoder = this.#createTranscoder({ stream, decoder, encoder });
-        if (this.#recent.all.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(this.#transcoder);
-        else if (stream.codec === "opus") this.#transcoder.startAfter(this.#recent.all);
-        else this.#startTranscoderAtHead(this.#transcoder);
-        this.#options.onProgress();
-      })
-      .catch((error: unknown) => {
-        this.#isStartingTranscoder = false;
-        if (!areTaken) {
-          whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
-          whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
-        }
-        this.#break(error);
-      });
+  /** Sees that there is a transcoder: the first call asks for it, a later one finds it and begins with it. */
+  #startTranscoder(wanted: AudioStream): void {
+    const ready = this.#transcoders.take(wanted);
+    if (ready === undefined) return;
+    const { transcoder, stream } = ready;
+    this.#transcoder = transcoder;
+    this.#startsMs.length = 0;
+    const history = this.#recent.newest(HISTORY_PACKETS);
+    if (history.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(transcoder);
+    else if (stream.codec === "opus") transcoder.startAfter(history);
+    else this.#startTranscoderAtHead(transcoder);
   }
 
   #createTranscoder(parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">): Transcoder {
@@ -423,27 +453,8 @@ export class Pipeline {
 
   #stopTranscoder(): void {
     const transcoder = this.#transcoder;
-    if (transcoder === undefined) return;
     this.#transcoder = undefined;
-    this.#contain(() => transcoder.close());
-    this.#options.codecs.releaseEncoder(transcoder.encoder);
-  }
-
-  #createSupply(): PacketSupply {
-    const reader = this.#reader;
-    const recent = this.#recent;
-    const isStale = () => reader.runNumber !== this.#runNumber;
-    return {
-      take() {
-        if (isStale()) return undefined;
-        const entry = reader.queue.shift();
-        if (entry !== undefined) recent.add(entry, DECODED_PACKETS_KEPT);
-        return entry;
-      },
-      get isFinished() {
-        return !isStale() && reader.isFinished && reader.queue.length === 0;
-      },
-    };
+    if (transcoder !== undefined) this.#transcoders.release(transcoder);
   }
 
   /** Before a frame is made: end time and length may have become others. */

@@ -1,10 +1,20 @@
 // The packets of one track that were taken last, still at hand: they warm a decoder up where passing through ends, and
 // are gone back to where it can begin again. Part of pipeline.ts. Audio thread.
 
-import { FRAME_MS } from "../format/audio-format.ts";
-import type { QueuedPacket } from "./packet-queue.ts";
+import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
+import type { PacketQueue, QueuedPacket } from "./packet-queue.ts";
 import type { PassablePackets } from "./passable-packets.ts";
+import type { PacketSupply } from "./track-decoder.ts";
 
+/** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
+export const HISTORY_PACKETS = 4;
+/** While packets pass through, those that may be taken back besides. */
+const PASSED_PACKETS_KEPT = HISTORY_PACKETS + FRAMES_AHEAD_MAX;
+/**
+ * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead, priming, and
+ * frames that are taken back, which at higher speeds hold more than a packet each.
+ */
+const DECODED_PACKETS_KEPT = 12 + 2 * FRAMES_AHEAD_MAX;
 /** Track times of a packet and of the end of the last frame agree when closer than this. */
 const SAME_MOMENT_MS = 0.5;
 /** A skip takes a cross-fade of this length. */
@@ -19,15 +29,70 @@ export class RecentPackets {
     this.#passable = passable;
   }
 
-  /** All of them; not to be kept. */
-  get all(): readonly QueuedPacket[] {
-    return this.#entries;
-  }
-
   /** Adds the newest one, and forgets the oldest beyond so many. */
   add(entry: QueuedPacket, countMax: number): void {
     this.#entries.push(entry);
     while (this.#entries.length > countMax) this.#entries.shift();
+  }
+
+  /** The newest so many, oldest first; fewer when there are not as many. */
+  newest(count: number): readonly QueuedPacket[] {
+    return this.#entries.slice(-count);
+  }
+
+  /** Takes those out. */
+  takeNewest(count: number): QueuedPacket[] {
+    return this.#entries.splice(Math.max(0, this.#entries.length - count));
+  }
+
+  /**
+   * Takes the packets of a fresh run from the queue that only warm a decoder up; they are history in case one is
+   * needed.
+   */
+  skipPreRoll(queue: PacketQueue, startMs: number): void {
+    for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
+      if (head.packet.timestampMs + FRAME_MS / 2 >= startMs) return;
+      queue.shift();
+      this.add(head, HISTORY_PACKETS);
+    }
+  }
+
+  /**
+   * The same with packets of other bytes than before whose sound was heard from those: at most half a packet is amiss.
+   * True when there were some.
+   */
+  skipRepeated(queue: PacketQueue): boolean {
+    let hasSkipped = false;
+    for (let head = queue.peek(); head?.fromMs !== undefined && this.#passable.has(head); head = queue.peek()) {
+      if (head.packet.timestampMs + FRAME_MS / 2 >= head.fromMs) return hasSkipped;
+      queue.shift();
+      this.add(head, HISTORY_PACKETS);
+      hasSkipped = true;
+    }
+    return hasSkipped;
+  }
+
+  /** Adds one that is passed through. */
+  addPassed(entry: QueuedPacket): void {
+    this.add(entry, PASSED_PACKETS_KEPT);
+  }
+
+  /** What a decoder takes from the reader's queue, noted here; nothing while `isStale`. */
+  supplyOf(
+    reader: { readonly queue: PacketQueue; readonly isFinished: boolean },
+    isStale: () => boolean,
+  ): PacketSupply {
+    return {
+      take: () => {
+        if (isStale()) return undefined;
+        const entry = reader.queue.shift();
+        if (entry !== undefined) this.add(entry, DECODED_PACKETS_KEPT);
+        return entry;
+      },
+      get isFinished() {
+        return !isStale() && reader.isFinished && reader.queue.length === 0;
+      },
+    };
   }
 
   /** Takes all of them out. */

@@ -18,6 +18,8 @@ import type { QueuedPacket } from "./packet-queue.ts";
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
 const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
 const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
+/** What the queue of decoded sound has room for at first: what is kept ready, and what may be taken back. */
+const FIFO_SAMPLES = 11_520;
 /** Times of packets may wander by this much against the decoded samples before they are believed again. */
 const DRIFT_MS_MAX = 60;
 /** Sound is converted in pieces of this length: a block of it may be a minute long. */
@@ -53,7 +55,7 @@ export interface TrackDecoderOptions {
 
 export class TrackDecoder {
   /** Decoded sound, in order. */
-  readonly fifo = new StereoFifo();
+  readonly fifo = new StereoFifo({ capacitySamples: FIFO_SAMPLES });
   readonly #options: TrackDecoderOptions;
   readonly #changes = new ChangeLimit();
   #converter: StereoConverter;

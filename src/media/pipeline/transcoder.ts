@@ -1,11 +1,13 @@
 // Decoding, shaping and encoding of one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a
 // few frames at most. Keeps the encoder's delay out of the sound: the encoder is always fed 312 samples (6.5 ms) ahead,
 // so a frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not
-// heard. Audio thread.
+// heard. Frames that were made and not sent can be taken back, and are made again as the settings of now want them.
+// Audio thread.
 
-import type { OpusFrameEncoder } from "../encode/opus-encoder.ts";
-import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import type { FrameEncoder } from "../encode/frame-encoder.ts";
+import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, FRAMES_AHEAD_MAX, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { SoundChain, TrackSpan } from "../sound/sound-chain.ts";
+import { KeptFrames } from "./kept-frames.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
@@ -13,6 +15,10 @@ import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./tra
 export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
 const SEEK_FADE_SAMPLES = 240;
+/**
+ * Decoded sound kept for frames that are made anew, at most (0.4 s): enough for all of them at three times the speed.
+ */
+const READ_KEPT_SAMPLES_MAX = 19_200;
 
 /** 20 ms of sound. */
 export interface SoundFrame {
@@ -26,19 +32,20 @@ export interface SoundFrame {
  */
 export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
   readonly chain: SoundChain;
-  readonly encoder: OpusFrameEncoder;
+  readonly encoder: FrameEncoder;
   /** What is heard of the track. */
   readonly span: TrackSpan;
 }
 
 export class Transcoder {
   /** Its packets follow on each other: it changes hands when another track goes on where this one was heard. */
-  encoder: OpusFrameEncoder;
+  encoder: FrameEncoder;
   readonly #options: TranscoderOptions;
   readonly #decoder: TrackDecoder;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
   readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
+  readonly #kept = new KeptFrames();
   /** Track time of the first sample in the fifo. */
   #headMs = 0;
   /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
@@ -64,6 +71,7 @@ export class Transcoder {
   /** Track time at the end of what has been encoded, as the listener hears it. */
   get encodedUntilMs(): number {
     const { chain } = this.#options;
+    if (this.#kept.isRepeating) return this.#kept.last.endMs;
     if (this.#primed === "no") return this.#headMs + PRIMING_SAMPLES / SAMPLES_PER_MS;
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * chain.rate : 0;
     return this.#headMs - (chain.heldSamples + encoderSamples) / SAMPLES_PER_MS;
@@ -101,7 +109,28 @@ export class Transcoder {
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
     this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
     this.#decoder.jumpTo(this.#headMs);
+    this.#kept.dropTakenBack();
+    this.#kept.settle();
     if (this.#primed === "no") this.#prependSilence();
+    else this.#markPlace();
+  }
+
+  /** As many of the frames encoded last can be taken back: those of one run, in one encoder, and not of a mix. */
+  get takeBackMax(): number {
+    return this.#kept.takeBackMax;
+  }
+
+  /**
+   * The last `frameCount` frames (up to `takeBackMax`) were not sent. What comes next is their sound again, with fades
+   * and volume of then; the same sound, sample for sample, unless filters are set.
+   */
+  takeBack(frameCount: number): void {
+    const { chain, span } = this.#options;
+    this.#kept.takeBack(frameCount);
+    this.encoder.takeBack(frameCount);
+    const { level, contentMs } = this.#kept.last;
+    chain.takeBackLevel(level, frameCount * FRAME_SAMPLES);
+    chain.place(contentMs, span);
   }
 
   /**
@@ -110,7 +139,7 @@ export class Transcoder {
    */
   skipTo(positionMs: number): boolean {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
-    const isReady = this.#primed === "yes" && lengthSamples >= SEEK_FADE_SAMPLES;
+    const isReady = this.#primed === "yes" && !this.#kept.isRepeating && lengthSamples >= SEEK_FADE_SAMPLES;
     if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#decoder.fifo.lengthSamples < lengthSamples) return false;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
@@ -136,6 +165,7 @@ export class Transcoder {
    */
   render(supply: PacketSupply): SoundFrame | undefined {
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
+    this.#kept.settle();
     return isThere ? this.#frame : undefined;
   }
 
@@ -152,12 +182,15 @@ export class Transcoder {
 
   /** True when there is sound for another frame. */
   hasMore(supply: PacketSupply): boolean {
+    this.#remakeWithNewFilters();
+    if (this.#kept.isRepeating) return true;
     const readySamples = this.#gather(supply, FRAME_SAMPLES);
     return readySamples >= FRAME_SAMPLES || (this.#isFinished && readySamples > 0);
   }
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
+    if (this.#kept.isRepeating) return false;
     if (!this.#isClosedOff || this.#decoder.fifo.lengthSamples > 0) return false;
     const { chain } = this.#options;
     return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#decoder.fifo, 1) === 0);
@@ -188,7 +221,7 @@ export class Transcoder {
     }
   }
 
-  /** What the chain makes of the next track samples, with the end of what was before a jump. */
+  /** What the filters make of the next track samples, with the end of what was before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const { chain, span } = this.#options;
     const before = this.#decoder.fifo.lengthSamples;
@@ -206,8 +239,12 @@ export class Transcoder {
     }
   }
 
-  /** Renders what would come next without a jump, to be faded out. */
+  /** Finds what would come next without a jump, to be faded out. */
   #startFade(): void {
+    if (this.#kept.isRepeating) {
+      const { left, right } = this.#kept.next;
+      this.#fade = { left: left.slice(0, SEEK_FADE_SAMPLES), right: right.slice(0, SEEK_FADE_SAMPLES) };
+    }
     if (this.#primed !== "yes" || this.#fade !== undefined) return;
     const readySamples = this.#options.chain.prepare(this.#decoder.fifo, SEEK_FADE_SAMPLES);
     const fadeSamples = Math.min(SEEK_FADE_SAMPLES, readySamples);
@@ -216,6 +253,44 @@ export class Transcoder {
     const right = new Float32Array(fadeSamples);
     this.#options.chain.render(this.#decoder.fifo, left, right, fadeSamples);
     this.#fade = { left, right };
+  }
+
+  /**
+   * Filters were set since the frames were made that were taken back: goes back to their place in the track, as at a
+   * jump. Where that is no longer at hand, and where it would be heard twice in an echo, they are given again as they
+   * were.
+   */
+  #remakeWithNewFilters(): void {
+    const { chain } = this.#options;
+    const { fifo } = this.#decoder;
+    const { last, next, isRepeating } = this.#kept;
+    if (!isRepeating || next.filterChanges === chain.filterChanges) return;
+    const backSamples = fifo.readSamples - last.readSamples;
+    if (backSamples > fifo.unreadableSamples || chain.isEchoing) return;
+    this.#startFade();
+    chain.jump();
+    fifo.unread(backSamples);
+    this.#warmUp();
+    this.#headMs = last.contentMs + (fifo.readSamples - last.readSamples) / SAMPLES_PER_MS;
+    this.#isFinished = false;
+    this.#kept.dropTakenBack();
+  }
+
+  /** Lets the new filters hear the 20 ms before, unheard by others, as far as that is at hand. */
+  #warmUp(): void {
+    const { chain } = this.#options;
+    const { fifo } = this.#decoder;
+    const wantedSamples = Math.round(FRAME_SAMPLES * chain.rate);
+    if (fifo.unreadableSamples < wantedSamples) return;
+    fifo.unread(wantedSamples);
+    const start = fifo.readSamples;
+    if (chain.prepare(fifo, FRAME_SAMPLES) >= FRAME_SAMPLES) {
+      chain.render(fifo, this.#left, this.#right, FRAME_SAMPLES);
+      return;
+    }
+    chain.jump();
+    fifo.unread(fifo.readSamples - start);
+    fifo.discard(wantedSamples);
   }
 
   #fill(supply: PacketSupply): void {
@@ -230,8 +305,32 @@ export class Transcoder {
 
   #renderFrame(supply: PacketSupply): boolean {
     if (!this.hasMore(supply)) return false;
-    this.#render(this.#left, this.#right, FRAME_SAMPLES);
+    const { chain, span } = this.#options;
+    const { isRepeating, last, next } = this.#kept;
+    if (isRepeating) chain.place(last.contentMs, span);
+    else this.#render(next.left, next.right, FRAME_SAMPLES);
+    this.#left.set(next.left);
+    this.#right.set(next.right);
+    chain.level(this.#left, this.#right, FRAME_SAMPLES);
+    this.#kept.advance();
+    chain.markLevel(next.level);
+    if (!isRepeating) this.#markPlace();
     return true;
+  }
+
+  /** Notes where the sound has come to, for frames behind it to be taken back. */
+  #markPlace(): void {
+    const { chain } = this.#options;
+    const { fifo } = this.#decoder;
+    const { last } = this.#kept;
+    const heldSamples = chain.heldSamples;
+    last.endMs = this.encodedUntilMs;
+    last.contentMs = this.#headMs - heldSamples / SAMPLES_PER_MS;
+    last.readSamples = fifo.readSamples - Math.round(heldSamples);
+    last.filterChanges = chain.filterChanges;
+    // One more for the new filters to warm up with.
+    const aheadSamples = (FRAMES_AHEAD_MAX + 1) * FRAME_SAMPLES * chain.rate;
+    fifo.keepRead(Math.min(READ_KEPT_SAMPLES_MAX, Math.ceil(aheadSamples + heldSamples)));
   }
 
   /** What lies before the first frame, and as much of that as the encoder is behind. */
@@ -249,7 +348,10 @@ export class Transcoder {
     const newLeft = this.#left.subarray(PRIMING_SAMPLES);
     const newRight = this.#right.subarray(PRIMING_SAMPLES);
     this.#render(newLeft, newRight, ENCODER_DELAY_SAMPLES);
+    chain.level(newLeft, newRight, ENCODER_DELAY_SAMPLES);
     this.#primed = "yes";
+    chain.markLevel(this.#kept.last.level);
+    this.#markPlace();
     return true;
   }
 

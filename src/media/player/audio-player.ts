@@ -1,7 +1,8 @@
 // One player as the audio thread knows it: takes its commands, sends its frame at each deadline and knows who hears it.
 // What was asked for lives on the main thread (control/players/); this is what is happening. What is to be heard:
 // player-tracks.ts; the way out: voice-output.ts; position, health and hand-over have files of their own beside this
-// one. Audio thread.
+// one. Long because commands, turns of the loop and changes of the way out all decide what becomes of the next frame
+// and of those that lie ready. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
@@ -29,6 +30,8 @@ import { VoiceOutput } from "./voice-output.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
+/** Changes of the sound that come closer together share what has been made ahead. */
+const CHANGE_MS_MIN = 60;
 
 /** What all players of a worker share. */
 export interface PlayerSurroundings extends TrackSurroundings {
@@ -60,6 +63,12 @@ export class AudioPlayer implements LoopMember {
   #isPaused = false;
   /** All of them as long as the last frame sent was one of sound. */
   #silenceFramesLeft = 0;
+  /** Sound or silence of it may not have left, or Discord not been told that it is over. */
+  #isSpeaking = false;
+  /** Frames of sound in a row that were sent last, and may not have left. */
+  #unsentFramesMax = 0;
+  #takenBackAtMs = Number.NEGATIVE_INFINITY;
+  #outdatedAtMs = Number.NEGATIVE_INFINITY;
   /** The home of its voice is another worker. */
   #isGuest = false;
   #isClosed = false;
@@ -126,8 +135,9 @@ export class AudioPlayer implements LoopMember {
     this.#attend();
   }
 
-  /** At once, whatever fades. */
+  /** At once, whatever fades. What is left of a track that has ended by itself is heard. */
   stop(): void {
+    if (this.#tracks.areAny) this.#dropUnsent();
     this.#slot.clear();
     this.#tracks.stop();
     this.#goSilent();
@@ -140,6 +150,7 @@ export class AudioPlayer implements LoopMember {
     this.#health.onFlowing();
     this.watch.onWish();
     if (isPaused) {
+      this.#takeBack();
       this.#tracks.dropWaiting();
       this.#goSilent();
     } else {
@@ -160,17 +171,21 @@ export class AudioPlayer implements LoopMember {
   setEnd(trackId: TrackId, endMs: number | undefined): void {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
+    // It may lie within what is made and has not been heard.
+    this.#takeBack();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
   /** Percent, 0 to 1000; heard with the next frame that is made. */
   setVolume(volume: number): void {
+    this.#takeBackForChange();
     this.#tracks.setVolume(volume);
   }
 
   /** Replaces all filters; heard with the next frames that are made. */
   setFilters(filters: FilterSettings): void {
+    this.#takeBackForChange();
     this.#tracks.setFilters(filters);
   }
 
@@ -187,7 +202,18 @@ export class AudioPlayer implements LoopMember {
 
   /** The voice connection's gate is another now. */
   onGateChanged(): void {
+    if (this.#gate !== "send") this.#takeBack();
     this.#attend();
+  }
+
+  /** What has not left would leave another way, or with other keys. */
+  onWayChanging(): void {
+    this.#takeBack();
+  }
+
+  /** What could not be made anew was on its way when that ended: also the sound of another worker. */
+  onFramesLost(count: number): void {
+    if (this.#place.isAway || this.#tracks.haveSounded) this.watch.onLost("voiceNotReady", count);
   }
 
   /** Has the worker at the other end make the sound from a place a little ahead on. */
@@ -257,7 +283,7 @@ export class AudioPlayer implements LoopMember {
 
   onVoiceStatus(state: VoiceStatus): void {
     this.#output.tellStatus(state);
-    this.#attend();
+    this.onGateChanged();
   }
 
   onVoiceClosed(close: VoiceClose): void {
@@ -272,15 +298,22 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Also called whenever there may be a frame that was not there before. */
-  prepare(): void {
-    if (this.#isClosed || this.#slot.opus !== undefined) return;
-    this.#tracks.produceInto(this.#slot);
+  prepare(): boolean {
+    if (this.#isClosed) return false;
+    if (this.#slot.opus === undefined) this.#fillSlot();
+    return this.#slot.opus !== undefined && this.#isSounding && this.#gate === "send";
+  }
+
+  #fillSlot(): void {
+    // The old place or sound is not to be heard any longer than it has to be.
+    if (this.#tracks.areOutdated) this.#takeBackOutdated();
+    if (this.#tracks.produceInto(this.#slot)) this.#dropUnsent();
     const track = this.#tracks.current;
     if (track === undefined) {
       if (!this.#isSounding) this.#goSilent();
     } else if (this.#slot.track !== track) {
-      // Everything has been sent.
-      if (track.pipeline.isEnded && (!this.#isPaused || track.hasFailed)) this.#tracks.finish(track);
+      const isOver = track.pipeline.isEnded && (!this.#isPaused || track.hasFailed);
+      if (isOver && this.#output.isDrained) this.#tracks.finish(track);
     } else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.isEnding) this.#tracks.finishEarly(track);
   }
 
@@ -352,18 +385,21 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.#silenceFramesLeft = SILENCE_FRAMES;
-    if (this.#output.sendFrame(frame, deadlineMs)) this.watch.onSent();
-    else this.#lose(this.#output.obstacle, 1);
+    this.#isSpeaking = true;
+    if (this.#output.sendFrame(frame, deadlineMs)) {
+      this.watch.onSent();
+      this.#unsentFramesMax += 1;
+    } else this.#lose(this.#output.obstacle, 1);
     // What is heard of the track before does not make up for one that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
-    this.#advance();
+    this.#advance(deadlineMs);
     this.#slot.clear();
-    if (track !== undefined) this.#place.onSent(this.#slot.endMs, track.pipeline.rate);
+    if (track !== undefined) this.#place.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
   }
 
   /** Track time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
-  #advance(): void {
+  #advance(dueMs: number): void {
     const { track, endMs, runNumber } = this.#slot;
     if (track === undefined || track !== this.#tracks.current) {
       this.#positions.run(0);
@@ -373,7 +409,7 @@ export class AudioPlayer implements LoopMember {
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== runNumber) return;
     track.sentRun = runNumber;
-    this.#positions.advance(endMs, pipeline.rate);
+    this.#positions.advance(endMs, { rate: pipeline.rate, dueMs });
   }
 
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
@@ -392,15 +428,20 @@ export class AudioPlayer implements LoopMember {
   #sendSilence(deadlineMs: number): void {
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
-    if (this.#silenceFramesLeft === 0) this.#surroundings.loop.remove(this);
+    if (!this.#isSpeaking) this.#surroundings.loop.remove(this);
   }
 
+  /** After the last one, once that has left, Discord is told that nobody speaks. */
   #sendSilenceFrame(deadlineMs: number): void {
-    if (this.#silenceFramesLeft === 0) return;
-    this.#silenceFramesLeft -= 1;
-    this.#tracks.onSilenceSent();
-    this.#output.sendSilence(deadlineMs);
-    if (this.#silenceFramesLeft === 0) this.#output.stopSpeaking();
+    if (this.#silenceFramesLeft > 0) {
+      this.#silenceFramesLeft -= 1;
+      this.#unsentFramesMax = 0;
+      this.#tracks.onSilenceSent();
+      this.#output.sendSilence(deadlineMs);
+    } else if (this.#isSpeaking && this.#output.isDrained) {
+      this.#isSpeaking = false;
+      this.#output.stopSpeaking();
+    }
   }
 
   get #gate(): Voice["gate"] {
@@ -414,18 +455,19 @@ export class AudioPlayer implements LoopMember {
     if (!this.#isSounding) this.watch.onStopped();
   }
 
-  /** Another worker's first frame is there. It is called one frame early: the one before may still have to be sent. */
-  #letSoundGo(startMs: number): void {
-    const { opus, track, endMs } = this.#slot;
-    const isBefore = track === this.#tracks.current && endMs < startMs + FRAME_MS / 2;
-    if (isBefore && opus !== undefined && this.#output.voice?.sendFrame(opus)) this.watch.onSent();
+  /** Another worker's first frame is there; until it is due, what was made here is heard. */
+  #letSoundGo(framesTooMany: number): number {
+    const takenBack = this.#output.takeBack(framesTooMany);
+    this.watch.onTakenBack(takenBack);
     const released = this.#tracks.release();
     this.#slot.clear();
     this.#silenceFramesLeft = 0;
+    this.#isSpeaking = false;
     this.#surroundings.loop.remove(this);
     this.watch.onStopped();
     this.#surroundings.send({ type: "handedOver", playerId: this.playerId });
     released?.pipeline.close();
+    return framesTooMany - takenBack;
   }
 
   /** Nobody has listened for long. */
@@ -439,7 +481,49 @@ export class AudioPlayer implements LoopMember {
   /** What is there to be heard before the track goes on, or another one begins. */
   #dropSound(): void {
     this.#tracks.dropLeaving();
+    this.#dropUnsent();
     this.#slot.clear();
+  }
+
+  /** What has not left is never heard. */
+  #dropUnsent(): void {
+    const count = this.#output.takeBack(this.#unsentFramesMax);
+    this.#unsentFramesMax = 0;
+    this.watch.onTakenBack(count);
+    this.#surroundings.loop.rewind(this, count);
+  }
+
+  /** What has not left is made anew, as far as that can be done, with the settings of now. */
+  #takeBack(): void {
+    const track = this.#tracks.current;
+    const slotFrames = this.#slot.opus === undefined ? 0 : 1;
+    const framesMax = Math.min(this.#tracks.takeBackMax, this.#unsentFramesMax + slotFrames);
+    if (track === undefined || framesMax < slotFrames) return;
+    const sentFrames = this.#output.takeBack(framesMax - slotFrames);
+    if (sentFrames + slotFrames === 0) return;
+    this.#place.keep();
+    this.#slot.clear();
+    this.#tracks.takeBack(sentFrames + slotFrames);
+    this.#unsentFramesMax -= sentFrames;
+    this.watch.onTakenBack(sentFrames);
+    this.#positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
+    this.#surroundings.loop.rewind(this, sentFrames);
+  }
+
+  /** Once for each frame's time: what is outdated again at once would never be heard. */
+  #takeBackOutdated(): void {
+    const nowMs = this.#surroundings.clock.now();
+    if (nowMs - this.#outdatedAtMs < FRAME_MS) return;
+    this.#outdatedAtMs = nowMs;
+    this.#takeBack();
+  }
+
+  /** Whoever changes more often than that hears the rest of it a little later: making frames anew costs time. */
+  #takeBackForChange(): void {
+    const nowMs = this.#surroundings.clock.now();
+    if (nowMs - this.#takenBackAtMs < CHANGE_MS_MIN) return;
+    this.#takenBackAtMs = nowMs;
+    this.#takeBack();
   }
 
   /** Sound is wanted: be there at the next deadline. */
@@ -450,7 +534,7 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.watch.onPlaying();
-    this.#surroundings.loop.add(this);
+    this.#surroundings.loop.add(this, this.#output.startsMs);
   }
 
   /** No more sound: the loop serves the silence frames and then parks the player. */

@@ -32,6 +32,12 @@ export class FrameCounters {
     this.sentTotal += 1;
   }
 
+  /** Frames that were counted as sent have been taken back. */
+  addTakenBack(frames: number): void {
+    this.#sent -= frames;
+    this.sentTotal -= frames;
+  }
+
   addLost(cause: LossCause, frames: number): void {
     this.#lost[cause] += frames;
     this.#lostUntaken[cause] += frames;

@@ -100,14 +100,33 @@ export class PlayerTracks {
     return this.#leaving !== undefined || this.#current?.hasSounded === true;
   }
 
-  /** The next 20 ms. The slot stays empty where no track has any. */
-  produceInto(slot: FrameSlot): void {
+  /**
+   * The next 20 ms. The slot stays empty where no track has any. True: they are the first of a track that takes the
+   * place of another, of which nothing is to be heard any more.
+   */
+  produceInto(slot: FrameSlot): boolean {
     const current = this.#current;
     const leaving = this.#leaving;
     const opus = leaving === undefined ? current?.pipeline.produce() : leaving.produce(current?.pipeline);
     const isOfCurrent = leaving === undefined || leaving.isNextHeard;
     slot.fill(opus, isOfCurrent ? current : undefined);
     if (leaving?.isOver) this.#leaving = undefined;
+    return leaving?.isOver === true && !leaving.canFade && slot.track !== undefined;
+  }
+
+  /** How many of the frames that were produced last could be made anew; none while two tracks are heard. */
+  get takeBackMax(): number {
+    return this.#leaving === undefined ? (this.#current?.pipeline.takeBackMax ?? 0) : 0;
+  }
+
+  /** The last `frames`, of `takeBackMax` at most, are not heard: the next ones begin where they did. */
+  takeBack(frames: number): void {
+    this.#current?.pipeline.takeBack(frames);
+  }
+
+  /** What was produced last would be another now, though nothing has been asked for since. */
+  get areOutdated(): boolean {
+    return this.#leaving === undefined && this.#current?.pipeline.isOutdated === true;
   }
 
   /** Listeners got a silence frame instead of sound. */

@@ -4,6 +4,7 @@
 import type { PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 
 /** The main thread's reckoning of the position may be this far off before it is told anew. */
@@ -32,7 +33,7 @@ export interface PositionReporterOptions {
 
 export class PositionReporter {
   readonly #options: PositionReporterOptions;
-  /** Track time that has been sent, and when the last of it was. */
+  /** Track time that has been sent, and when the last of it leaves. */
   #sentUntilMs = 0;
   #sentAtMs = 0;
   /** What the main thread was told last. */
@@ -53,12 +54,14 @@ export class PositionReporter {
     const hasJumped = pipeline.runNumber !== sentRun;
     const landingMs = pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : undefined);
     const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
+    // What has been sent ahead has not been heard.
+    const unheardMs = Math.max(0, -agoMs) * this.#reportedRate;
     return {
       playerId,
       trackId,
       seekId,
-      positionMs: landingMs === undefined ? this.#sentUntilMs : landingMs + offsetMs,
-      epochMs: clock.epochMs() - agoMs,
+      positionMs: landingMs === undefined ? this.#sentUntilMs - unheardMs : landingMs + offsetMs,
+      epochMs: clock.epochMs() - Math.max(0, agoMs),
       rate: this.#reportedRate,
     };
   }
@@ -75,15 +78,21 @@ export class PositionReporter {
     this.#send();
   }
 
-  /** The track has been sent up to a track time, just now. */
-  advance(untilMs: number, rate: number): void {
+  /** The track has been sent up to a track time; the last of it leaves at `dueMs`. */
+  advance(untilMs: number, { rate, dueMs }: { readonly rate: number; readonly dueMs: number }): void {
     this.#sentUntilMs = untilMs;
-    this.#sentAtMs = this.#options.clock.now();
+    this.#sentAtMs = dueMs;
     this.run(rate);
     // Frames that go out late, or close together behind a stall, are not where the main thread expects them.
     const sinceReportMs = this.#sentAtMs - this.#reportedAtMs;
     const expectedMs = this.#reportedMs + sinceReportMs * this.#reportedRate;
     if (sinceReportMs >= DRIFT_REPORT_MS && Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
+  }
+
+  /** Of what was sent, `frames` were taken back: the track has been sent up to here only. */
+  retreat(untilMs: number, frames: number): void {
+    this.#sentUntilMs = untilMs;
+    this.#sentAtMs -= frames * FRAME_MS;
   }
 
   /** Track time runs at this rate, 0 for not at all. */
@@ -97,7 +106,7 @@ export class PositionReporter {
     const report = this.position;
     if (report === undefined) return;
     this.#reportedMs = report.positionMs;
-    this.#reportedAtMs = this.#sentAtMs;
+    this.#reportedAtMs = Math.min(this.#sentAtMs, this.#options.clock.now());
     this.#options.send(report);
   }
 }

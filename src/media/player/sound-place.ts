@@ -9,8 +9,11 @@ import type { SoundCommand } from "../relay/relay-messages.ts";
 export interface SoundPlaceOptions {
   readonly playerId: PlayerId;
   readonly send: (event: PlainEvent) => void;
-  /** The other worker's sound has begun to come, from `startMs` of track time on: from now on none is made here. */
-  readonly onTaken: (startMs: number) => void;
+  /**
+   * The other worker's sound has begun to come: from now on none is made here, and the newest `framesTooMany` of what
+   * was are not to be heard. Returns how many of those have left already.
+   */
+  readonly onTaken: (framesTooMany: number) => number;
   /** The other worker was not ready in time: the sound is made here as before. */
   readonly onFailed: () => void;
   /** A frame of the other worker's was due and did not get out. */
@@ -38,15 +41,16 @@ export class SoundPlace {
   /** Has the worker at the other end of the port make the sound from a place a little ahead on. */
   move(way: Omit<HandOverOptions, "onTaken" | "onFailed" | "onLost">): void {
     const { onTaken, onFailed, onLost } = this.#options;
-    this.#handOver = new HandOver({
+    const handOver = new HandOver({
       ...way,
       onLost,
-      onTaken: () => onTaken(way.track.play.startMs),
+      onTaken: () => onTaken(handOver.framesTooMany),
       onFailed: () => {
         onFailed();
         this.keep();
       },
     });
+    this.#handOver = handOver;
   }
 
   /** What is under way to another worker does not come to be. */
@@ -63,9 +67,9 @@ export class SoundPlace {
     send({ type: "handOverFailed", playerId });
   }
 
-  /** Sound made here has been sent up to this track time; `rate` is track time per real time. */
-  onSent(untilMs: number, rate: number): void {
-    this.#handOver?.onSent(untilMs, rate);
+  /** See HandOver. */
+  onSent(untilMs: number, made: { readonly rate: number; readonly dueMs: number }): void {
+    this.#handOver?.onSent(untilMs, made);
   }
 
   /**

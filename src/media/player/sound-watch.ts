@@ -35,6 +35,11 @@ export class SoundWatch {
     this.#silence.onSent();
   }
 
+  /** Frames that were sent have been taken back before they left. */
+  onTakenBack(frames: number): void {
+    this.counters.addTakenBack(frames);
+  }
+
   /** Frames that were due, where sound had begun, did not get out. */
   onLost(cause: LossCause, frames: number): void {
     this.counters.addLost(cause, frames);

@@ -1,12 +1,11 @@
-// A player's way to its voice connection: has it made when it is first asked for, sends frames with the time that has
-// passed between them, and tells the main thread what becomes of it. Held by audio-player.ts. Audio thread.
+// A player's way to its voice connection: has it made when it is first asked for, sends frames there, and tells the
+// main thread what becomes of it. Held by audio-player.ts. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCounts, VoiceReport } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
-import { FRAME_MS } from "../format/audio-format.ts";
 import type { Voice, VoiceClose, VoiceObstacle, VoiceStatus } from "../voice/voice.ts";
 import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
 
@@ -22,7 +21,6 @@ export class VoiceOutput {
   #whenVoice: Promise<Voice> | undefined;
   #voice: Voice | undefined;
   #voiceId: VoiceId = 0;
-  #lastSentDeadlineMs: number | undefined;
   /** What has been told of the connection's counts, and how it was said to stand. */
   #told: VoiceCounts = voiceCountsOf(createVoiceCounters());
   #toldReport: VoiceReport | undefined;
@@ -39,11 +37,14 @@ export class VoiceOutput {
   }
 
   get gate(): Voice["gate"] {
-    return this.#voice?.gate ?? "down";
+    const { voice } = this;
+    if (voice === undefined) return "down";
+    return voice.gate === "send" && voice.isFull ? "hold" : voice.gate;
   }
 
   /** Why frames have no way out, where they have none. */
-  get obstacle(): VoiceObstacle {
+  get obstacle(): VoiceObstacle | "workerLate" {
+    if (this.#voice?.gate === "send" && this.#voice.isFull) return "workerLate";
     return this.#voice?.obstacle ?? "voiceNotReady";
   }
 
@@ -84,17 +85,28 @@ export class VoiceOutput {
     this.#voice = voice;
   }
 
-  /** False when it could not be sent. */
-  sendFrame(opus: Uint8Array, deadlineMs: number): boolean {
-    if (this.gate !== "send") return false;
-    this.#skipGapBefore(deadlineMs);
-    return this.#voice?.sendFrame(opus) ?? false;
+  /** To leave when it is due. False when it cannot be sent. */
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
+    return this.gate === "send" && (this.#voice?.sendFrame(opus, dueMs) ?? false);
   }
 
-  sendSilence(deadlineMs: number): void {
-    if (this.gate !== "send") return;
-    this.#skipGapBefore(deadlineMs);
-    this.#voice?.sendSilence();
+  sendSilence(dueMs: number): void {
+    if (this.gate === "send") this.#voice?.sendSilence(dueMs);
+  }
+
+  /** Of what has not left, the newest frames, so many at most; returns how many those were. */
+  takeBack(countMax: number): number {
+    return countMax === 0 ? 0 : (this.#voice?.takeBack(countMax) ?? 0);
+  }
+
+  /** Nothing may be due before; undefined: whenever it likes. */
+  get startsMs(): number | undefined {
+    return this.#voice?.startsMs;
+  }
+
+  /** Everything that was sent has left. */
+  get isDrained(): boolean {
+    return this.#voice?.isDrained ?? true;
   }
 
   stopSpeaking(): void {
@@ -128,15 +140,6 @@ export class VoiceOutput {
   close(): void {
     this.#isClosed = true;
     this.#voice?.close();
-  }
-
-  /** RTP time goes on while nothing is sent (pause, dry input, dropped deadlines). */
-  #skipGapBefore(deadlineMs: number): void {
-    if (this.#lastSentDeadlineMs !== undefined) {
-      const gapFrames = Math.round((deadlineMs - this.#lastSentDeadlineMs) / FRAME_MS) - 1;
-      if (gapFrames > 0) this.#voice?.skipFrames(gapFrames);
-    }
-    this.#lastSentDeadlineMs = deadlineMs;
   }
 }
 

@@ -13,7 +13,7 @@ import type { RelayPort } from "./relay-port.ts";
 
 /** The place is not reached in time when the sound stands still. */
 const REACH_MS_MAX = 10_000;
-/** The host has its first frame ready, and sends it when its turn has come: 22 ms. */
+/** The host has its first frame ready, and sends it a little before it is due. */
 const ANSWER_MS_MAX = 200;
 /** A frame that comes later than this is dropped, as one of our own would be. */
 const LATE_MS_MAX = CATCH_UP_FRAMES_MAX * FRAME_MS;
@@ -26,8 +26,11 @@ export interface HandOverOptions {
   readonly track: GuestTrack;
   /** The player's connection of the moment. */
   readonly voice: () => Voice | undefined;
-  /** The host's sound has begun to come: from now on none is made here. */
-  readonly onTaken: () => void;
+  /**
+   * The host's sound has begun to come: from now on none is made here. Returns how many frames at its beginning have
+   * left from here already.
+   */
+  readonly onTaken: () => number;
   /** A frame of the host's was due and did not get out. */
   readonly onLost: (cause: LossCause) => void;
   /** The host was not ready. Not called behind `close`. */
@@ -40,6 +43,11 @@ export class HandOver {
   #state: "preparing" | "calling" | "taken" | "over" = "preparing";
   /** What the host believes of the voice connection. */
   #toldGate: Voice["gate"] = "down";
+  /** When the host's first frame is due. */
+  #hostDueMs = Number.POSITIVE_INFINITY;
+  #framesTooMany = 0;
+  /** Of the host's first: they have been heard from here, as they came when it was too late to take ours back. */
+  #framesHeard = 0;
   #timer: Timer;
 
   constructor(options: HandOverOptions) {
@@ -60,13 +68,25 @@ export class HandOver {
     return this.#state === "taken";
   }
 
-  /** The player has sent sound of its own up to this place; `rate` is track time per real time. */
-  onSent(untilMs: number, rate: number): void {
-    if (this.#state !== "preparing" || untilMs < this.startMs - FRAME_MS * rate) return;
+  /**
+   * The player has made sound of its own up to this place, whose last frame is due at `dueMs`; `rate` is track time per
+   * real time.
+   */
+  onSent(untilMs: number, { rate, dueMs }: { readonly rate: number; readonly dueMs: number }): void {
+    if (dueMs >= this.#hostDueMs) this.#framesTooMany += 1;
+    if (this.#state !== "preparing" || untilMs < this.startMs - (FRAME_MS * rate) / 2) return;
     this.#state = "calling";
+    this.#hostDueMs = dueMs + FRAME_MS;
     this.#timer.cancel();
-    this.#timer = this.#options.clock.after(ANSWER_MS_MAX, () => this.#fail());
+    this.#timer = this.#options.clock.after(this.#hostDueMs - this.#options.clock.now() + ANSWER_MS_MAX, () =>
+      this.#fail(),
+    );
     this.#tellGate("send");
+  }
+
+  /** Frames that the player has made for deadlines which are the host's. */
+  get framesTooMany(): number {
+    return this.#framesTooMany;
   }
 
   /** For the host to carry out, once it has taken over. */
@@ -92,25 +112,29 @@ export class HandOver {
     if (this.#state === "calling" && message.type === "frame") {
       this.#state = "taken";
       this.#timer.cancel();
-      this.#options.onTaken();
+      this.#framesHeard = this.#options.onTaken();
     }
     if (!this.isTaken) return;
     const voice = this.#options.voice();
-    if (message.type === "frame") this.#onFrame(voice, message);
-    else if (message.type === "silence") voice?.sendSilence();
-    else if (message.type === "stopSpeaking") voice?.stopSpeaking();
-    else voice?.skipFrames(message.frames);
+    if (message.type === "frame" && this.#framesHeard > 0) this.#framesHeard -= 1;
+    else if (message.type === "frame") this.#onFrame(voice, message);
+    else if (message.type === "silence") voice?.sendSilence(this.#dueMsOf(message));
+    else voice?.stopSpeaking();
   }
 
-  #onFrame(voice: Voice | undefined, { opus, epochMs }: Extract<MessageToHome, { readonly type: "frame" }>): void {
+  #onFrame(voice: Voice | undefined, message: Extract<MessageToHome, { readonly type: "frame" }>): void {
     const { clock, onLost } = this.#options;
+    const dueMs = this.#dueMsOf(message);
     if (voice?.gate !== "send") {
       onLost(voice?.obstacle ?? "voiceNotReady");
       this.#watchGate();
-    } else if (clock.epochMs() - epochMs > LATE_MS_MAX) {
-      onLost("workerLate");
-      voice.skipFrames(1);
-    } else if (!voice.sendFrame(opus)) onLost(voice.obstacle);
+    } else if (clock.now() - dueMs > LATE_MS_MAX) onLost("workerLate");
+    else if (!voice.sendFrame(message.opus, dueMs)) onLost(voice.obstacle);
+  }
+
+  #dueMsOf({ dueEpochMs }: { readonly dueEpochMs: number }): number {
+    const { clock } = this.#options;
+    return clock.now() + dueEpochMs - clock.epochMs();
   }
 
   /** Tells the host what the gate has become, and what it becomes until frames may come again. */
@@ -123,6 +147,9 @@ export class HandOver {
 
   #tellGate(gate: Voice["gate"]): void {
     this.#toldGate = gate;
-    this.#options.port.send({ type: "gate", gate, obstacle: this.#options.voice()?.obstacle ?? "voiceNotReady" });
+    const { clock, port, voice } = this.#options;
+    const isCalling = this.#state === "calling";
+    const startsEpochMs = isCalling ? clock.epochMs() + this.#hostDueMs - clock.now() : undefined;
+    port.send({ type: "gate", gate, obstacle: voice()?.obstacle ?? "voiceNotReady", startsEpochMs });
   }
 }

@@ -24,13 +24,20 @@ export interface GuestTrack {
 export type MessageToHost =
   /** First of all: make this ready. */
   | { readonly type: "begin"; readonly track: GuestTrack }
-  /** The voice connection's gate, whenever it is another. Before the first `send` the home makes the sound itself. */
-  | { readonly type: "gate"; readonly gate: Voice["gate"]; readonly obstacle: VoiceObstacle }
+  /**
+   * The voice connection's gate, whenever it is another. Before the first `send` the home makes the sound itself, up to
+   * `startsEpochMs`, Unix epoch milliseconds.
+   */
+  | {
+      readonly type: "gate";
+      readonly gate: Voice["gate"];
+      readonly obstacle: VoiceObstacle;
+      readonly startsEpochMs: number | undefined;
+    }
   | { readonly type: "command"; readonly command: SoundCommand };
 
 export type MessageToHome =
-  /** To be sent now; it was due at `epochMs`, Unix epoch milliseconds. */
-  | { readonly type: "frame"; readonly opus: Uint8Array; readonly epochMs: number }
-  | { readonly type: "silence" }
-  | { readonly type: "stopSpeaking" }
-  | { readonly type: "skip"; readonly frames: number };
+  /** To leave at `dueEpochMs`, Unix epoch milliseconds. */
+  | { readonly type: "frame"; readonly opus: Uint8Array; readonly dueEpochMs: number }
+  | { readonly type: "silence"; readonly dueEpochMs: number }
+  | { readonly type: "stopSpeaking" };

@@ -21,6 +21,7 @@ export class RelayedVoice implements Voice {
   obstacle: VoiceObstacle = "voiceNotReady";
   /** The home reports them. */
   readonly counters = undefined;
+  startsMs: number | undefined;
   readonly #port: RelayPort<MessageToHome, MessageToHost>;
   readonly #clock: Clock;
 
@@ -40,6 +41,8 @@ export class RelayedVoice implements Voice {
         if (message.type === "begin") guest.begin(message.track);
         else if (message.type === "gate") {
           this.obstacle = message.obstacle;
+          const { startsEpochMs } = message;
+          this.startsMs = startsEpochMs && this.#clock.now() + startsEpochMs - this.#clock.epochMs();
           setGate(message.gate);
         } else guest.execute(message.command);
       },
@@ -53,14 +56,14 @@ export class RelayedVoice implements Voice {
     return Promise.resolve();
   }
 
-  sendFrame(opus: Uint8Array): boolean {
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
     // A copy: the frame may be a piece of something much larger, which would be sent as a whole.
-    this.#port.send({ type: "frame", opus: new Uint8Array(opus), epochMs: this.#clock.epochMs() });
+    this.#port.send({ type: "frame", opus: new Uint8Array(opus), dueEpochMs: this.#epochOf(dueMs) });
     return true;
   }
 
-  sendSilence(): boolean {
-    this.#port.send({ type: "silence" });
+  sendSilence(dueMs: number): boolean {
+    this.#port.send({ type: "silence", dueEpochMs: this.#epochOf(dueMs) });
     return true;
   }
 
@@ -68,9 +71,14 @@ export class RelayedVoice implements Voice {
     this.#port.send({ type: "stopSpeaking" });
   }
 
-  skipFrames(frames: number): void {
-    this.#port.send({ type: "skip", frames });
+  /** What is on its way is heard: a guest is never far ahead. */
+  takeBack(): number {
+    return 0;
   }
+
+  readonly isFull = false;
+  /** Whoever waits for the last frame has waited as long as it takes. */
+  readonly isDrained = true;
 
   /** The home's to do. */
   rejoin(): boolean {
@@ -83,5 +91,10 @@ export class RelayedVoice implements Voice {
 
   close(): void {
     this.#port.close();
+  }
+
+  /** Each thread has a clock of its own. */
+  #epochOf(dueMs: number): number {
+    return this.#clock.epochMs() + dueMs - this.#clock.now();
   }
 }

@@ -11,7 +11,7 @@ import { TimescaleFilter } from "../filters/timescale/timescale.ts";
 import { VolumeFilter } from "../filters/volume.ts";
 import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { LoudnessStage, type SampleQueue } from "../loudness/loudness-stage.ts";
-import { TrackFades } from "./track-fades.ts";
+import { type FadeMark, TrackFades } from "./track-fades.ts";
 
 /** The part of a track that is to be heard, track time in milliseconds. */
 export interface TrackSpan {
@@ -20,14 +20,22 @@ export interface TrackSpan {
   readonly endMs: number;
 }
 
+/** How loud sound was left at a place, to be gone back to. Held and handed in by the caller. */
+export class LevelMark implements FadeMark {
+  lastGain: number | undefined = undefined;
+  glide = 0;
+  glideSamples = 0;
+  volumeGain = 1;
+}
+
 /**
  * How it is used, in the tick: `begin` or `continueWith` when the track starts to be decoded, then for each frame
- * `prepare` until it says there is enough, `place`, `render`; `jump` at a seek; `finish` when no more comes, and
- * `prepare` and `render` for the rest. It throws what a filter throws. Nothing is allocated for a frame; changed
+ * `prepare` until it says there is enough, `place`, `render`, `level`; `jump` at a seek; `finish` when no more comes,
+ * and the same for the rest. It throws what a filter throws. Nothing is allocated for a frame; changed
  * settings are taken up within these calls.
  */
 export class SoundChain {
-  /** Placed by `place`, and heard in `render`. */
+  /** Placed by `place`, and heard in `level`. */
   readonly fades = new TrackFades();
   readonly #loudness = new LoudnessStage();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
@@ -36,6 +44,7 @@ export class SoundChain {
   #rate: RateFilter | undefined;
   /** Settings that the filters do not have yet. */
   #newFilters: FilterSettings | undefined;
+  #filterChanges = 0;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
 
@@ -52,6 +61,12 @@ export class SoundChain {
   setFilters(filters: FilterSettings): void {
     this.fades.set(filters);
     this.#newFilters = filters;
+    this.#filterChanges += 1;
+  }
+
+  /** Counts how often filters were set. */
+  get filterChanges(): number {
+    return this.#filterChanges;
   }
 
   #applyFilters(): void {
@@ -69,9 +84,19 @@ export class SoundChain {
 
   /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
+    return this.fades.isNeutral && this.areSettingsNeutral;
+  }
+
+  /** The same but for fades, which depend on the place in the track. */
+  get areSettingsNeutral(): boolean {
     this.#applyFilters();
     const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
-    return this.#loudness.isNeutral && areFiltersNeutral && this.fades.isNeutral && this.#volume.isNeutral;
+    return this.#loudness.isNeutral && areFiltersNeutral && this.#volume.isNeutral;
+  }
+
+  /** True when sound that went through it is heard again later, and must not go through it twice. */
+  get isEchoing(): boolean {
+    return this.#before.isEchoing || this.#after.isEchoing;
   }
 
   /** Track samples per sample that is heard. */
@@ -104,7 +129,8 @@ export class SoundChain {
   }
 
   /**
-   * Fills the start of both arrays with the next `lengthSamples` (up to 960); at the end of the track silence follows.
+   * Fills the start of both arrays with the next `lengthSamples` (up to 960), but for fades and volume; at the end of
+   * the track silence follows.
    */
   render(track: SampleQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
     this.#applyFilters();
@@ -113,8 +139,24 @@ export class SoundChain {
     else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
     else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#after.process(left, right, lengthSamples);
+  }
+
+  /** Fades and volume, in place, for what `render` gave. */
+  level(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     this.fades.process(left, right, lengthSamples);
     this.#volume.process(left, right, lengthSamples);
+  }
+
+  /** Notes into `mark` how loud the sound is here. */
+  markLevel(mark: LevelMark): void {
+    this.fades.mark(mark);
+    mark.volumeGain = this.#volume.gain;
+  }
+
+  /** The last `lengthSamples` are never heard: fades and volume go on from `mark`. To be followed by `place`. */
+  takeBackLevel(mark: LevelMark, lengthSamples: number): void {
+    this.fades.goBack(mark, lengthSamples);
+    this.#volume.continueFrom(mark.volumeGain);
   }
 
   /** The track is over, and all that could be taken from `track` has been: `prepare` then counts the tail too. */

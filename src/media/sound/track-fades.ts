@@ -18,9 +18,18 @@ const LEAD_SAMPLES = 24_000;
 /** Sound that goes on this long (1 s) behind the end that was told: the length was wrong, and so is the silence. */
 const OVERRUN_SAMPLES_MAX = SAMPLE_RATE_HZ;
 
-/** A fade under way. `doneSamples` below 0: it is still to begin. */
+/** A fade: under way, below 0 still to begin, at its length or beyond it over. */
 interface Way extends Fade {
   doneSamples: number;
+  /** What it began with: 0 or less. */
+  readonly firstSamples: number;
+}
+
+/** How loud sound was left, to be gone back to. */
+export interface FadeMark {
+  lastGain: number | undefined;
+  glide: number;
+  glideSamples: number;
 }
 
 export class TrackFades {
@@ -49,7 +58,7 @@ export class TrackFades {
   set(filters: FilterSettings): void {
     const fadeIn = fadeOf(activeSettingsIn(filters, "fadeIn"));
     if (fadeIn === undefined) this.#fadeIn = undefined;
-    else if (!this.#hasBegun) this.#fadeIn = { ...fadeIn, doneSamples: 0 };
+    else if (!this.#hasBegun) this.#fadeIn = { ...fadeIn, doneSamples: 0, firstSamples: 0 };
     this.#fadeOut = fadeOf(activeSettingsIn(filters, "fadeOut"));
     this.#crossfade = fadeOf(activeSettingsIn(filters, "crossfade"));
   }
@@ -106,14 +115,34 @@ export class TrackFades {
 
   /** It comes in over another track. For a track that has not begun. */
   rise(fade: Fade): void {
-    this.#rise = { ...fade, doneSamples: 0 };
+    this.#rise = { ...fade, doneSamples: 0, firstSamples: 0 };
   }
 
   /** It goes, from as loud as it is now, `delaySamples` from now. A fall under way that is over sooner goes on. */
   fall(fade: Fade, delaySamples = 0): void {
     if (this.fallingSamples <= fade.lengthSamples) return;
     this.#fallGain = this.#outGainAt(0);
-    this.#fall = { ...fade, doneSamples: -delaySamples };
+    this.#fall = { ...fade, doneSamples: -delaySamples, firstSamples: -delaySamples };
+  }
+
+  /** Notes into `mark` what `goBack` needs to come back to here. */
+  mark(mark: FadeMark): void {
+    mark.lastGain = this.#lastGain;
+    mark.glide = this.#glide;
+    mark.glideSamples = this.#glideSamples;
+  }
+
+  /**
+   * The last `lengthSamples` are never heard: goes on from `mark`, made before them. Settings stay as they are now, and
+   * a fall or rise asked for meanwhile begins there. To be followed by `place`.
+   */
+  goBack(mark: FadeMark, lengthSamples: number): void {
+    this.#lastGain = mark.lastGain;
+    this.#glide = mark.glide;
+    this.#glideSamples = mark.glideSamples;
+    for (const way of [this.#rise, this.#fadeIn, this.#fall]) {
+      if (way !== undefined) way.doneSamples = Math.max(way.firstSamples, way.doneSamples - lengthSamples);
+    }
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
@@ -137,14 +166,12 @@ export class TrackFades {
       this.#lastGain = this.#gainAt(count);
       this.#advance(count);
     }
-    if (this.#way !== undefined && this.#way.doneSamples >= this.#way.lengthSamples) {
-      this.#fadeIn = undefined;
-      this.#rise = undefined;
-    }
   }
 
+  /** The rise under way; what is over stays at hand to be gone back into. */
   get #way(): Way | undefined {
-    return this.#rise ?? this.#fadeIn;
+    const way = this.#rise ?? this.#fadeIn;
+    return way !== undefined && way.doneSamples < way.lengthSamples ? way : undefined;
   }
 
   get #hasEnd(): boolean {
@@ -193,7 +220,8 @@ export class TrackFades {
   }
 
   #advance(lengthSamples: number): void {
-    if (this.#way !== undefined) this.#way.doneSamples += lengthSamples;
+    const way = this.#rise ?? this.#fadeIn;
+    if (way !== undefined) way.doneSamples += lengthSamples;
     if (this.#fall !== undefined) this.#fall.doneSamples += lengthSamples;
     this.#remainingSamples -= lengthSamples;
     this.#glideSamples = Math.max(0, this.#glideSamples - lengthSamples);

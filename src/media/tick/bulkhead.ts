@@ -10,10 +10,10 @@ import { type Clock, wrapTimers } from "../../lib/clock.ts";
 /** What the tick drives: one player. */
 export interface Tickable {
   readonly playerId: PlayerId;
-  /** The frame's moment has come: send what `prepare` left. */
+  /** Makes the next frame, if it can. True: it is one of sound that may be sent before it is due. */
+  prepare(): boolean;
+  /** Sends what `prepare` left, to leave at its deadline; when that has come, something or nothing. */
   send(deadlineMs: number): void;
-  /** Makes the frame for the next deadline. Called after `send`, some milliseconds before that deadline. */
-  prepare(): void;
 }
 
 export interface BulkheadOptions {
@@ -57,15 +57,18 @@ export class Bulkhead {
     mark.leave();
   }
 
-  prepare(player: Tickable): void {
+  /** False when it has thrown, too. */
+  prepare(player: Tickable): boolean {
     const { mark, onFault } = this.#options;
+    let isReady = false;
     mark.enter(player.playerId, "prepare");
     try {
-      player.prepare();
+      isReady = player.prepare();
     } catch (error) {
       onFault(player.playerId, error);
     }
     mark.leave();
+    return isReady;
   }
 
   /** A clock whose timers are the player's. */

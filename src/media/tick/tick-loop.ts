@@ -1,12 +1,10 @@
-// The heartbeat of an audio worker: one timer serves all its players, every 20 ms each, and is the only place that
-// knows the order of a tick: send what is prepared, then prepare what comes next, then let events and clean-up run.
-// Many players are spread over up to five phases of 4 ms, so that packets leave evenly; few share one, as each waking
-// of the thread costs more than sending a packet. Deadlines are absolute: each is 20 ms after the one before it, never
-// after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits or allocates per tick.
+// The heartbeat of an audio worker: has every player's frames made, in the order in which they fall due, some way ahead
+// of that moment, and is the only place that knows when a player has its turn. When they leave is the pacer's to keep
+// (../pacer); so a worker that is late by less than what lies ready is not heard. What cannot be made ahead (silence,
+// a frame whose sound has not come, a closed gate) has its turn when it is due. Deadlines are absolute: each is 20 ms
+// after the one before it, never after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits.
 
-import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { Histogram } from "../../lib/histogram.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { Bulkhead, Tickable } from "./bulkhead.ts";
 
@@ -14,17 +12,21 @@ import type { Bulkhead, Tickable } from "./bulkhead.ts";
 const PHASE_OFFSETS_MS = [0, 12, 4, 16, 8] as const;
 /** A further phase is used when those in use have this many players each (25 sends take about 0.3 ms). */
 const PLAYERS_PER_PHASE = 25;
-/** Time left to prepare the first frame of a player that joins. */
+/** Time left to make the first frame of a player that joins. */
 const FIRST_FRAME_MS = 2;
 /**
- * How many frames behind its deadline a phase may be and still send them all, back to back. Beyond that (80 ms) the
- * schedule is moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
+ * How many frames late a player may be and still send them all, back to back. Beyond that (80 ms) its schedule is
+ * moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
  */
 export const CATCH_UP_FRAMES_MAX = 3;
 /** Timers count in whole milliseconds: a deadline nearer than that is due, instead of waking once more for the rest. */
 const EARLY_MS = 1;
+/** How much earlier than it has to a phase may have its turn, so that one waking does for several. */
+const TOGETHER_MS = 8;
 /** How long one run may hold the thread before sockets get their turn. */
 const RUN_MS_MAX = 4;
+/** A player without a frame is looked at again when the one before should have left. */
+const LOOK_AGAIN_MS = FRAME_MS - 2;
 
 /** What the loop drives: one player. */
 export interface LoopMember extends Tickable {
@@ -34,191 +36,234 @@ export interface LoopMember extends Tickable {
   charge(usedMs: number): void;
 }
 
-interface Phase {
-  readonly offsetMs: number;
-  readonly members: LoopMember[];
-  deadlineMs: number;
+/** One player's place in the schedule. */
+interface Seat {
+  readonly member: LoopMember;
+  readonly phase: Phase;
+  /** Of the frame that is to be made next. */
+  dueMs: number;
+  /** Without a frame: when to look again. */
+  lookMs: number;
+  /** It is in one of the queues. */
+  isQueued: boolean;
+  isGone: boolean;
 }
 
-/** What a period of ticking cost and how exact it was. */
-export interface TickReport {
-  /** Share of the period spent in `send` and `prepare`, 0 to 1. */
-  readonly load: number;
-  readonly latenessMsP50: number;
-  readonly latenessMsP99: number;
-  readonly latenessMsMax: number;
-  /** Sends by how late they were, in the classes of `LATENESS_BOUNDS_MS`, and their lateness added up. */
-  readonly latenessCounts: readonly number[];
-  readonly latenessMsSum: number;
+interface Phase {
+  readonly offsetMs: number;
+  readonly seats: Seat[];
+  /** The frames of its players that are due then are to be made next. */
+  frontMs: number;
+}
+
+export interface TickLoopOptions {
+  /** How many frames lie ready for each player when all is well; 0: each is made when it is due. */
+  readonly leadFrames: number;
+  /** Called between two players' frames, while there is time. */
+  readonly giveWay?: () => void;
 }
 
 /**
- * One per worker. A player is added when it has sound to send, and removes itself when it has none; between the two it
- * is sent for and prepared once each 20 ms.
+ * Players that may or may not be late are made to wait in two queues, those that are short of frames first. A player is
+ * added when it has sound to send, and removes itself when it has none.
  */
 export class TickLoop {
   readonly #clock: Clock;
   readonly #bulkhead: Bulkhead;
+  readonly #giveWay: () => void;
+  readonly #leadMs: number;
+  readonly #togetherMs: number;
   readonly #phases: Phase[];
-  /** Players that have sent and wait for `prepare`; each stands in it at most once. */
-  readonly #unprepared: LoopMember[] = [];
-  readonly #phaseOf = new Map<LoopMember, Phase>();
-  readonly #lateness = new Histogram({ widthMs: 0.25, buckets: 400 });
+  readonly #seats = new Map<LoopMember, Seat>();
+  readonly #urgent: Seat[] = [];
+  readonly #routine: Seat[] = [];
+  /** Had nothing to send ahead when they were asked: each waits for its deadline. */
+  readonly #dry = new Set<Seat>();
   #timer: Timer | undefined;
   #isRunning = false;
   #busyMs = 0;
   #reportedAtMs: number;
 
-  constructor(clock: Clock, bulkhead: Bulkhead) {
+  constructor(clock: Clock, bulkhead: Bulkhead, { leadFrames, giveWay = () => undefined }: TickLoopOptions) {
     this.#clock = clock;
     this.#bulkhead = bulkhead;
+    this.#giveWay = giveWay;
+    this.#leadMs = leadFrames * FRAME_MS;
+    this.#togetherMs = leadFrames === 0 ? EARLY_MS : TOGETHER_MS;
     this.#reportedAtMs = clock.now();
-    this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, members: [], deadlineMs: 0 }));
+    this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, seats: [], frontMs: 0 }));
   }
 
-  /** Starts serving a player: `prepare` at once, then `send` at the next deadline of the emptiest phase. */
-  add(player: LoopMember): void {
-    if (this.#phaseOf.has(player)) return;
+  /** Starts serving a player: its first frame is due at the next deadline of the emptiest phase, from `startsMs` on. */
+  add(member: LoopMember, startsMs = 0): void {
+    if (this.#seats.has(member)) return;
     const phase = this.#emptiestPhase();
-    if (phase.members.length === 0) phase.deadlineMs = this.#nextDeadlineOf(phase);
-    phase.members.push(player);
-    this.#phaseOf.set(player, phase);
-    this.#unprepared.push(player);
-    if (!this.#isRunning) this.#arm(0);
+    const dueMs = this.#nextDeadlineOf(phase, startsMs);
+    if (phase.seats.length === 0) phase.frontMs = dueMs;
+    const seat: Seat = { member, phase, dueMs, lookMs: dueMs, isQueued: false, isGone: false };
+    phase.seats.push(seat);
+    this.#seats.set(member, seat);
+    this.#queue(seat);
+    this.#hurry();
   }
 
   /** Stops serving a player; it costs nothing from now on. */
-  remove(player: LoopMember): void {
-    const phase = this.#phaseOf.get(player);
-    if (phase === undefined) return;
-    this.#phaseOf.delete(player);
-    const index = phase.members.indexOf(player);
-    phase.members[index] = phase.members[phase.members.length - 1]!;
-    phase.members.pop();
+  remove(member: LoopMember): void {
+    const seat = this.#seats.get(member);
+    if (seat === undefined) return;
+    seat.isGone = true;
+    this.#seats.delete(member);
+    this.#dry.delete(seat);
+    const { seats } = seat.phase;
+    const index = seats.indexOf(seat);
+    seats[index] = seats[seats.length - 1]!;
+    seats.pop();
+  }
+
+  /** The last `frames` of the player have been taken back: they are made anew, for the same deadlines. */
+  rewind(member: LoopMember, frames: number): void {
+    const seat = this.#seats.get(member);
+    if (seat === undefined || frames === 0) return;
+    seat.dueMs -= frames * FRAME_MS;
+    this.#queue(seat);
+    this.#hurry();
+  }
+
+  /** Whoever has something that can be made ahead has half of its lead at least. */
+  get isAhead(): boolean {
+    const nowMs = this.#clock.now();
+    const isWanting = ({ dueMs, isGone }: Seat) => !isGone && this.#isShort(dueMs, nowMs);
+    if (this.#urgent.some(isWanting) || this.#routine.some(isWanting)) return false;
+    return !this.#phases.some(({ seats, frontMs }) => seats.length > 0 && this.#isShort(frontMs, nowMs));
   }
 
   /** No more ticks; the players stay as they are. */
   close(): void {
     this.#timer?.cancel();
-    this.#phaseOf.clear();
-    for (const phase of this.#phases) phase.members.length = 0;
+    this.#seats.clear();
+    this.#dry.clear();
+    for (const phase of this.#phases) phase.seats.length = 0;
   }
 
-  /** The figures since the last call. */
-  takeReport(): TickReport {
+  /** Share of the time since the last call that was spent in the players, 0 to 1. */
+  takeLoad(): number {
     const now = this.#clock.now();
-    const report = {
-      load: Math.min(1, this.#busyMs / Math.max(1, now - this.#reportedAtMs)),
-      latenessMsP50: this.#lateness.quantile(0.5),
-      latenessMsP99: this.#lateness.quantile(0.99),
-      latenessMsMax: this.#lateness.max,
-      latenessCounts: this.#lateness.classCounts(LATENESS_BOUNDS_MS),
-      latenessMsSum: this.#lateness.sumMs,
-    };
+    const load = Math.min(1, this.#busyMs / Math.max(1, now - this.#reportedAtMs));
     this.#busyMs = 0;
     this.#reportedAtMs = now;
-    this.#lateness.clear();
-    return report;
+    return load;
   }
 
-  /** Sends have priority over preparing: a slow encoder delays its own player, not the packets of the others. */
   #run(): void {
     this.#timer = undefined;
     this.#isRunning = true;
     const startedMs = this.#clock.now();
     let nowMs = startedMs;
-    let delayMs = 0;
     while (nowMs - startedMs < RUN_MS_MAX) {
-      const phase = this.#earliestPhase();
-      if (phase !== undefined && phase.deadlineMs - nowMs < EARLY_MS) {
-        this.#servePhase(phase, nowMs);
-      } else {
-        const player = this.#unprepared.shift();
-        if (player === undefined) {
-          delayMs = phase === undefined ? Number.POSITIVE_INFINITY : phase.deadlineMs - nowMs;
-          break;
-        }
-        if (this.#phaseOf.has(player)) this.#prepare(player, nowMs);
-      }
-      nowMs = this.#clock.now();
+      this.#queueDue(nowMs);
+      const isShort = this.#urgent.length > 0;
+      const seat = this.#urgent.shift() ?? this.#routine.shift();
+      if (seat === undefined) break;
+      // Where others want the processor as well it is gone for milliseconds: too long for whoever is short of frames.
+      if (!isShort) this.#giveWay();
+      seat.isQueued = false;
+      if (!seat.isGone) nowMs = this.#serve(seat, nowMs);
     }
     this.#busyMs += nowMs - startedMs;
     this.#isRunning = false;
-    if (delayMs !== Number.POSITIVE_INFINITY) this.#arm(delayMs);
+    this.#arm(this.#nextDelayMs(nowMs));
   }
 
-  #servePhase(phase: Phase, nowMs: number): void {
-    const lateMs = nowMs - phase.deadlineMs;
-    const missedFrames = Math.floor(lateMs / FRAME_MS);
-    const isBeyondCatchUp = missedFrames > CATCH_UP_FRAMES_MAX;
-    if (isBeyondCatchUp) phase.deadlineMs += missedFrames * FRAME_MS;
-    let sinceMs = nowMs;
-    // Backwards: a player may leave the phase while it is served, and the last one then takes its place.
-    for (let index = phase.members.length - 1; index >= 0; index--) {
-      const player = phase.members[index];
-      if (player === undefined) continue;
-      if (isBeyondCatchUp) player.onDeadlinesDropped(missedFrames);
-      this.#lateness.add(Math.max(0, lateMs));
-      this.#bulkhead.send(player, phase.deadlineMs);
-      const sentMs = this.#clock.now();
-      player.charge(sentMs - sinceMs);
-      sinceMs = sentMs;
-      if (this.#phaseOf.has(player)) this.#unprepared.push(player);
+  /** One frame of one player, if it has one or is due. Returns what time it is then. */
+  #serve(seat: Seat, nowMs: number): number {
+    const { member } = seat;
+    this.#dropMissed(seat, nowMs);
+    const aheadMs = seat.dueMs - nowMs;
+    const isReady = this.#bulkhead.prepare(member) && aheadMs < this.#leadMs + this.#togetherMs;
+    if (isReady || aheadMs < EARLY_MS) {
+      this.#dry.delete(seat);
+      this.#bulkhead.send(member, seat.dueMs);
+      seat.dueMs += FRAME_MS;
+      // What is still missing of its lead follows when the others have had their turn.
+      if (!seat.isGone && seat.dueMs < seat.phase.frontMs) this.#queue(seat);
+    } else if (!seat.isGone) {
+      seat.lookMs = aheadMs > LOOK_AGAIN_MS + EARLY_MS ? seat.dueMs - LOOK_AGAIN_MS : seat.dueMs;
+      this.#dry.add(seat);
     }
-    phase.deadlineMs += FRAME_MS;
-    // A second deadline that is due by now (sending took its time, too) would find its frames unprepared: make them
-    // now, late is better than lost.
-    if (phase.deadlineMs - this.#clock.now() < EARLY_MS) this.#prepareAll();
+    const endMs = this.#clock.now();
+    member.charge(endMs - nowMs);
+    return endMs;
   }
 
-  #prepareAll(): void {
-    for (let player = this.#unprepared.shift(); player !== undefined; player = this.#unprepared.shift()) {
-      if (this.#phaseOf.has(player)) this.#prepare(player, this.#clock.now());
+  #dropMissed(seat: Seat, nowMs: number): void {
+    const missedFrames = Math.floor((nowMs - seat.dueMs) / FRAME_MS);
+    if (missedFrames <= CATCH_UP_FRAMES_MAX) return;
+    seat.dueMs += missedFrames * FRAME_MS;
+    seat.member.onDeadlinesDropped(missedFrames);
+  }
+
+  /** All whose turn has come stand in a queue then. */
+  #queueDue(nowMs: number): void {
+    for (const phase of this.#phases) {
+      if (phase.seats.length === 0 || !this.#isTime(phase, nowMs)) continue;
+      while (this.#isTime(phase, nowMs)) phase.frontMs += FRAME_MS;
+      for (const seat of phase.seats) this.#queue(seat);
     }
+    for (const seat of this.#dry) if (seat.lookMs - nowMs < EARLY_MS) this.#queue(seat);
   }
 
-  #prepare(player: LoopMember, startedMs: number): void {
-    this.#bulkhead.prepare(player);
-    player.charge(this.#clock.now() - startedMs);
+  #isTime({ frontMs }: Phase, nowMs: number): boolean {
+    return frontMs - this.#leadMs - nowMs < this.#togetherMs;
+  }
+
+  #queue(seat: Seat): void {
+    if (seat.isQueued) return;
+    seat.isQueued = true;
+    const isShort = this.#isShort(seat.dueMs, this.#clock.now());
+    (isShort ? this.#urgent : this.#routine).push(seat);
+  }
+
+  #isShort(dueMs: number, nowMs: number): boolean {
+    return dueMs - nowMs < this.#leadMs / 2;
+  }
+
+  #nextDelayMs(nowMs: number): number {
+    if (this.#urgent.length + this.#routine.length > 0) return 0;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { seats, frontMs } of this.#phases) {
+      if (seats.length > 0) nextMs = Math.min(nextMs, frontMs - this.#leadMs);
+    }
+    for (const { lookMs } of this.#dry) nextMs = Math.min(nextMs, lookMs);
+    return nextMs - nowMs;
+  }
+
+  #hurry(): void {
+    if (!this.#isRunning) this.#arm(0);
   }
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
+    if (delayMs === Number.POSITIVE_INFINITY) return;
     const wholeMs = delayMs > 0 ? Math.max(1, Math.floor(delayMs)) : 0;
     this.#timer = this.#clock.after(wholeMs, () => this.#run());
   }
 
-  #earliestPhase(): Phase | undefined {
-    let earliest: Phase | undefined;
-    for (const phase of this.#phases) {
-      if (phase.members.length > 0 && (earliest === undefined || phase.deadlineMs < earliest.deadlineMs)) {
-        earliest = phase;
-      }
-    }
-    return earliest;
-  }
-
   /** Of the phases in use the one with the fewest players; of equals the one whose deadline comes first. */
   #emptiestPhase(): Phase {
-    const wantedCount = Math.ceil((this.#phaseOf.size + 1) / PLAYERS_PER_PHASE);
-    const usable = this.#phases.slice(0, wantedCount);
-    let best = this.#phases[0]!;
-    let bestDeadlineMs = Number.POSITIVE_INFINITY;
-    for (const phase of usable) {
-      const deadlineMs = phase.members.length === 0 ? this.#nextDeadlineOf(phase) : phase.deadlineMs;
-      const isEmptier = phase.members.length < best.members.length;
-      const isSooner = phase.members.length === best.members.length && deadlineMs < bestDeadlineMs;
-      if (isEmptier || isSooner) {
-        best = phase;
-        bestDeadlineMs = deadlineMs;
-      }
+    const wantedCount = Math.ceil((this.#seats.size + 1) / PLAYERS_PER_PHASE);
+    const [first, ...others] = this.#phases.slice(0, wantedCount);
+    let best = first!; // a player wants one at least
+    for (const phase of others) {
+      const isEmptier = phase.seats.length < best.seats.length;
+      const isSooner = this.#nextDeadlineOf(phase) < this.#nextDeadlineOf(best);
+      if (isEmptier || (phase.seats.length === best.seats.length && isSooner)) best = phase;
     }
     return best;
   }
 
-  /** The next moment on the phase's own 20 ms grid that leaves time to prepare a frame. */
-  #nextDeadlineOf(phase: Phase): number {
-    const earliestMs = this.#clock.now() + FIRST_FRAME_MS;
+  /** The next moment on the phase's own 20 ms grid that leaves time to make a frame, and is not before `startsMs`. */
+  #nextDeadlineOf(phase: Phase, startsMs = 0): number {
+    const earliestMs = Math.max(startsMs, this.#clock.now() + FIRST_FRAME_MS);
     return Math.ceil((earliestMs - phase.offsetMs) / FRAME_MS) * FRAME_MS + phase.offsetMs;
   }
 }

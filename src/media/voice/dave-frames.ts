@@ -12,6 +12,8 @@ export interface DaveFramesOptions {
   readonly counters: VoiceCounters;
   /** Half a second of frames could not be encrypted. Called in the tick. */
   readonly onFailing: () => void;
+  /** They go out otherwise than until now. */
+  readonly onChanged: () => void;
 }
 
 export class DaveFrames {
@@ -26,18 +28,20 @@ export class DaveFrames {
 
   /** The protocol version sound is sent with now; 0 is plain. */
   setVersion(version: number): void {
-    this.#version = version;
+    this.start(version, this.#cipher);
   }
 
   /** From now on for this group. */
   start(version: number, cipher: FrameCipher | undefined): void {
+    const isChanged = version !== this.#version || cipher !== this.#cipher;
     this.#version = version;
     this.#cipher = cipher;
+    if (isChanged) this.#options.onChanged();
   }
 
   /** The group is none any more that anybody listens to. */
   dropCipher(): void {
-    this.#cipher = undefined;
+    this.start(this.#version, undefined);
   }
 
   /** They are encrypted with this very cipher. */

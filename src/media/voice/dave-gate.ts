@@ -4,7 +4,10 @@
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 
-/** With others in the channel, the player waits so long for a group before plain sound is tried. */
+/**
+ * With others in the channel, the player waits so long for a group before plain sound is tried; twice, where the group
+ * is late because many begin at once here.
+ */
 const GROUP_WAIT_MS = 3000;
 /** The list of those present comes in the first moments after op 4; without it by then, nobody is there. */
 const ALONE_AFTER_MS = 1000;
@@ -15,6 +18,8 @@ export type DaveGateState = "send" | "hold" | "discard";
 export interface DaveGateOptions {
   readonly clock: Clock;
   readonly isPlainFallbackAllowed: boolean;
+  /** What may bring a group has come, and waits for its turn on this thread. */
+  readonly isGroupUnderWay: () => boolean;
   readonly onChanged: () => void;
   /** The wait for a group is over; once per wait. */
   readonly onWaitOver: () => void;
@@ -27,6 +32,7 @@ export class DaveGate {
   #hasCompany = false;
   #isStarted = false;
   #isWaitOver = false;
+  #isExtended = false;
   #waitTimer: Timer | undefined;
   #aloneTimer: Timer | undefined;
 
@@ -42,10 +48,7 @@ export class DaveGate {
   start(): void {
     this.#isStarted = true;
     this.#aloneTimer?.cancel();
-    this.#aloneTimer = this.#options.clock.after(ALONE_AFTER_MS, () => {
-      this.#aloneTimer = undefined;
-      this.#decide();
-    });
+    this.#listenForOthers();
     this.#decide();
   }
 
@@ -61,6 +64,16 @@ export class DaveGate {
   close(): void {
     this.#waitTimer?.cancel();
     this.#aloneTimer?.cancel();
+  }
+
+  #listenForOthers(): void {
+    const { clock, isGroupUnderWay } = this.#options;
+    this.#aloneTimer = clock.after(ALONE_AFTER_MS, () => {
+      this.#aloneTimer = undefined;
+      // The list may be among what waits.
+      if (isGroupUnderWay()) this.#listenForOthers();
+      this.#decide();
+    });
   }
 
   #decide(): void {
@@ -83,13 +96,22 @@ export class DaveGate {
       this.#waitTimer?.cancel();
       this.#waitTimer = undefined;
       this.#isWaitOver = false;
+      this.#isExtended = false;
     } else if (!this.#isWaitOver) {
-      this.#waitTimer ??= this.#options.clock.after(GROUP_WAIT_MS, () => {
-        this.#waitTimer = undefined;
-        this.#isWaitOver = true;
-        this.#options.onWaitOver();
-        this.#decide();
-      });
+      this.#waitTimer ??= this.#options.clock.after(GROUP_WAIT_MS, () => this.#onWaited());
     }
+  }
+
+  #onWaited(): void {
+    const { clock, isGroupUnderWay, onWaitOver } = this.#options;
+    if (isGroupUnderWay() && !this.#isExtended) {
+      this.#isExtended = true;
+      this.#waitTimer = clock.after(GROUP_WAIT_MS, () => this.#onWaited());
+      return;
+    }
+    this.#waitTimer = undefined;
+    this.#isWaitOver = true;
+    onWaitOver();
+    this.#decide();
   }
 }

@@ -50,6 +50,11 @@ export class DaveProposals {
     else complain("left many DAVE proposals to the other members", { sizeBytes: proposals.length });
   }
 
+  /** Some wait for the gateway to tell of further users. */
+  get areHeld(): boolean {
+    return this.#held.length > 0;
+  }
+
   /** The gateway has told of further users: those that waited for it may be in order now. */
   retry(): void {
     const held = this.#held;

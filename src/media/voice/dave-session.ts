@@ -1,19 +1,23 @@
 // End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says
 // whether frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice
-// session and the MLS library, on the audio thread. All MLS work happens in message handlers. Proposals are
-// dave-proposals.ts's, frames dave-frames.ts's; commits, transitions and recovery stand here, as they work on the same
-// few pieces of state: the group, what is pending in it and the timers that bound the waiting.
+// session and the MLS library, on the audio thread. All MLS work happens in message handlers, when dave-inbox.ts says
+// that there is time for it. Proposals are dave-proposals.ts's, frames dave-frames.ts's. Long because commits,
+// transitions and recovery work on the same few pieces of state: the group, what is pending in it and the timers that
+// bound the waiting.
 
+import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { DaveReport } from "../../bridge/sound-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { Contain } from "../pacer/containment.ts";
 import { DaveComplaints } from "./dave-complaints.ts";
 import { DaveFrames } from "./dave-frames.ts";
 import { DaveGate, type DaveGateState } from "./dave-gate.ts";
-import { DaveInbox } from "./dave-inbox.ts";
+import { DaveInbox, type DaveTask } from "./dave-inbox.ts";
 import { DaveProposals } from "./dave-proposals.ts";
 import { DaveRecoveries } from "./dave-recoveries.ts";
 import { type DaveMessage, OPCODE } from "./gateway-messages.ts";
+import type { GroupQueue } from "./group-queue.ts";
 import { MlsGroup } from "./mls-group.ts";
 import { readMlsHeader } from "./mls-header.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
@@ -37,6 +41,8 @@ export interface DaveParent {
   onDaveGateChanged(): void;
   /** No group comes to be by the protocol's own means; only a new voice session may help. */
   onDaveStuck(): void;
+  /** Frames are encrypted otherwise from now on than until now. */
+  onDaveRekeyed(): void;
   /** The gateway asks for more than any real one: the voice session has to end. */
   onDaveFlooded(error: Error): void;
 }
@@ -47,6 +53,7 @@ export interface DaveSessionOptions {
   readonly channelId: string | undefined;
   readonly isPlainFallbackAllowed: boolean;
   readonly limits: VoiceLimits;
+  readonly contain: Contain;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: VoiceCounters;
@@ -101,7 +108,11 @@ export class DaveSession {
     this.#clock = options.clock;
     this.#parent = options.parent;
     this.#group = new MlsGroup(options.userId, options.channelId);
-    this.#frames = new DaveFrames({ counters: options.counters, onFailing: () => this.#mendSoon() });
+    this.#frames = new DaveFrames({
+      counters: options.counters,
+      onFailing: () => this.#mendSoon(),
+      onChanged: () => options.parent.onDaveRekeyed(),
+    });
     this.#proposals = new DaveProposals({
       group: this.#group,
       knownUserIds: this.#knownUserIds,
@@ -113,17 +124,21 @@ export class DaveSession {
     this.#gate = new DaveGate({
       clock: options.clock,
       isPlainFallbackAllowed: options.isPlainFallbackAllowed,
+      isGroupUnderWay: () => this.#inbox.isWaiting,
       onChanged: () => options.parent.onDaveGateChanged(),
       onWaitOver: () => this.#onWaitOver(),
     });
     this.#inbox = new DaveInbox({
-      limits: options.limits,
-      clock: options.clock,
-      onMessage: (message) => this.#guard(() => this.#dispatch(message)),
+      ...options,
+      waitsForGroupSinceMs: () => (this.#isFirstGroup ? this.#startedMs : undefined),
+      isLight: (task) => this.#isLight(task),
+      onTask: (task) => this.#guard(() => this.#dispatch(task)),
       onFull: (error) => options.parent.onDaveFlooded(error),
     });
     this.#complaints = new DaveComplaints(options);
     this.#recoveries = new DaveRecoveries(options.clock);
+    // The way to op 4 is a wait for others: time to make what it will ask for.
+    this.#queue.enterSpare(this, () => this.#prepareGroup());
   }
 
   /** What the player should do with a due frame. */
@@ -151,7 +166,9 @@ export class DaveSession {
     this.#version = version;
     this.#frames.setVersion(version);
     this.#startedMs = this.#clock.now();
-    if (version > 0) this.#guard(() => this.#beginGroup({ isOldCipherKept: false }));
+    this.#queue.leaveSpare(this);
+    if (version > 0) this.#inbox.take({ kind: "begin" });
+    else this.#group.dropPrepared();
     this.#refresh();
     this.#gate.start();
   }
@@ -167,6 +184,7 @@ export class DaveSession {
 
   close(): void {
     this.#isClosed = true;
+    this.#queue.leaveSpare(this);
     this.#inbox.close();
     this.#gate.close();
     for (const timer of [this.#groupTimer, this.#oldGroupTimer]) timer?.cancel();
@@ -174,8 +192,33 @@ export class DaveSession {
     this.#frames.dropCipher();
   }
 
-  #dispatch(message: DaveMessage): void {
+  get #queue(): GroupQueue {
+    return this.#options.limits.groupQueue;
+  }
+
+  /** What costs next to no MLS work: others that wait for a turn are no reason to wait with it. */
+  #isLight(task: DaveTask): boolean {
+    switch (task.kind) {
+      case "userLeft":
+      case "prepareTransition":
+        return true;
+      case "usersPresent":
+        return !this.#proposals.areHeld;
+      case "commit":
+        // Confirmed at once, followed later.
+        return task.transitionId !== 0 && this.#isSendingForGroup && this.#postponed === undefined;
+      case "executeTransition":
+        return this.#postponed?.transitionId !== task.transitionId;
+      default:
+        return false;
+    }
+  }
+
+  #dispatch(message: DaveTask): void {
     switch (message.kind) {
+      case "begin":
+        this.#beginGroup({ isOldCipherKept: false });
+        break;
       case "usersPresent":
         this.#onUsersPresent(message.userIds);
         break;
@@ -225,6 +268,10 @@ export class DaveSession {
 
   // The group.
 
+  #prepareGroup(): void {
+    this.#options.contain(() => this.#guard(() => this.#group.prepare(DAVE_PROTOCOL_VERSION)))();
+  }
+
   #beginGroup(how: { readonly isOldCipherKept: boolean }): void {
     this.#dropPending();
     this.#sendKeyPackage(this.#group.begin(this.#version, how));
@@ -240,6 +287,8 @@ export class DaveSession {
 
   #onProposals(operation: number, proposals: Buffer): void {
     if (!this.#group.hasBegun || this.#group.hasSeen(proposals)) return;
+    // Somebody else's answer has won: ours is not needed any more.
+    if (this.#isAwaitingGroup && this.#inbox.has("welcome")) return;
     this.#processPostponed();
     this.#proposals.take(operation, proposals);
   }
@@ -306,6 +355,8 @@ export class DaveSession {
   #onEpoch(): void {
     this.#options.counters.daveTransitions++;
     this.#proposals.drop();
+    // The library has given the same cipher new keys.
+    if (this.#isSendingForGroup) this.#parent.onDaveRekeyed();
   }
 
   /** We are in a group. With an id, others are told and sending waits for the transition to be executed. */
@@ -465,6 +516,11 @@ export class DaveSession {
 
   #onGroupTimeout(): void {
     this.#groupTimer = undefined;
+    if (this.#inbox.isWaiting) {
+      // It may have come, and waits for its turn.
+      this.#armGroupTimer();
+      return;
+    }
     const keyPackage = this.#group.createKeyPackage();
     if (this.#knownUserIds.size === 0 || keyPackage === undefined) return;
     this.#options.logger.warn("no DAVE group came to be", { isLastTry: this.#hasKeyPackageBeenRepeated });

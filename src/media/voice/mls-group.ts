@@ -3,7 +3,7 @@
 // thread.
 
 import { createHash } from "node:crypto";
-import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
+import { generateP256Keypair, DAVESession as MlsSession, type SigningKeyPair } from "@snazzah/davey";
 import { isSnowflake } from "../../lib/snowflake.ts";
 
 /** Stands in for the channel id until the first message of the group brings it. */
@@ -26,11 +26,13 @@ export type ProposalsOutcome =
 
 export class MlsGroup {
   readonly #userId: string;
-  /** One for the life of the session: members may not change it. */
-  readonly #keyPair = generateP256Keypair();
+  /** One for the life of the session: members may not change it. Made with the first MLS session. */
+  #keyPair: SigningKeyPair | undefined;
   #channelId: string;
   #externalSender: Buffer | undefined;
   #session: MlsSession | undefined;
+  /** What the first `begin` will want. */
+  #prepared: { readonly session: MlsSession; readonly keyPackage: Buffer } | undefined;
   /** Holds the private key of a key package that went out before the channel id was learnt. */
   #placeholder: MlsSession | undefined;
   /** Digests: the messages themselves may be large. */
@@ -58,17 +60,31 @@ export class MlsGroup {
     return this.#session !== undefined;
   }
 
+  /** Does ahead what the first `begin` can find done, if it is for this version. */
+  prepare(version: number): void {
+    if (this.#session !== undefined) return;
+    const session = this.#createSession(version);
+    this.#prepared = { session, keyPackage: session.getSerializedKeyPackage() };
+  }
+
+  /** There will be no `begin`. */
+  dropPrepared(): void {
+    this.#prepared = undefined;
+  }
+
   /**
    * Leaves what was and begins a group of our own, which others join or which gives way to a Welcome. Returns our key
    * package. `isOldCipherKept`: who holds the old `cipher` may go on using it.
    */
   begin(version: number, { isOldCipherKept }: { readonly isOldCipherKept: boolean }): Buffer {
-    if (this.#session === undefined || isOldCipherKept) this.#session = this.#createSession(version);
+    const prepared = this.#takePrepared(version);
+    if (prepared !== undefined) this.#session = prepared.session;
+    else if (this.#session === undefined || isOldCipherKept) this.#session = this.#createSession(version);
     else this.#session.reinit(version, this.#userId, this.#channelId, this.#keyPair);
     this.#placeholder = undefined;
     this.#applyExternalSender();
     this.#forgetEpoch();
-    return this.#session.getSerializedKeyPackage();
+    return prepared?.keyPackage ?? this.#session.getSerializedKeyPackage();
   }
 
   /** One more key package; those before stay good. Undefined before `begin`. */
@@ -160,7 +176,15 @@ export class MlsGroup {
     return this.#session;
   }
 
+  /** Once: a key package is good for one group only. */
+  #takePrepared(version: number) {
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    return prepared?.session.protocolVersion === version ? prepared : undefined;
+  }
+
   #createSession(version: number): MlsSession {
+    this.#keyPair ??= generateP256Keypair();
     return new MlsSession(version, this.#userId, this.#channelId, this.#keyPair);
   }
 

@@ -1,6 +1,6 @@
 // One player's connection to Discord voice over its whole life: dials what the client brought, reconnects within
 // bounds, moves to another server without a gap, and tells the player what to do with its next frame. The player's only
-// door to media/voice; on the audio thread.
+// door to media/voice. Long because all that can happen to its sessions changes one state. Audio thread.
 
 import type { VoiceReport } from "../../bridge/sound-report.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
@@ -11,9 +11,10 @@ import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { Sockets } from "../../network/sockets.ts";
+import { type Contain, createContainment } from "../pacer/containment.ts";
+import type { PacerLink } from "../pacer/pacer-link.ts";
 import { type Attempt, explainClose, isOurMistake, ReconnectPlan, reactionsTo } from "./close-policy.ts";
 import type { Voice, VoiceClose, VoiceGate, VoiceObstacle, VoiceStatus } from "./voice.ts";
-import { type Contain, createContainment } from "./voice-containment.ts";
 import { createVoiceCounters, type VoiceCounters } from "./voice-counters.ts";
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
@@ -31,6 +32,10 @@ export interface VoiceListener {
   onVoiceStatus(state: VoiceStatus): void;
   /** Given up (Discord's code), or replaced or closed by us (1000, "", false). What is retried is not reported. */
   onVoiceClosed(close: VoiceClose): void;
+  /** What has not left was made for a way or for keys that are given up: to be taken back, and made anew. */
+  onWayChanging(): void;
+  /** What of it was not taken back when its way ended. */
+  onFramesLost(count: number): void;
 }
 
 export interface VoiceConnectionOptions {
@@ -39,6 +44,7 @@ export interface VoiceConnectionOptions {
   readonly settings: WorkerSettings["voice"];
   readonly guard: VoiceGuard;
   readonly sockets: Sockets;
+  readonly pacer: PacerLink;
   /** One for all voice connections of the thread. */
   readonly threadLimits: VoiceThreadLimits;
   /** Does the work of a socket or timer in the player's name (media/tick/bulkhead.ts). */
@@ -90,6 +96,7 @@ const CLOSED_BY_US: VoiceClose = { code: CLOSE_NORMAL, reason: "", isByRemote: f
 
 export class VoiceConnection implements Voice {
   readonly counters: Readonly<VoiceCounters>;
+  readonly startsMs = undefined;
   readonly #counters: VoiceCounters;
   readonly #options: VoiceConnectionOptions;
   readonly #logger: Logger;
@@ -152,13 +159,10 @@ export class VoiceConnection implements Voice {
     return opened;
   }
 
-  /**
-   * Sends one Opus packet of 20 ms, called every 20 ms. Announces Speaking itself. False when it could not be sent; the
-   * counters say why.
-   */
-  sendFrame(opus: Uint8Array): boolean {
+  /** See `Voice`. Announces Speaking itself. The counters say why a frame could not be sent. */
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
     try {
-      if (this.#sounding !== undefined) return this.#sounding.sendFrame(opus);
+      if (this.#sounding !== undefined) return this.#sounding.sendFrame(opus, dueMs);
     } catch (error) {
       this.#onThrown(error);
     }
@@ -167,9 +171,9 @@ export class VoiceConnection implements Voice {
   }
 
   /** Sends one silence frame: five of them end sound. False when nothing was sounding. */
-  sendSilence(): boolean {
+  sendSilence(dueMs: number): boolean {
     try {
-      return this.#sounding?.sendSilence() ?? false;
+      return this.#sounding?.sendSilence(dueMs) ?? false;
     } catch (error) {
       this.#onThrown(error);
       return false;
@@ -181,9 +185,16 @@ export class VoiceConnection implements Voice {
     this.#contain(() => this.#sounding?.stopSpeaking())();
   }
 
-  /** Lets the time of `count` frames pass that were skipped (late, paused). */
-  skipFrames(count: number): void {
-    this.#sounding?.skipFrames(count);
+  takeBack(countMax: number): number {
+    return this.#sounding?.takeBack(countMax) ?? 0;
+  }
+
+  get isFull(): boolean {
+    return this.#sounding?.isFull ?? false;
+  }
+
+  get isDrained(): boolean {
+    return this.#sounding?.isDrained ?? true;
   }
 
   get obstacle(): VoiceObstacle {
@@ -251,7 +262,7 @@ export class VoiceConnection implements Voice {
   #openSession(target: Target): void {
     const state = this.#state;
     if (state.kind !== "active" || state.target !== target) return;
-    const { guildId, userId, settings, guard, sockets, random } = this.#options;
+    const { guildId, userId, settings, guard, sockets, pacer, random } = this.#options;
     try {
       const session = new VoiceSession({
         url: target.url,
@@ -263,6 +274,7 @@ export class VoiceConnection implements Voice {
         isXchachaForced: target.isXchachaForced,
         guard,
         sockets,
+        pacer,
         limits: this.#limits,
         contain: this.#contain,
         clock: this.#clock,
@@ -275,6 +287,10 @@ export class VoiceConnection implements Voice {
           onSessionChanged: (changed) => this.#onSessionChanged(changed),
           onSessionLost: (lost, loss) => this.#onSessionLost(lost, loss),
           onSessionStuck: (stuck) => this.#onSessionStuck(stuck),
+          onSessionFramesLost: (count) => this.#tell(() => this.#options.listener.onFramesLost(count)),
+          onSessionWayChanging: (changing) => {
+            if (changing === this.#sounding) this.#tell(() => this.#options.listener.onWayChanging());
+          },
         },
       });
       this.#enter({ ...state, session, retry: undefined });
@@ -438,7 +454,10 @@ export class VoiceConnection implements Voice {
     this.#state = next;
     const kept = next.kind === "active" ? [next.session, next.previous] : [];
     const { session, previous } = next.kind === "active" ? next : { session: undefined, previous: undefined };
-    this.#sounding = previous ?? session;
+    const sounding = previous ?? session;
+    // While what has not left can still be taken back.
+    if (sounding !== this.#sounding) this.#tell(() => this.#options.listener.onWayChanging());
+    this.#sounding = sounding;
     if (previous === undefined) this.#overlapTimer?.cancel();
     if (before.kind !== "active") return;
     if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry))

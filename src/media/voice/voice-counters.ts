@@ -4,7 +4,7 @@
 import { VOICE_COUNTS, type VoiceCounts } from "../../bridge/sound-report.ts";
 
 export interface VoiceCounters extends Record<keyof VoiceCounts, number> {
-  /** Packets handed to the system, silence included. */
+  /** Packets handed to the pacer and not taken back, silence included. */
   packetsSent: number;
   /** Frames that were due but had no way out: no session, encryption failed, too large. */
   framesRefused: number;

@@ -5,6 +5,7 @@
 import { NodeError } from "../../errors.ts";
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { GroupQueue, type GroupQueueOptions } from "./group-queue.ts";
 import { VoiceDials } from "./voice-dials.ts";
 
 /**
@@ -25,47 +26,29 @@ export const UNREAD_BYTES_MAX = 64 * 1024;
  */
 const MLS_MS_BURST = 500;
 const MLS_MS_PER_SECOND = 100;
-/** Once so much was done in a turn of the event loop, whoever it was for, the others wait for the next. */
-const MLS_MS_PER_TURN = 1;
 
 /** What all voice connections of an audio thread share. */
 export class VoiceThreadLimits {
   readonly dials: VoiceDials;
-  readonly #clock: Clock;
-  #mlsMsOfTurn = 0;
+  readonly groupQueue: GroupQueue;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.dials = new VoiceDials(clock);
-  }
-
-  /** False when this turn of the event loop has seen enough MLS work: timers and packets come first. */
-  get hasTimeForMls(): boolean {
-    return this.#mlsMsOfTurn < MLS_MS_PER_TURN;
-  }
-
-  spendMls(usedMs: number): void {
-    if (usedMs <= 0) return;
-    if (this.#mlsMsOfTurn === 0) {
-      this.#clock.after(0, () => {
-        this.#mlsMsOfTurn = 0;
-      });
-    }
-    this.#mlsMsOfTurn += usedMs;
+  constructor(options: GroupQueueOptions) {
+    this.dials = new VoiceDials(options.clock);
+    this.groupQueue = new GroupQueue(options);
   }
 }
 
 /** What one voice connection may take, whatever gateways it goes through. */
 export class VoiceLimits {
   readonly dials: VoiceDials;
+  readonly groupQueue: GroupQueue;
   readonly #messages: Allowance;
   readonly #bytes: Allowance;
   readonly #mlsMs: Allowance;
-  readonly #thread: VoiceThreadLimits;
 
   constructor(clock: Clock, thread: VoiceThreadLimits) {
     this.dials = thread.dials;
-    this.#thread = thread;
+    this.groupQueue = thread.groupQueue;
     this.#messages = new Allowance({ clock, burst: MESSAGES_BURST, perSecond: MESSAGES_PER_SECOND });
     this.#bytes = new Allowance({ clock, burst: BYTES_BURST, perSecond: BYTES_PER_SECOND });
     this.#mlsMs = new Allowance({ clock, burst: MLS_MS_BURST, perSecond: MLS_MS_PER_SECOND });
@@ -86,15 +69,10 @@ export class VoiceLimits {
   /** Counts time spent in the MLS library. */
   spendMls(usedMs: number): void {
     this.#mlsMs.spend(usedMs);
-    this.#thread.spendMls(usedMs);
+    this.groupQueue.spend(usedMs);
   }
 
-  /** Whether MLS work may be done now. */
-  get hasTimeForMls(): boolean {
-    return this.#mlsMs.waitMs === 0 && this.#thread.hasTimeForMls;
-  }
-
-  /** How long further MLS work has to wait at least; 0: for the next turn of the event loop at most. */
+  /** How long further MLS work has to wait for what was done already; 0: not at all. */
   get mlsWaitMs(): number {
     return this.#mlsMs.waitMs;
   }

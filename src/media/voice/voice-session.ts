@@ -1,6 +1,6 @@
 // One voice session with Discord: from Identify through IP discovery and Session Description to flowing sound, across
 // any number of resumes (discord-voice.md sections 1.3, 1.5). A new Identify is a new one of these. Below the voice
-// connection, which decides about reconnecting and moves; on the audio thread.
+// connection, which decides about reconnecting and moves. Long because a session is one row of states. Audio thread.
 
 import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
@@ -11,6 +11,12 @@ import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
 import type { Sockets } from "../../network/sockets.ts";
+import type { Contain } from "../pacer/containment.ts";
+import { RING_FRAMES } from "../pacer/frame-ring.ts";
+import type { MediaPath } from "../pacer/media-path.ts";
+import type { PacerLink } from "../pacer/pacer-link.ts";
+import { randomRtpStart } from "../pacer/rtp-stream.ts";
+import { chooseEncryptionMode, isEncryptionMode, XCHACHA_MODE } from "../pacer/transport-encryption.ts";
 import { CLOSE_UNKNOWN_MODE } from "./close-policy.ts";
 import type { DaveGateState } from "./dave-gate.ts";
 import { DaveSession } from "./dave-session.ts";
@@ -21,18 +27,7 @@ import {
   type VoiceReadyMessage,
 } from "./gateway-messages.ts";
 import { GatewaySocket } from "./gateway-socket.ts";
-import { MediaPath } from "./media-path.ts";
-import { RtpStream, randomRtpStart } from "./rtp-stream.ts";
-import {
-  chooseEncryptionMode,
-  createSealer,
-  isEncryptionMode,
-  prepareEncryption,
-  XCHACHA_MODE,
-} from "./transport-encryption.ts";
-import { UdpSocket } from "./udp-socket.ts";
 import type { VoiceClose, VoiceObstacle } from "./voice.ts";
-import type { Contain } from "./voice-containment.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 import type { VoiceGuard } from "./voice-guard.ts";
 import type { VoiceLimits } from "./voice-limits.ts";
@@ -66,6 +61,10 @@ export interface VoiceSessionParent {
   onSessionLost(session: VoiceSession, loss: SessionLoss): void;
   /** End-to-end encryption does not come about; a new session might help. */
   onSessionStuck(session: VoiceSession): void;
+  /** What has not left is encrypted otherwise than what comes from now on, or its way ends: it can be taken back. */
+  onSessionWayChanging(session: VoiceSession): void;
+  /** Nobody has taken these frames back before their way ended: they never leave. */
+  onSessionFramesLost(count: number): void;
 }
 
 export interface VoiceSessionOptions {
@@ -79,6 +78,7 @@ export interface VoiceSessionOptions {
   readonly isXchachaForced: boolean;
   readonly guard: VoiceGuard;
   readonly sockets: Sockets;
+  readonly pacer: PacerLink;
   readonly limits: VoiceLimits;
   readonly contain: Contain;
   /** What its timers throw is contained. */
@@ -100,8 +100,8 @@ type State =
   /** The WebSocket is being opened; with `media` it is to resume. */
   | { readonly kind: "opening"; readonly gateway: GatewaySocket; readonly media: Media | undefined }
   | { readonly kind: "identifying"; readonly gateway: GatewaySocket }
-  | { readonly kind: "discovering"; readonly gateway: GatewaySocket; readonly udp: UdpSocket; readonly ssrc: number }
-  | { readonly kind: "selecting"; readonly gateway: GatewaySocket; readonly udp: UdpSocket; readonly ssrc: number }
+  | { readonly kind: "discovering"; readonly gateway: GatewaySocket; readonly path: MediaPath; readonly ssrc: number }
+  | { readonly kind: "selecting"; readonly gateway: GatewaySocket; readonly path: MediaPath; readonly ssrc: number }
   | { readonly kind: "resuming"; readonly gateway: GatewaySocket; readonly media: Media }
   | { readonly kind: "live"; readonly gateway: GatewaySocket; readonly media: Media }
   /** Without a WebSocket, waiting to be told to resume; sound goes on. */
@@ -183,16 +183,13 @@ export class VoiceSession {
     this.#enter({ kind: "opening", gateway: this.#openGateway(), media });
   }
 
-  sendFrame(opus: Uint8Array): boolean {
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
     const media = this.#media;
     if (media === undefined || this.gate !== "send") return this.#refuse("voiceNotReady");
     if (this.#speaking !== 1) this.#speak(1);
     const payload = this.#dave.encrypt(opus);
-    if (payload === undefined) {
-      media.path.skipFrames(1);
-      return this.#refuse("daveNotReady");
-    }
-    return this.#dispatch(media, payload) && !this.#hasNetworkFailed();
+    if (payload === undefined) return this.#refuse("daveNotReady");
+    return this.#dispatch(media, payload, dueMs) && !this.#hasNetworkFailed();
   }
 
   /** The system tells of a packet that it could not send when the next one is due: that one is counted for it. */
@@ -205,17 +202,27 @@ export class VoiceSession {
   }
 
   /** Only while speaking: silence announces the end of sound and says nothing by itself. */
-  sendSilence(): boolean {
+  sendSilence(dueMs: number): boolean {
     if (this.#media === undefined || this.#speaking !== 1) return false;
-    return this.#dispatch(this.#media, SILENCE_FRAME);
+    return this.#dispatch(this.#media, SILENCE_FRAME, dueMs);
   }
 
   stopSpeaking(): void {
     if (this.#speaking === 1) this.#speak(0);
   }
 
-  skipFrames(count: number): void {
-    this.#media?.path.skipFrames(count);
+  takeBack(countMax: number): number {
+    const count = this.#media?.path.takeBack(countMax) ?? 0;
+    this.#options.counters.packetsSent -= count;
+    return count;
+  }
+
+  get isFull(): boolean {
+    return this.#media?.path.isFull ?? false;
+  }
+
+  get isDrained(): boolean {
+    return this.#media?.path.isDrained ?? true;
   }
 
   /** Ends the session from our side; nothing is reported. */
@@ -229,19 +236,11 @@ export class VoiceSession {
     return false;
   }
 
-  #dispatch(media: Media, payload: Uint8Array): boolean {
-    const outcome = media.path.send(payload);
-    if (outcome === "sent") {
-      this.#options.counters.packetsSent++;
-      return true;
-    }
-    // Out of the tick: it takes the session apart.
-    if (outcome === "exhausted") this.#clock.after(0, () => this.#onExhausted(media));
-    return this.#refuse("voiceNotReady");
-  }
-
-  #onExhausted({ path }: Media): void {
-    if (this.#media?.path === path) this.#fail("the packet counter is used up");
+  #dispatch({ path }: Media, payload: Uint8Array, dueMs: number): boolean {
+    const outcome = path.send(payload, dueMs);
+    if (outcome !== "sent") return this.#refuse(outcome === "full" ? "network" : "voiceNotReady");
+    this.#options.counters.packetsSent++;
+    return true;
   }
 
   #speak(speaking: 0 | 1): void {
@@ -329,14 +328,14 @@ export class VoiceSession {
       this.#fail(UDP_REFUSED, { cause, isFinal: true });
       return;
     }
-    const udp = this.#createUdp(message);
-    this.#enter({ kind: "discovering", gateway, udp, ssrc: message.ssrc });
+    const path = this.#openPath(message);
+    this.#enter({ kind: "discovering", gateway, path, ssrc: message.ssrc });
     gateway.sendJson(OPCODE.mediaSinkWants, { any: 0 });
     const { signal } = this.#handshake;
     const onFailed = (error: unknown) => {
       if (!signal.aborted) this.#fail("no UDP connection to the voice server", { cause: error });
     };
-    void this.#discover(message, udp, signal).catch(this.#options.contain(onFailed));
+    void this.#discover(message, path, signal).catch(this.#options.contain(onFailed));
   }
 
   #startOver(): void {
@@ -349,27 +348,22 @@ export class VoiceSession {
     this.#parent.onSessionChanged(this);
   }
 
-  #createUdp({ address, port }: VoiceReadyMessage): UdpSocket {
-    const { sockets, clock, contain, counters, logger } = this.#options;
-    return new UdpSocket({
-      socket: sockets.createUdp(),
-      address,
-      port,
-      contain,
-      clock,
-      onError: () => {
+  #openPath({ address, port, ssrc }: VoiceReadyMessage): MediaPath {
+    const { pacer, contain, counters, logger } = this.#options;
+    return pacer.open({
+      ...{ address, port, ssrc, contain },
+      onUdpError: () => {
         counters.udpErrors++;
       },
-      onDead: (error) => {
-        logger.warn("nothing reaches the voice server over UDP", { error });
+      onDead: (reason) => {
+        logger.warn("nothing reaches the voice server over UDP", { reason });
         this.#fail("nothing reaches the voice server over UDP");
       },
     });
   }
 
-  async #discover({ ssrc, modes }: VoiceReadyMessage, udp: UdpSocket, signal: AbortSignal): Promise<void> {
-    await Promise.all([udp.connect(), prepareEncryption()]);
-    const found = await udp.discover(ssrc, signal);
+  async #discover({ modes }: VoiceReadyMessage, path: MediaPath, signal: AbortSignal): Promise<void> {
+    const found = await path.whenDiscovered;
     if (signal.aborted || this.#state.kind !== "discovering") return;
     const mode = this.#options.isXchachaForced ? XCHACHA_MODE : chooseEncryptionMode(modes);
     if (mode === undefined) {
@@ -379,8 +373,8 @@ export class VoiceSession {
     // The address only matters to those who want to hear something: without an answer sound may flow all the same.
     if (found === undefined) this.#options.logger.warn("no answer to IP discovery, going on without it");
     const { address, port } = found ?? { address: "0.0.0.0", port: 0 };
-    const { gateway } = this.#state;
-    this.#enter({ kind: "selecting", gateway, udp, ssrc });
+    const { gateway, ssrc } = this.#state;
+    this.#enter({ kind: "selecting", gateway, path, ssrc });
     gateway.sendJson(OPCODE.selectProtocol, { protocol: "udp", data: { address, port, mode } });
   }
 
@@ -394,10 +388,8 @@ export class VoiceSession {
       this.#fail("an unknown encryption mode", { code: CLOSE_UNKNOWN_MODE });
       return;
     }
-    const { gateway, udp, ssrc } = this.#state;
-    const rtp = new RtpStream(ssrc, randomRtpStart(this.#options.random));
-    const path = new MediaPath({ udp, rtp, sealer: createSealer(mode, secretKey) });
-    udp.startKeepAlive();
+    const { gateway, path, ssrc } = this.#state;
+    path.start({ mode, secretKey }, randomRtpStart(ssrc, this.#options.random));
     this.#enter({ kind: "live", gateway, media: { ssrc, secretKey, path } });
     this.#parent.onSessionWorking(this);
     this.#dave.start(daveVersion);
@@ -411,7 +403,7 @@ export class VoiceSession {
     if (this.#state.kind !== "live" || !isEncryptionMode(mode)) return;
     const { gateway, media } = this.#state;
     if (Buffer.compare(media.secretKey, secretKey) === 0) return;
-    media.path.replaceSealer(createSealer(mode, secretKey));
+    media.path.rekey({ mode, secretKey });
     this.#enter({ kind: "live", gateway, media: { ...media, secretKey } });
   }
 
@@ -428,7 +420,7 @@ export class VoiceSession {
   // End-to-end encryption.
 
   #createDave(): DaveSession {
-    const { userId, credentials, isPlainFallbackAllowed, limits, clock, logger, counters } = this.#options;
+    const { credentials } = this.#options;
     const parent = {
       sendDaveJson: (opcode: number, data: unknown) => this.#sendJson(opcode, data),
       sendDaveBinary: (opcode: number, payload: Uint8Array) => {
@@ -436,10 +428,10 @@ export class VoiceSession {
       },
       onDaveGateChanged: () => this.#parent.onSessionChanged(this),
       onDaveStuck: () => this.#parent.onSessionStuck(this),
+      onDaveRekeyed: () => this.#parent.onSessionWayChanging(this),
       onDaveFlooded: (cause: Error) => this.#fail(cause.message, { cause }),
     };
-    const { channelId } = credentials;
-    return new DaveSession({ userId, channelId, isPlainFallbackAllowed, limits, clock, logger, counters, parent });
+    return new DaveSession({ ...this.#options, channelId: credentials.channelId, parent });
   }
 
   // Endings.
@@ -462,12 +454,14 @@ export class VoiceSession {
   #enter(next: State): void {
     const before = this.#state;
     if (before.kind === "closed") return;
+    const path = pathOf(before);
+    const isWayEnding = path !== undefined && path !== pathOf(next);
+    if (isWayEnding) this.#emptyWay();
     this.#state = next;
     this.#stepTimer?.cancel();
     if ("gateway" in before) this.#leaveGateway(before.gateway, next);
-    if ("udp" in before && !("udp" in next) && next.kind !== "live") before.udp.close();
     this.#media = "media" in next ? next.media : undefined;
-    if ("media" in before && this.#media?.path !== before.media?.path) before.media?.path.close();
+    if (isWayEnding) path.close();
     if (next.kind === "closed") this.#dave.close();
     if (next.kind === "closed" || next.kind === "identifying") {
       this.#handshake.abort();
@@ -476,6 +470,14 @@ export class VoiceSession {
     const isStep =
       next.kind !== "opening" && next.kind !== "live" && next.kind !== "detached" && next.kind !== "closed";
     if (isStep) this.#stepTimer = this.#clock.after(STEP_MS_MAX, () => this.#onStepTimeout(next.kind));
+  }
+
+  /** What is put in again is put in elsewhere; the rest is lost. */
+  #emptyWay(): void {
+    this.#parent.onSessionWayChanging(this);
+    const count = this.takeBack(RING_FRAMES);
+    this.#options.counters.framesRefused += count;
+    if (count > 0) this.#parent.onSessionFramesLost(count);
   }
 
   #leaveGateway(gateway: GatewaySocket, next: State): void {
@@ -493,4 +495,9 @@ export class VoiceSession {
     }
     this.#lose({ code: CLOSE_ABNORMAL, reason, isByRemote: false, cause: undefined });
   }
+}
+
+function pathOf(state: State): MediaPath | undefined {
+  if ("path" in state) return state.path;
+  return "media" in state ? state.media?.path : undefined;
 }

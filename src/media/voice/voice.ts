@@ -13,14 +13,23 @@ export interface Voice {
   connect(credentials: VoiceCredentials): Promise<void>;
   /** Asked before each frame. */
   readonly gate: VoiceGate;
-  /** One Opus packet of 20 ms, at its deadline; its bytes are read before this returns. False: it could not be sent. */
-  sendFrame(opus: Uint8Array): boolean;
-  /** One silence frame, at its deadline; five end sound. False: none could be sent, or none was needed. */
-  sendSilence(): boolean;
+  /**
+   * One Opus packet of 20 ms, to leave at `dueMs` of the worker's clock, which may lie some frames ahead; its bytes are
+   * read before this returns. False: it cannot be sent. Deadlines that are left out let RTP time go on.
+   */
+  sendFrame(opus: Uint8Array, dueMs: number): boolean;
+  /** One silence frame; five end sound. False: none could be sent, or none was needed. */
+  sendSilence(dueMs: number): boolean;
   /** After the last silence frame: Discord shows that nobody speaks. */
   stopSpeaking(): void;
-  /** So many deadlines have passed without a frame: RTP time goes on. */
-  skipFrames(count: number): void;
+  /** Takes back what has not left, the newest first, `countMax` frames at most. Returns how many never leave now. */
+  takeBack(countMax: number): number;
+  /** Nothing may be due before, of the worker's clock: what others send is heard until then. Undefined: nothing is. */
+  readonly startsMs: number | undefined;
+  /** No more frames can wait to leave: the next one has to be held until some have. */
+  readonly isFull: boolean;
+  /** No frame waits to leave. */
+  readonly isDrained: boolean;
   /** Why frames have no way out. Asked while the gate is not "send", and after a `sendFrame` that was false. */
   readonly obstacle: VoiceObstacle;
   /**

@@ -11,4 +11,4 @@ parentPort.postMessage = (event, ...rest) => {
   const worker = isBusy ? { ...event.worker, tickLoad: 0.55, threadLoad: 0.55 } : event.worker;
   postMessage.call(parentPort, worker === undefined ? event : { ...event, worker }, ...rest);
 };
-await import("../../../dist/src/media/main.js");
+await import("../../../dist/node/src/media/main.js");

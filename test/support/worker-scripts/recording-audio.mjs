@@ -7,4 +7,4 @@ import { recordDials } from "./record-dials.mjs";
 const channel = new BroadcastChannel("tonearm-test-dials");
 channel.unref();
 await recordDials((dial) => channel.postMessage(dial));
-await import("../../../dist/src/media/main.js");
+await import("../../../dist/node/src/media/main.js");

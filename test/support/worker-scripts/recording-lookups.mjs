@@ -6,4 +6,4 @@ import { recordDials } from "./record-dials.mjs";
 const channel = new BroadcastChannel("tonearm-test-dials");
 channel.unref();
 await recordDials((dial) => channel.postMessage(dial));
-await import("../../../dist/src/media/lookup-main.js");
+await import("../../../dist/node/src/media/lookup-main.js");

@@ -7,4 +7,4 @@ const hooks = `export async function resolve(name, context, next) {
   return next(name, context);
 }`;
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);
-await import("../../../dist/src/media/main.js");
+await import("../../../dist/node/src/media/main.js");

@@ -7,4 +7,4 @@ parentPort.postMessage = (answer) => {
   const missing = { codec: "aac", failure: "no build for this machine" };
   postMessage.call(parentPort, answer.codec === "aac" ? missing : answer);
 };
-await import("../../../dist/src/media/codec-main.js");
+await import("../../../dist/node/src/media/codec-main.js");

@@ -54,3 +54,42 @@ test("discard skips the oldest samples, clear all", () => {
   expect(fifo.lengthSamples).toBe(0);
   expect(fifo.readInto(out, out, 1)).toBe(0);
 });
+
+test("what was read last can be put back: as much as is to be kept at least, across the wrap and while growing", () => {
+  const fifo = new StereoFifo({ capacitySamples: 16, capacitySamplesMax: 1000 });
+  fifo.keepRead(30);
+  const out = new Float32Array(64);
+  let written = 0;
+  for (let round = 1; round < 300; round++) {
+    const length = (round * 7) % 23;
+    fifo.append(ramp(written, length), ramp(written, length), 0, length);
+    written += length;
+    const first = fifo.readSamples;
+    fifo.readInto(out, out, (round * 5) % 22);
+    fifo.discard(round % 2);
+    expect(fifo.readSamples + fifo.lengthSamples).toBe(written);
+    const backMax = Math.min(fifo.readSamples, 30);
+    expect(fifo.unreadableSamples).toBeGreaterThanOrEqual(backMax);
+    const wanted = round % 3 === 0 ? backMax : 0;
+    expect(fifo.unread(wanted)).toBe(wanted);
+    const from = fifo.readSamples;
+    expect(from).toBeLessThanOrEqual(Math.max(first + 22, 0));
+    const count = fifo.readInto(out, out, 64);
+    expect([...out.subarray(0, count)]).toEqual([...ramp(from, count)]);
+    fifo.unread(count - wanted);
+  }
+});
+
+test("no more is put back than is there, and nothing of before clear", () => {
+  const fifo = new StereoFifo({ capacitySamples: 8, capacitySamplesMax: 8 });
+  fifo.keepRead(8);
+  fifo.append(ramp(0, 6), ramp(0, 6), 0, 6);
+  fifo.discard(6);
+  fifo.append(ramp(6, 5), ramp(6, 5), 0, 5);
+  expect([fifo.unreadableSamples, fifo.unread(9), fifo.lengthSamples, fifo.readSamples]).toEqual([3, 3, 8, 3]);
+  const out = new Float32Array(8);
+  fifo.readInto(out, out, 8);
+  expect([...out]).toEqual([...ramp(3, 8)]);
+  fifo.clear();
+  expect([fifo.unread(5), fifo.lengthSamples]).toEqual([0, 0]);
+});

@@ -63,6 +63,7 @@ it("a failure to load is not kept", async () => {
       if (count === 1) throw new Error("not now");
       return readWasmCodec(name);
     },
+    readEncoder: () => Promise.reject(new Error("not here")),
     loadAac: () => Promise.reject(new Error("not here")),
   });
   await expect(modules.libopus("decode")).rejects.toThrow("not now");

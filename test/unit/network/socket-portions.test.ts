@@ -69,6 +69,20 @@ it("a socket that is held gives nothing until it is pumped, and its end comes la
   expect(isEnded).toBe(true);
 });
 
+it("what is kept of a head keeps nothing else in memory", async () => {
+  const { sockets, portions } = start([0]);
+  const kept: Buffer[] = [];
+  sockets[0]!.removeAllListeners("readable");
+  sockets[0]!.on("readable", () => {
+    const part = sockets[0]!.read() as Buffer | null;
+    if (part !== null && kept.push(part) === 1) portions.current?.hold();
+  });
+  sockets[0]!.push(Buffer.alloc(64 * 1024, 7));
+  await NEXT_TURN();
+  expect(kept.map((part) => [part.length, part.buffer.byteLength])).toEqual([[1024, 1024]]);
+  expect(kept[0]!.every((byte) => byte === 7)).toBe(true);
+});
+
 it("many pieces count as much as many bytes", async () => {
   const { sockets, portions, sum } = start([4_096, 0]);
   await NEXT_TURN();

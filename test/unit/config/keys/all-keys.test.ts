@@ -15,6 +15,7 @@ const TEXTS = [
   "x",
   "LOADBALANCE",
   "ws",
+  "tonearm",
   "json",
   "http://a.test",
   "a:b:1",

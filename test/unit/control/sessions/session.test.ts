@@ -47,6 +47,13 @@ describe("a connected session", () => {
     ]);
   });
 
+  test("is told of when it opens", () => {
+    let openedCount = 0;
+    sessions = createSessions({ clock, createPlayer: playersInto(players), onOpened: () => openedCount++ });
+    sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
+    expect(openedCount).toBe(1);
+  });
+
   test("sends stats every 60 s", () => {
     clock.advance(59_999);
     expect(socket.received).toHaveLength(2);

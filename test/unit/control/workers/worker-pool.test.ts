@@ -22,7 +22,7 @@ const SETTINGS: WorkerSettings = {
   network: { allow: [] },
   localRoots: [],
   players: { updateIntervalMs: 5000, trackStuckThresholdMs: 10_000 },
-  opus: { complexity: 10, bitrateBps: 128_000 },
+  opus: { complexity: 10, encoder: "libopus", bitrateBps: 128_000 },
   buffer: { readAheadMs: 10_000, readAheadBytesMax: 1_000_000 },
   http: { connectTimeoutMs: 3000, socketTimeoutMs: 3000, userAgent: "test", proxyUrl: undefined },
   routing: undefined,
@@ -147,6 +147,14 @@ describe("a pool of sound workers", () => {
     const tenant = attach();
     expect(tenant.log).toEqual(["assigned 0"]);
     await tenant.next("position 1234");
+  });
+
+  test("wakes every worker with a command that changes nothing", async () => {
+    start("obedient", 2);
+    pool.wake();
+    const woken = () => lines.filter(({ message }) => message === "complexity 10").map(({ fields }) => fields.worker);
+    await until(() => woken().length === 2);
+    expect(woken().sort()).toEqual([0, 1]);
   });
 
   test("passes answers, errors, log lines and frame minutes on", async () => {

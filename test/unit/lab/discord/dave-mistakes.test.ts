@@ -3,7 +3,7 @@
 import { DAVESession } from "@snazzah/davey";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MemberSlot } from "../../../../lab/discord/dave-member.ts";
-import { ExternalSender, encodeAppend, encodeGroupId } from "../../../../lab/discord/external-sender.ts";
+import { ExternalSender, encodeGroupId, encodeProposals } from "../../../../lab/discord/external-sender.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
 import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -82,7 +82,7 @@ test("a commit of a group with another id", async () => {
   const sender = new ExternalSender(encodeGroupId("4"));
   stranger.setExternalSender(sender.packageBytes);
   const keyPackage = new DAVESession(1, "800000000000000001", "4").getSerializedKeyPackage();
-  const { commit, welcome } = stranger.processProposals(0, encodeAppend([sender.add(0n, keyPackage)]).subarray(1));
+  const { commit, welcome } = stranger.processProposals(0, encodeProposals([sender.add(0n, keyPackage)]));
   client.sendBinary(28, Buffer.concat([commit ?? OPUS, welcome ?? OPUS]));
   await untilViolation("dave-commit");
   expect(discord.violations[0]?.detail).toContain("group id");

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   DEFAULT_LISTENER_ID,
@@ -6,6 +7,7 @@ import {
   type FakeDiscordOptions,
   type IssueVoiceOptions,
 } from "../../../../lab/discord/fake-discord.ts";
+import { SILENCE_FRAME } from "../../../../lab/discord/rtp-receiver.ts";
 import { TRANSPORT_MODES } from "../../../../lab/discord/transport-crypto.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { type ReferenceClientOptions, ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
@@ -335,6 +337,17 @@ describe("a move", () => {
 });
 
 describe("faults", () => {
+  test("a client that comes with TLS is turned away, and counted as such", async () => {
+    const [host = "", port] = discord.endpoint.split(":");
+    for (const hello of ["\u0016\u0003\u0001 and what follows", "no HTTP at all\r\n\r\n"]) {
+      const socket = connectTcp(Number(port), host);
+      socket.resume().end(hello, "latin1");
+      await once(socket, "close");
+    }
+    expect(discord.tlsAttemptCount).toBe(1);
+    expect(discord.upgradeCount).toBe(0);
+  });
+
   test("an upgrade is refused with a status, dropped, or answered with silence", async () => {
     const client = newClient();
     discord.faults.add("upgrade", { kind: "status", status: 521 });
@@ -425,6 +438,26 @@ describe("a cut", () => {
     discord.assertClean();
   });
 
+  test("leaves half a second to what was sent for the old SSRC, until the new Identify is that old", async () => {
+    const client = await connect();
+    client.drop();
+    const again = await connect({ voice: client.options.voice });
+    again.speaking(1);
+    const late = Buffer.alloc(40);
+    late.writeUInt16BE(0x8078, 0);
+    late.writeUInt32BE(client.ssrc, 8);
+    // One socket for both streams: what has come after it says that it has come.
+    clock.advance(500);
+    again.sendUdp(late);
+    await play(again, 1);
+    expect(kinds()).toEqual([]);
+    clock.advance(1);
+    again.sendUdp(late);
+    await play(again, 1);
+    expect(kinds()).toEqual(["rtp-unknown-ssrc"]);
+    expect(discord.session(GUILD).frameCount).toBe(2);
+  });
+
   test("longer than the Resume window ends the session", async () => {
     await start({ resumeWindowMs: 5000 });
     const client = await connect();
@@ -482,6 +515,21 @@ describe("many players", () => {
     expect(listener.heardCount).toBe(4);
     discord.clearArrivals();
     expect(discord.stats().total.packets).toBe(0);
+  });
+
+  test("tell when their first sound came, silence before it aside", async () => {
+    const client = await connect();
+    const { receiver } = discord.session(GUILD);
+    client.sendOpus(SILENCE_FRAME);
+    await discord.until(() => receiver.frameCount === 1, "a silence frame");
+    expect(receiver.firstSoundMs).toBeUndefined();
+    clock.advance(40);
+    await play(client, 2);
+    expect(receiver.firstSoundMs).toBe(clock.now());
+    clock.advance(20);
+    await play(client, 1);
+    expect(receiver.firstSoundMs).toBe(clock.now() - 20);
+    expect(discord.receivers).toEqual([receiver]);
   });
 
   test("in one channel hear of each other, and listeners of each", async () => {

@@ -16,6 +16,7 @@ import {
 } from "ts-mls";
 import { afterEach, expect, test } from "vitest";
 import type { DaveMember } from "../../../../lab/discord/dave-member.ts";
+import { padNumber } from "../../../../lab/discord/external-sender.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
 import { openFrame, sealFrame, stepRatchet } from "../../../support/dave-reference.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -53,7 +54,7 @@ function createKeyPackage(suite: CiphersuiteImpl) {
     { versions: ["mls10"], ciphersuites: [SUITE], extensions: [], proposals: [], credentials: ["basic"] },
     { notBefore: 0n, notAfter: 2n ** 64n - 1n },
     [],
-    { signKey: pair.getPrivateKey(), publicKey },
+    { signKey: padNumber(pair.getPrivateKey()), publicKey },
     suite,
   );
 }

@@ -50,3 +50,11 @@ it("a source with data of its own is refused: it would stand where the sound is"
   );
   await expect(compileKernel(source)).rejects.toThrow("needs static data or a runtime");
 });
+
+it("data are refused behind the end that they are allowed, and only there", async () => {
+  const source = sourceOf(
+    "const TABLE = memory.data<u32>([1, 2]);\nexport function f(i: usize): u32 { return load<u32>(TABLE + i); }",
+  );
+  await expect(compileKernel(source, { dataEndByte: 8192 })).resolves.toBeInstanceOf(Uint8Array);
+  await expect(compileKernel(source, { dataEndByte: 1024 })).rejects.toThrow("needs static data or a runtime");
+});

@@ -1,17 +1,19 @@
 import { createDecoder } from "libopus-wasm";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
-import { OpusEncoderPool, OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
-import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
-import { loadLibopus } from "../../../../src/media/opus/libopus.ts";
+import { EncoderPool, type FrameEncoder } from "../../../../src/media/encode/frame-encoder.ts";
+import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
+import { ENCODER_DELAY_SAMPLES, FRAMES_AHEAD_MAX } from "../../../../src/media/format/audio-format.ts";
+import { loadLibopus, OPUS_ENCODER_BYTES } from "../../../../src/media/opus/libopus.ts";
 import { isPassthroughPacket } from "../../../../src/media/opus/opus-packet.ts";
 
 const OPTIONS = { complexity: 10, bitrateBps: 128_000 };
 const left = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 48_000 });
 const right = makeTone({ frequencyHz: 1000, sampleRateHz: 48_000, lengthSamples: 48_000, amplitude: 0.25 });
 
-function encodeAll(encoder: OpusFrameEncoder): Uint8Array[] {
+function encodeAll(encoder: FrameEncoder): Uint8Array[] {
   return Array.from({ length: 50 }, (_, frame) => {
     const range = [frame * 960, frame * 960 + 960] as const;
     return encoder.encode(left.subarray(...range), right.subarray(...range)).slice();
@@ -95,7 +97,8 @@ test("sound that is no number does not spoil what follows", async () => {
 });
 
 test("the pool reuses encoders as new, keeps a bounded number, and frees them when closed", async () => {
-  const pool = new OpusEncoderPool(await loadLibopus(), { ...OPTIONS, idleCountMax: 2 });
+  const opus = await loadLibopus();
+  const pool = new EncoderPool(() => new OpusFrameEncoder(opus, OPTIONS), { idleCountMax: 2 });
   const encoders = [pool.acquire(), pool.acquire(), pool.acquire()];
   const [first] = encoders;
   const packets = encodeAll(first!);
@@ -108,4 +111,85 @@ test("the pool reuses encoders as new, keeps a bounded number, and frees them wh
   expect(pool.idleCount).toBe(0);
   pool.release(again);
   expect(pool.idleCount).toBe(0);
+});
+
+test.each([
+  ["libopus", () => OpusFrameEncoder.create(OPTIONS)],
+  ["our own encoder", () => TonearmFrameEncoder.create(OPTIONS)],
+])("packets that are taken back are made again bit for bit by %s", async (_name, create) => {
+  const [encoder, control]: FrameEncoder[] = [await create(), await create()];
+  if (encoder === undefined || control === undefined) throw new Error("two were made");
+  const encode = (one: FrameEncoder, frame: number, side = left) =>
+    one.encode(side.subarray(frame * 960, frame * 960 + 960), side.subarray(frame * 960, frame * 960 + 960)).slice();
+  const wanted = Array.from({ length: 20 }, (_, frame) => encode(control, frame));
+  const heard: Uint8Array[] = [];
+  for (let count = 1; heard.length < 15; count = (count % FRAMES_AHEAD_MAX) + 1) {
+    for (let frame = 0; frame < count; frame++) encode(encoder, heard.length + frame, right);
+    encoder.takeBack(count);
+    heard.push(encode(encoder, heard.length));
+  }
+  expect(heard).toEqual(wanted.slice(0, 15));
+  // In two goes, with frames between them.
+  for (const frame of [15, 16, 17, 18]) encode(encoder, frame);
+  encoder.takeBack(2);
+  expect(encode(encoder, 17)).toEqual(wanted[17]);
+  encoder.takeBack(3);
+  expect([15, 16, 17, 18, 19].map((frame) => encode(encoder, frame))).toEqual(wanted.slice(15));
+  encoder.close();
+  control.close();
+});
+
+test("what was made independent is so again when it is taken back, at the complexity of now", async () => {
+  const options = { ...OPTIONS };
+  const [encoder, control] = [
+    new OpusFrameEncoder(await loadLibopus(), options),
+    await OpusFrameEncoder.create(OPTIONS),
+  ];
+  const frame = (one: OpusFrameEncoder) => one.encode(left.subarray(0, 960), right.subarray(0, 960)).slice();
+  for (const one of [encoder, control]) {
+    frame(one);
+    one.makeNextIndependent();
+  }
+  const wanted = frame(control);
+  expect(frame(encoder)).toEqual(wanted);
+  encoder.takeBack(1);
+  expect(frame(encoder)).toEqual(wanted);
+  options.complexity = 0;
+  frame(encoder);
+  encoder.takeBack(2);
+  expect(frame(encoder)).not.toEqual(wanted);
+  encoder.close();
+  control.close();
+});
+
+test("an encoder that cannot go back, as it is another one than then, leans on nothing instead", async () => {
+  const opus = await loadLibopus();
+  const [encoder, control] = [new OpusFrameEncoder(opus, OPTIONS), new OpusFrameEncoder(opus, OPTIONS)];
+  encodeAll(encoder);
+  encoder.reset();
+  encoder.takeBack(3);
+  control.makeNextIndependent();
+  expect(encodeAll(encoder)).toEqual(encodeAll(control));
+  encoder.close();
+  control.close();
+});
+
+test("an encoder is no larger than what is kept of it", async () => {
+  const opus = await loadLibopus();
+  const encoders = Array.from({ length: 3 }, () => opus.createEncoder(OPTIONS));
+  const [first = 0, second = 0, third = 0] = encoders;
+  const gaps = [second - first, third - second];
+  // A word of the heap's own stands between two.
+  expect(gaps).toContain(OPUS_ENCODER_BYTES + 8);
+  for (const encoder of encoders) opus.module._oc_destroy_encoder(encoder);
+});
+
+test("a closed encoder takes nothing back: what it was belongs to nobody, or to another", async () => {
+  const opus = await loadLibopus();
+  const encoder = new OpusFrameEncoder(opus, OPTIONS);
+  encoder.encode(left.subarray(0, 960), right.subarray(0, 960));
+  encoder.close();
+  const controlled = vi.spyOn(opus, "setComplexity");
+  encoder.takeBack(1);
+  expect(controlled).not.toHaveBeenCalled();
 });

@@ -381,12 +381,16 @@ it("random settings, valid and at the edges, do no harm", () => {
     if (random() < 0.1) chain.begin();
     for (let frame = 0; frame < 1 + random() * 8; frame++) {
       chain.render(noise, left, right, 960);
+      chain.level(left, right, 960);
       const loudest = Math.max(peak(left), peak(right));
       if (!(loudest < 3000)) throw new Error(`seed ${seed}: ${loudest} with ${JSON.stringify(filters)}`);
     }
   }
   chain.setFilters({});
-  for (let frame = 0; frame < 5; frame++) chain.render(noise, left, right, 960);
+  for (let frame = 0; frame < 5; frame++) {
+    chain.render(noise, left, right, 960);
+    chain.level(left, right, 960);
+  }
   expect(chain.isNeutral).toBe(true);
 });
 

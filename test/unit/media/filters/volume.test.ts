@@ -76,3 +76,17 @@ test("volume 0 is silence and reset ends a ramp at once", () => {
   filter.process(left, constant(0.7), 960);
   expect(left.every((value) => value === 0)).toBe(true);
 });
+
+test("a ramp that was not heard begins anew where the sound was left, and ends at what is set", () => {
+  const filter = new VolumeFilter(100);
+  filter.setVolume(50);
+  filter.process(constant(1), constant(1), 960);
+  expect(filter.gain).toBeCloseTo(0.4169, 4);
+  filter.continueFrom(1);
+  filter.setVolume(0);
+  const left = constant(1);
+  filter.process(left, constant(1), 960);
+  expect(left[0]).toBeCloseTo(1, 2);
+  expect(left[240]).toBeCloseTo(0.5, 2);
+  expect(left[480]).toBe(0);
+});

@@ -90,6 +90,33 @@ describe("a server with ranges", () => {
     expect(server.requests.length).toBe(2);
   });
 
+  it("keeps less of the beginning and behind the reader once the track is open", async () => {
+    const { server, open, deps } = await start({}, readAhead(64 * 1024));
+    const { source } = await open("/song.mp3");
+    const { memory } = deps.budget;
+    await source.read(200_000, 1_000);
+    await until(() => source.readBuffered(250_000, 10_000) !== undefined);
+    const openingBytes = memory.usedBytes;
+    source.aimReadAhead?.(64 * 1024);
+    await source.read(300_000, 1_000);
+    await until(() => source.readBuffered(350_000, 10_000) !== undefined);
+    expect(memory.usedBytes).toBeLessThan(openingBytes - 80_000);
+    expect(Buffer.compare(source.readBuffered(100, 1_000)!, FILE.subarray(100, 1_100))).toBe(0);
+    expect(server.requests.length).toBe(1);
+  });
+
+  it("one who goes back often is given the room for it, after one more request", async () => {
+    const { server, open } = await start({}, readAhead(64 * 1024));
+    const { source } = await open("/song.mp3");
+    source.aimReadAhead?.(64 * 1024);
+    for (let at = 300_000; at < 500_000; at += 10_000) {
+      for (const place of [at, at - 50_000]) {
+        expect(Buffer.compare(await source.read(place, 1_000), FILE.subarray(place, place + 1_000))).toBe(0);
+      }
+    }
+    expect(server.requests.length).toBeLessThan(5);
+  });
+
   it("crosses a small gap without a new connection and a large one with", async () => {
     const { server, open } = await start({}, readAhead(16_384));
     const { source } = await open("/song.mp3");

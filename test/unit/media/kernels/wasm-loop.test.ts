@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ASSEMBLY } from "../../../../lab/kernels/build-kernels.ts";
+import { ASSEMBLY, compileEncoder } from "../../../../lab/kernels/build-kernels.ts";
 import { compileKernel } from "../../../../lab/kernels/compile-kernel.ts";
+import { OPUS_ENCODER_FILE } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
 import { BUILT_KERNELS, KERNEL_NAMES, kernelFileName, WasmKernel } from "../../../../src/media/kernels/wasm-loop.ts";
 
 const NOT_THERE = new URL("not-there/", BUILT_KERNELS);
@@ -10,6 +11,10 @@ it.each(KERNEL_NAMES)("%s: what runs is what its source gives", async (name) => 
   const built = readFileSync(new URL(kernelFileName(name), BUILT_KERNELS));
   const compiled = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
   expect(built.equals(compiled)).toBe(true);
+});
+
+it("the Opus encoder: what runs is what its sources give", async () => {
+  expect(readFileSync(new URL(OPUS_ENCODER_FILE, BUILT_KERNELS)).equals(await compileEncoder())).toBe(true);
 });
 
 it("each file of assembly/ is a loop, but for what they share", () => {

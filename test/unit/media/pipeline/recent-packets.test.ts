@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { QueuedPacket } from "../../../../src/media/pipeline/packet-queue.ts";
 import { PassablePackets } from "../../../../src/media/pipeline/passable-packets.ts";
 import { RecentPackets } from "../../../../src/media/pipeline/recent-packets.ts";
 import { numberedPackets } from "../../../support/numbered-packets.ts";
@@ -10,7 +11,7 @@ const ENTRIES = numberedPackets(5).map((packet) => ({ packet, stream: OPUS }));
 
 let recent: RecentPackets;
 
-const times = (entries: typeof recent.all | undefined) => entries?.map(({ packet }) => packet.timestampMs);
+const times = (entries: readonly QueuedPacket[] | undefined) => entries?.map(({ packet }) => packet.timestampMs);
 
 beforeEach(() => {
   recent = new RecentPackets(new PassablePackets());
@@ -20,21 +21,28 @@ beforeEach(() => {
 describe("the packets that were taken last", () => {
   it("are the newest so many, oldest first", () => {
     recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: OPUS }, 4); // five were added
-    expect(times(recent.all)).toEqual([40, 60, 80, 100]);
+    expect(times(recent.newest(99))).toEqual([40, 60, 80, 100]);
     expect(times(recent.takeAll())).toEqual([40, 60, 80, 100]);
-    expect(recent.all).toEqual([]);
+    expect(recent.newest(99)).toEqual([]);
+  });
+
+  it("are looked at or taken out from the newest on", () => {
+    expect(times(recent.newest(2))).toEqual([60, 80]);
+    expect(times(recent.takeNewest(3))).toEqual([40, 60, 80]);
+    expect(times(recent.takeNewest(3))).toEqual([0, 20]);
+    expect(times(recent.newest(2))).toEqual([]);
   });
 
   it("are gone back to from the one that begins at a moment, to a rounding error", () => {
     expect(times(recent.takeFrom(40.4))).toEqual([40, 60, 80]);
-    expect(times(recent.all)).toEqual([0, 20]);
+    expect(times(recent.newest(99))).toEqual([0, 20]);
   });
 
   it("are not gone back to where none begins, or it may not pass through", () => {
     expect([recent.takeFrom(40.6), recent.takeFrom(100)]).toEqual([undefined, undefined]);
     recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: MP3 }, 6);
     expect(recent.takeFrom(100)).toBeUndefined();
-    expect(recent.all.length).toBe(6);
+    expect(recent.newest(99).length).toBe(6);
   });
 });
 

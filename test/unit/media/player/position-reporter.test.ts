@@ -23,7 +23,7 @@ describe("the position reporter", () => {
     const { clock, reports, reporter } = playing();
     for (let untilMs = 20; untilMs <= 1000; untilMs += 20) {
       clock.advance(20);
-      reporter.advance(untilMs, 1);
+      reporter.advance(untilMs, { rate: 1, dueMs: clock.now() });
     }
     expect(reports.map(({ rate }) => rate)).toEqual([1]);
   });
@@ -32,7 +32,7 @@ describe("the position reporter", () => {
     const { clock, reports, reporter } = playing();
     for (let untilMs = 20; untilMs <= 1000; untilMs += 20) {
       clock.advance(40);
-      reporter.advance(untilMs, 1);
+      reporter.advance(untilMs, { rate: 1, dueMs: clock.now() });
     }
     // Two seconds, of which the first frame begins with a report of its own.
     expect(reports.length).toBeGreaterThan(10);

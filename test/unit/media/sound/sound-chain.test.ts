@@ -45,6 +45,7 @@ class Listening {
     for (let frame = 0; frame < frameCount; frame++) {
       while (this.chain.prepare(this.#song, FRAME_SAMPLES) < FRAME_SAMPLES) this.#decode();
       this.chain.render(this.#song, left, right, FRAME_SAMPLES);
+      this.chain.level(left, right, FRAME_SAMPLES);
       // A sum is a number as long as all its parts are.
       if (!Number.isFinite(left.reduce((sum, value, at) => sum + value + right[at]!, 0))) throw new Error("no number");
       this.left.push(...left);

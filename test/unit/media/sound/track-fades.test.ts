@@ -210,3 +210,43 @@ describe("two songs that change places", () => {
     expect(fades.fallingSamples).toBe(3840);
   });
 });
+
+describe("sound that is never heard is taken back", () => {
+  const taken = 5 * FRAME_SAMPLES;
+
+  it.each<[string, Fades]>([
+    ["a fade-in under way", { fadeIn: { duration: 500, curve: "sine" } }],
+    ["a fade-in that is over since", { fadeIn: { duration: 90, curve: "linear" } }],
+    ["a fade-out", { fadeOut: { duration: 900, curve: "exponential" } }],
+  ])("from %s, which then goes on as before", (_name, tonearm) => {
+    const lengthSamples = 48_000;
+    const [control, fades] = [started(tonearm), started(tonearm)];
+    const placeFrom = (one: TrackFades, start: number) => (done: number) =>
+      one.place(lengthSamples - start - done, lengthSamples);
+    const wanted = gains(control, 10 * taken, placeFrom(control, 0));
+    const heard = gains(fades, FRAME_SAMPLES, placeFrom(fades, 0));
+    while (heard.length < wanted.length) {
+      const mark = { lastGain: undefined, glide: 0, glideSamples: 0 };
+      fades.mark(mark);
+      gains(fades, taken, placeFrom(fades, heard.length));
+      fades.goBack(mark, taken);
+      placeFrom(fades, heard.length)(0);
+      expect(fades.gain).toBeCloseTo(heard.at(-1)!, 1);
+      heard.push(...gains(fades, FRAME_SAMPLES, placeFrom(fades, heard.length)));
+    }
+    expect(heard.slice(0, wanted.length)).toEqual(wanted);
+    expect(fades.isNeutral).toBe(control.isNeutral);
+  });
+
+  it("from before a fall was asked for: then it begins where the sound is", () => {
+    const fades = started({});
+    const mark = { lastGain: undefined, glide: 0, glideSamples: 0 };
+    gains(fades, FRAME_SAMPLES);
+    fades.mark(mark);
+    gains(fades, taken);
+    fades.fall({ lengthSamples: 4800, curve: "linear" }, 960);
+    gains(fades, FRAME_SAMPLES);
+    fades.goBack(mark, taken + FRAME_SAMPLES);
+    expectNear(gains(fades, 4800), (sample) => 1 - Math.max(0, sample - 960) / 4800);
+  });
+});

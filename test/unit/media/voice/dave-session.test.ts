@@ -1,11 +1,11 @@
 // The DAVE session alone, with a gateway made of an external sender and listeners, in the time the test says.
 
 import { DAVESession as MlsSession } from "@snazzah/davey";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   ExternalSender,
-  encodeAppend,
   encodeGroupId,
+  encodeProposals,
   encodeRevoke,
   type Proposal,
 } from "../../../../lab/discord/external-sender.ts";
@@ -28,20 +28,27 @@ class Call {
   readonly sent: { readonly op: number; readonly data: unknown }[] = [];
   readonly bot: DaveSession;
   readonly listener = new MlsSession(1, LISTENER, CHANNEL);
+  /** So many frames lie ready for all players of the thread that MLS work may be done. */
+  areFramesAhead = true;
   gateChanges = 0;
   stuckCount = 0;
+  rekeyCount = 0;
   readonly floods: Error[] = [];
   readonly lines: string[] = [];
   readonly limits: VoiceLimits;
 
   constructor({ isPlainFallbackAllowed = true }: { readonly isPlainFallbackAllowed?: boolean } = {}) {
     this.listener.setExternalSender(this.gateway.packageBytes);
-    this.limits = new VoiceLimits(this.clock, new VoiceThreadLimits(this.clock));
+    this.limits = new VoiceLimits(
+      this.clock,
+      new VoiceThreadLimits({ clock: this.clock, areFramesAhead: () => this.areFramesAhead }),
+    );
     this.bot = new DaveSession({
       userId: BOT,
       channelId: CHANNEL,
       isPlainFallbackAllowed,
       limits: this.limits,
+      contain: (handler) => handler,
       clock: this.clock,
       logger: createLogger((_level, message) => this.lines.push(message)),
       counters: this.counters,
@@ -50,6 +57,7 @@ class Call {
         sendDaveBinary: (op, data) => this.sent.push({ op, data: Buffer.from(data) }),
         onDaveGateChanged: () => this.gateChanges++,
         onDaveStuck: () => this.stuckCount++,
+        onDaveRekeyed: () => this.rekeyCount++,
         onDaveFlooded: (error) => this.floods.push(error),
       },
     });
@@ -78,7 +86,7 @@ class Call {
   }
 
   append(...proposals: Proposal[]): void {
-    this.bot.handle({ kind: "proposals", operation: 0, proposals: encodeAppend(proposals).subarray(1) });
+    this.bot.handle({ kind: "proposals", operation: 0, proposals: encodeProposals(proposals) });
   }
 
   commit(transitionId: number, commit: Buffer): void {
@@ -101,7 +109,7 @@ class Call {
   }
 
   propose(member: MlsSession, ...proposals: Proposal[]): { readonly commit: Buffer; readonly welcome: Buffer } {
-    const { commit, welcome } = member.processProposals(0, encodeAppend(proposals).subarray(1));
+    const { commit, welcome } = member.processProposals(0, encodeProposals(proposals));
     if (commit === undefined) throw new Error("no commit");
     return { commit, welcome: welcome ?? Buffer.alloc(0) };
   }
@@ -306,7 +314,10 @@ describe("in a group", () => {
     expect(call.hear()).toBe("heard");
     call.listener.processCommit(commit);
     expect(call.hear()).toBe("heard");
+    const rekeys = call.rekeyCount;
     call.execute(4);
+    // What lies ready is under the old keys from here on.
+    expect(call.rekeyCount).toBe(rekeys + 1);
     expect(call.hear()).toBe("heard");
     expect(call.counters.daveTransitions).toBe(2);
   });
@@ -533,6 +544,179 @@ describe("recovering", () => {
   });
 });
 
+describe("while frames of others are short", () => {
+  test("a change of the group waits, and sound goes on for those who were there", () => {
+    const call = inGroup();
+    call.areFramesAhead = false;
+    const { add, commit } = call.grow("702");
+    call.enter("702");
+    call.append(add);
+    call.commit(0, commit);
+    expect(call.all(28)).toEqual([]);
+    expect(call.hear()).toBe("heard");
+    call.listener.processCommit(commit);
+    expect(call.hear()).toBe("heard");
+    call.areFramesAhead = true;
+    call.clock.advance(2);
+    expect(call.all(28)).toHaveLength(1);
+    expect(call.bot.describe().epoch).toBe(2);
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("what needs no MLS work is answered at once, unless something before it waits", () => {
+    const call = inGroup();
+    call.areFramesAhead = false;
+    call.commit(4, call.grow("702").commit);
+    expect(call.all(23)).toEqual([{ transition_id: 4 }]);
+    call.bot.handle({ kind: "executeTransition", transitionId: 4 });
+    call.bot.handle({ kind: "prepareTransition", transitionId: 5, version: 1 });
+    expect(call.all(23)).toHaveLength(1);
+    call.clock.advance(50);
+    expect(call.all(23)).toEqual([{ transition_id: 4 }, { transition_id: 5 }]);
+  });
+
+  test("a group begins after 50 ms all the same", () => {
+    const call = new Call();
+    call.areFramesAhead = false;
+    call.start();
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(49);
+    expect(call.all(26)).toEqual([]);
+    call.clock.advance(1);
+    expect(call.all(26)).toHaveLength(1);
+    // Op 25 waits for its own turn.
+    call.clock.advance(50);
+    call.join();
+    call.clock.advance(50);
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("a Welcome that waits makes an answer of our own needless", () => {
+    const call = new Call();
+    call.start();
+    call.areFramesAhead = false;
+    const newcomer = new MlsSession(1, "702", CHANNEL);
+    call.enter("702");
+    call.append(call.gateway.add(0n, newcomer.getSerializedKeyPackage()));
+    call.join();
+    call.areFramesAhead = true;
+    call.clock.advance(10);
+    expect(call.all(28)).toEqual([]);
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("a session that is closed meanwhile does nothing more", () => {
+    const call = new Call();
+    call.areFramesAhead = false;
+    call.start();
+    call.bot.close();
+    expect(call.clock.pendingCount).toBe(0);
+    call.areFramesAhead = true;
+    call.clock.advance(60_000);
+    expect(call.sent).toEqual([]);
+  });
+
+  test("the wait for a group is twice as long while what brings it waits, and no longer", () => {
+    const call = new Call();
+    call.start();
+    call.limits.spendMls(10_000);
+    call.clock.advance(0);
+    call.join();
+    call.clock.advance(4999);
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(1);
+    expect([call.bot.gate, call.hear(), call.counters.plainFallbacks]).toEqual(["send", "heard", 0]);
+
+    const late = new Call();
+    late.start();
+    late.limits.spendMls(10_000);
+    late.clock.advance(0);
+    late.join();
+    late.clock.advance(4000);
+    late.limits.spendMls(10_000);
+    late.clock.advance(1999);
+    expect(late.bot.gate).toBe("hold");
+    late.clock.advance(1);
+    expect([late.bot.gate, late.hear(), late.counters.plainFallbacks]).toEqual(["send", "plain", 1]);
+  });
+
+  test("nobody is taken for alone whose list of others waits", () => {
+    const call = new Call();
+    call.limits.spendMls(10_000);
+    call.start({ userIds: [] });
+    call.enter(LISTENER);
+    call.clock.advance(4999);
+    expect([call.bot.gate, call.bot.hasCompany]).toEqual(["hold", false]);
+    call.clock.advance(1);
+    expect([call.bot.gate, call.bot.hasCompany]).toEqual(["hold", true]);
+    call.join();
+    expect(call.hear()).toBe("heard");
+  });
+
+  test("no group after 10 s is no reason for a new key package while what may bring it waits", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(8000);
+    call.limits.spendMls(10_000);
+    call.clock.advance(0);
+    call.join();
+    call.clock.advance(4000);
+    expect(call.all(26)).toHaveLength(1);
+    call.clock.advance(1000);
+    expect(call.hear()).toBe("heard");
+    call.clock.advance(60_000);
+    expect(call.all(26)).toHaveLength(1);
+    expect(call.stuckCount).toBe(0);
+  });
+});
+
+describe("the key package made ahead", () => {
+  function countKeyPackages(): { readonly count: number; restore(): void } {
+    const spy = vi.spyOn(MlsSession.prototype, "getSerializedKeyPackage");
+    return {
+      get count() {
+        return spy.mock.calls.length;
+      },
+      restore: () => spy.mockRestore(),
+    };
+  }
+
+  test("is there when op 4 comes, is good for a group, and goes out once only", () => {
+    const made = countKeyPackages();
+    const call = new Call();
+    call.clock.advance(0);
+    expect([made.count, call.sent]).toEqual([1, []]);
+    call.start();
+    expect([made.count, call.all(26).length]).toEqual([1, 1]);
+    made.restore();
+    call.join();
+    expect(call.hear()).toBe("heard");
+    call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
+    call.clock.advance(10_000);
+    const all = call.all(26).map((keyPackage) => keyPackage.toString("hex"));
+    expect(all).toHaveLength(3);
+    expect(new Set(all).size).toBe(3);
+  });
+
+  test("is not made for a call that is plain, closed or begun sooner", () => {
+    const made = countKeyPackages();
+    const plain = new Call();
+    plain.start({ version: 0 });
+    const closed = new Call();
+    closed.bot.close();
+    const busy = new Call();
+    busy.areFramesAhead = false;
+    busy.clock.advance(1000);
+    for (const call of [plain, closed]) call.clock.advance(1000);
+    expect(made.count).toBe(0);
+    busy.areFramesAhead = true;
+    busy.start();
+    busy.clock.advance(1000);
+    expect(made.count).toBe(1);
+    made.restore();
+  });
+});
+
 describe("a gateway that asks for too much", () => {
   test("is served later once MLS work has cost its share, in the order it asked", () => {
     const call = inGroup();
@@ -555,10 +739,12 @@ describe("a gateway that asks for too much", () => {
   test("is served one piece of work per turn when many have some", () => {
     const call = inGroup();
     call.limits.spendMls(5);
-    call.bot.handle({ kind: "prepareTransition", transitionId: 7, version: 1 });
-    expect(call.all(23)).toEqual([]);
+    const { add } = call.grow("702");
+    call.enter("702");
+    call.append(add);
+    expect(call.all(28)).toEqual([]);
     call.clock.advance(0);
-    expect(call.all(23)).toEqual([{ transition_id: 7 }]);
+    expect(call.all(28)).toHaveLength(1);
   });
 
   test("is cut off when more waits than any channel brings, by count and by bytes", () => {

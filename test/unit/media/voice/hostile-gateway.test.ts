@@ -8,8 +8,8 @@ import {
   type HostileGateway,
   startHostileGateway,
 } from "../../../../lab/discord/hostile-gateway.ts";
+import { createContainment } from "../../../../src/media/pacer/containment.ts";
 import { GatewaySocket, type GatewaySocketListener } from "../../../../src/media/voice/gateway-socket.ts";
-import { createContainment } from "../../../../src/media/voice/voice-containment.ts";
 import { VoiceLimits, VoiceThreadLimits } from "../../../../src/media/voice/voice-limits.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { systemSockets } from "../../../../src/network/sockets.ts";
@@ -142,7 +142,7 @@ describe("what a gateway may say", () => {
 
   test("is 200 messages per second later on, and a reconnect brings no new ones", async () => {
     const { clock, gateway, voice, say } = await converse();
-    voice.connection.sendFrame(OPUS);
+    voice.sendNow(OPUS);
     say(2000);
     await until(() => voice.states.at(-1)?.isConnected === false);
     clock.advance(250);
@@ -160,7 +160,7 @@ describe("what a gateway may say", () => {
     await until(() => {
       // Each tells the gateway of a change.
       for (let count = 0; count < 10_000; count++) {
-        voice.connection.sendFrame(OPUS);
+        voice.sendNow(OPUS);
         voice.connection.stopSpeaking();
       }
       clock.advance(0);
@@ -228,7 +228,7 @@ describe("one turn of the event loop", () => {
           seen.isClosed = true;
         },
       };
-      const limits = new VoiceLimits(clock, new VoiceThreadLimits(clock));
+      const limits = new VoiceLimits(clock, new VoiceThreadLimits({ clock, areFramesAhead: () => true }));
       const take = limits.takeMessage.bind(limits);
       limits.takeMessage = () => {
         seen.handled++;
@@ -266,7 +266,7 @@ describe("others", () => {
     const honest = await ScriptedVoiceGateway.start();
     open.push(silent, honest);
     const clock = new FakeClock();
-    const threadLimits = new VoiceThreadLimits(clock);
+    const threadLimits = new VoiceThreadLimits({ clock, areFramesAhead: () => true });
     for (let count = 0; count < 1000; count++) {
       const voice = createVoice({ endpoint: silent.endpoint, clock, threadLimits });
       open.push(voice.connection);
@@ -280,6 +280,6 @@ describe("others", () => {
     clock.advance(1000);
     await opened;
     await until(() => voice.connection.gate === "send");
-    expect(voice.connection.sendFrame(OPUS)).toBe(true);
+    expect(voice.sendNow(OPUS)).toBe(true);
   });
 });

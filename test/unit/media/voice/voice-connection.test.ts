@@ -2,6 +2,8 @@
 
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { LocalPacer } from "../../../../src/media/pacer/local-pacer.ts";
+import { systemSockets } from "../../../../src/network/sockets.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import {
   type ScriptedGatewayOptions,
@@ -84,10 +86,10 @@ describe("connecting", () => {
   });
 
   test("the promise resolves when the WebSocket is open, before sound can flow", async () => {
-    const { connection, credentials } = await prepare({ silentOn: [0] });
+    const { connection, credentials, sendNow } = await prepare({ silentOn: [0] });
     await connection.connect(credentials());
     expect(connection.gate).toBe("hold");
-    expect(connection.sendFrame(OPUS)).toBe(false);
+    expect(sendNow(OPUS)).toBe(false);
     expect(connection.counters.framesRefused).toBe(1);
   });
 
@@ -168,11 +170,18 @@ describe("connecting", () => {
     expect(connection.gate).toBe("down");
   });
 
-  test("credentials appear in no log line", async () => {
+  test("credentials and keys appear in no log line", async () => {
     const fixture = await goLive();
+    const { pacer, clock, connection, lines } = fixture;
+    pacer.give(new LocalPacer(clock, systemSockets));
+    clock.advance(250);
+    await until(() => connection.gate === "send");
     await closeByServer(fixture, 4006);
-    expect(fixture.lines.length).toBeGreaterThan(0);
-    expect(JSON.stringify(fixture.lines)).not.toContain("token-1");
+    expect(lines.length).toBeGreaterThan(1);
+    const text = JSON.stringify(lines);
+    for (const secret of ["token-1", SECRET_KEY.slice(0, 5).join(","), Buffer.from(SECRET_KEY).toString("hex", 0, 5)]) {
+      expect(text).not.toContain(secret);
+    }
   });
 });
 
@@ -201,13 +210,13 @@ describe("UDP", () => {
   });
 
   test("a keep-alive goes out in every five seconds without sound", async () => {
-    const { gateway, clock, connection } = await goLive();
+    const { gateway, clock, sendNow } = await goLive();
     const keepAlives = () => gateway.packets.filter((packet) => packet.length === 8);
     clock.advance(5000);
     clock.advance(5000);
     await until(() => keepAlives().length >= 1);
     const before = keepAlives().length;
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     clock.advance(5000);
     await until(() => gateway.rtpPackets.length === 1);
     await settle();
@@ -218,10 +227,10 @@ describe("UDP", () => {
   });
 
   test("a network that takes nothing for three seconds brings a new session", async () => {
-    const { gateway, clock, connection } = await goLive();
+    const { gateway, clock, connection, sendNow } = await goLive();
     await gateway.closeUdp();
     await until(() => {
-      connection.sendFrame(OPUS);
+      sendNow(OPUS);
       clock.advance(20);
       return connection.counters.reconnects === 1;
     });
@@ -235,10 +244,11 @@ describe("sound", () => {
   test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"])(
     "frames go out in %s with headers that count on",
     async (mode) => {
-      const { connection, gateway } = await goLive({ modes: [mode] });
-      for (let count = 0; count < 3; count++) expect(connection.sendFrame(OPUS)).toBe(true);
-      connection.skipFrames(10);
-      expect(connection.sendFrame(OPUS)).toBe(true);
+      const { connection, clock, gateway } = await goLive({ modes: [mode] });
+      for (const dueMs of [20, 40, 60, 280]) {
+        expect(connection.sendFrame(OPUS, clock.now() + dueMs)).toBe(true);
+      }
+      clock.advance(280);
       await until(() => gateway.rtpPackets.length === 4);
       expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8, 9, 10]);
       expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 967, 1927, 12_487]);
@@ -249,15 +259,15 @@ describe("sound", () => {
   );
 
   test("Speaking is told on change only, and silence only ends sound", async () => {
-    const { connection, gateway } = await goLive();
-    expect(connection.sendSilence()).toBe(false);
+    const { connection, clock, gateway, sendNow } = await goLive();
+    expect(connection.sendSilence(clock.now())).toBe(false);
     connection.stopSpeaking();
-    connection.sendFrame(OPUS);
-    connection.sendFrame(OPUS);
-    expect(connection.sendSilence()).toBe(true);
+    sendNow(OPUS);
+    sendNow(OPUS);
+    expect(connection.sendSilence(clock.now())).toBe(true);
     connection.stopSpeaking();
     connection.stopSpeaking();
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     await until(() => gateway.last.all(5).length >= 4);
     await settle();
     expect(gateway.last.all(5).map(({ speaking }) => speaking)).toEqual([0, 1, 0, 1]);
@@ -265,31 +275,123 @@ describe("sound", () => {
   });
 
   test("a frame that is too large is refused, and its time passes", async () => {
-    const { connection, gateway } = await goLive();
-    expect(connection.sendFrame(Buffer.alloc(1400))).toBe(false);
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    const { connection, clock, gateway } = await goLive();
+    expect(connection.sendFrame(OPUS, clock.now() + 20)).toBe(true);
+    expect(connection.sendFrame(Buffer.alloc(1400), clock.now() + 40)).toBe(false);
+    expect(connection.counters).toMatchObject({ packetsSent: 1, framesRefused: 1 });
+    expect(connection.sendFrame(OPUS, clock.now() + 60)).toBe(true);
+    clock.advance(60);
+    await until(() => gateway.rtpPackets.length === 2);
+    expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 7 + 2 * 960]);
+    expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8]);
+  });
+
+  test("frames leave at their moment, and not before", async () => {
+    const { connection, clock, gateway } = await goLive();
+    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
+    expect(connection.isDrained).toBe(false);
+    clock.advance(39);
     await until(() => gateway.rtpPackets.length === 1);
-    expect(gateway.rtpPackets[0]?.readUInt32BE(4)).toBe(967);
-    expect(gateway.rtpPackets[0]?.readUInt16BE(2)).toBe(7);
+    clock.advance(20);
+    await until(() => gateway.rtpPackets.length === 2);
+    await settle();
+    expect([gateway.rtpPackets.length, connection.isDrained]).toEqual([2, false]);
+    clock.advance(1);
+    await until(() => gateway.rtpPackets.length === 3);
+    expect(connection.isDrained).toBe(true);
+  });
+
+  test("what has not left can be taken back, newest first, and is not counted as sent", async () => {
+    const { connection, clock, gateway } = await goLive();
+    const frames = [1, 2, 3, 4].map((number) => Buffer.alloc(10 * number));
+    for (const [index, frame] of frames.entries()) connection.sendFrame(frame, clock.now() + 20 * (index + 1));
+    clock.advance(20);
+    expect(connection.takeBack(2)).toBe(2);
+    expect(connection.counters.packetsSent).toBe(2);
+    connection.sendFrame(OPUS, clock.now() + 40);
+    expect(connection.takeBack(99)).toBe(2);
+    expect([connection.takeBack(1), connection.counters.packetsSent, connection.isDrained]).toEqual([0, 1, true]);
+    connection.sendFrame(OPUS, clock.now() + 60);
+    clock.advance(60);
+    await until(() => gateway.rtpPackets.length === 2);
+    expect(gateway.rtpPackets.map((packet) => packet.length - 32)).toEqual([10, OPUS.length]);
+    expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8]);
+    expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 7 + 3 * 960]);
+  });
+
+  test("more than lies ready at any time has no way out, and that is told", async () => {
+    const { connection, clock } = await goLive();
+    let taken = 0;
+    while (connection.sendFrame(OPUS, clock.now() + 20 * (taken + 1))) taken += 1;
+    expect(taken).toBe(8);
+    expect(connection.counters).toMatchObject({ packetsSent: 8, framesRefused: 1 });
+    expect(connection.obstacle).toBe("network");
+    clock.advance(20);
+    expect(connection.sendFrame(OPUS, clock.now() + 180)).toBe(true);
   });
 
   test("a second op 4 with a new key restarts the counter, the same op 4 again does not", async () => {
-    const { connection, gateway } = await goLive();
+    const { gateway, sendNow } = await goLive();
     const mode = "aead_xchacha20_poly1305_rtpsize";
     const counters = () => gateway.rtpPackets.map((packet) => packet.readUInt32BE(packet.length - 4));
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     await until(() => gateway.rtpPackets.length === 1);
     gateway.last.send(4, { mode, secret_key: SECRET_KEY, dave_protocol_version: 0 });
     gateway.last.send(3, null);
     await until(() => gateway.last.all(3).length === 2);
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     await until(() => gateway.rtpPackets.length === 2);
     gateway.last.send(4, { mode, secret_key: [...SECRET_KEY].reverse(), dave_protocol_version: 0 });
     gateway.last.send(3, null);
     await until(() => gateway.last.all(3).length === 3);
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     await until(() => gateway.rtpPackets.length === 3);
     expect(counters()).toEqual([0, 1, 0]);
+  });
+});
+
+describe("a pacer that is lost", () => {
+  test("brings a new session over the next one, silently, and what had not left is sent again", async () => {
+    const takenBack: number[] = [];
+    const onWayChanging = () => takenBack.push(fixture.connection.takeBack(99));
+    const fixture = await goLive({}, { onWayChanging });
+    const { gateway, connection, clock, pacer, closes, framesLost, sendNow } = fixture;
+    takenBack.length = 0;
+    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
+    clock.advance(20);
+    await until(() => gateway.rtpPackets.length === 1);
+    pacer.give(new LocalPacer(clock, systemSockets));
+    expect([takenBack[0], framesLost]).toEqual([2, []]);
+    expect([connection.gate, connection.counters.packetsSent]).toEqual(["hold", 1]);
+    clock.advance(250);
+    await until(() => connection.gate === "send");
+    expect(sendNow(OPUS)).toBe(true);
+    await until(() => gateway.rtpPackets.length === 2);
+    expect(gateway.connections.map(({ received }) => received.filter(({ op }) => op === 0).length)).toEqual([1, 1]);
+    expect(gateway.connections[0]?.closeCode).toBe(1000);
+    expect(connection.counters.reconnects).toBe(1);
+    expect(closes).toEqual([]);
+  });
+
+  test("loses what nobody takes back, and that is told and counted", async () => {
+    const { connection, clock, pacer, framesLost } = await goLive();
+    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
+    clock.advance(20);
+    pacer.give(new LocalPacer(clock, systemSockets));
+    expect(framesLost).toEqual([2]);
+    expect(connection.counters).toMatchObject({ packetsSent: 1, framesRefused: 2 });
+  });
+
+  test("while our address is asked for is no more than another try", async () => {
+    const { connection, credentials, gateway, clock, pacer, closes } = await prepare({ lostDiscoveries: 1 });
+    await connection.connect(credentials());
+    await until(() => gateway.packets.length === 1);
+    pacer.give(new LocalPacer(clock, systemSockets));
+    expect(connection.gate).toBe("hold");
+    clock.advance(250);
+    await until(() => connection.gate === "send");
+    expect(gateway.connections).toHaveLength(2);
+    expect(closes).toEqual([]);
   });
 });
 
@@ -311,8 +413,8 @@ describe("heartbeat", () => {
   });
 
   test("two intervals without an answer end the connection, and it is resumed", async () => {
-    const { gateway, clock, states, connection } = await goLive();
-    connection.sendFrame(OPUS);
+    const { gateway, clock, states, connection, sendNow } = await goLive();
+    sendNow(OPUS);
     const { silentOn } = { silentOn: [3] };
     Object.assign(gateway.options, { silentOn });
     clock.advance(5000);
@@ -343,14 +445,14 @@ describe("heartbeat", () => {
 describe("losing the connection", () => {
   test("a lost connection is resumed with seq_ack while sound goes on, and nothing is reported", async () => {
     const fixture = await goLive();
-    const { gateway, clock, connection, closes, states } = fixture;
-    connection.sendFrame(OPUS);
+    const { gateway, clock, connection, closes, states, sendNow } = fixture;
+    sendNow(OPUS);
     gateway.last.send(18, {}, 41);
     gateway.last.send(3, null);
     await until(() => gateway.last.all(3).length === 2);
     gateway.last.socket.terminate();
     await until(() => states.at(-1)?.isConnected === false);
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     clock.advance(250);
     await until(() => connection.counters.resumes === 1);
     expect(gateway.last.all(7)).toEqual([
@@ -359,20 +461,20 @@ describe("losing the connection", () => {
     expect(gateway.last.all(0)).toEqual([]);
     await until(() => gateway.last.all(5).length === 1);
     expect(gateway.last.all(5)).toMatchObject([{ speaking: 1, ssrc: 1000 }]);
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     await until(() => gateway.rtpPackets.length === 3);
     expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8, 9]);
     expect(closes).toEqual([]);
   });
 
   test("sound does not begin while Discord cannot be told of it", async () => {
-    const { gateway, clock, connection, states } = await goLive();
+    const { gateway, clock, connection, states, sendNow } = await goLive();
     gateway.last.socket.terminate();
     await until(() => states.at(-1)?.isConnected === false);
-    expect([connection.gate, states.at(-1)?.isReady, connection.sendFrame(OPUS)]).toEqual(["hold", false, false]);
+    expect([connection.gate, states.at(-1)?.isReady, sendNow(OPUS)]).toEqual(["hold", false, false]);
     clock.advance(250);
     await until(() => connection.gate === "send");
-    expect([states.at(-1)?.isReady, connection.sendFrame(OPUS)]).toEqual([true, true]);
+    expect([states.at(-1)?.isReady, sendNow(OPUS)]).toEqual([true, true]);
     await until(() => gateway.last.all(5).length === 2);
     expect(gateway.last.all(5)).toMatchObject([{ speaking: 0 }, { speaking: 1 }]);
   });
@@ -521,24 +623,24 @@ describe("losing the connection", () => {
 
 describe("moving", () => {
   test("reports 1000 at once, sounds on over the old session, switches when the new one is ready", async () => {
-    const { gateway, connection, credentials, story, states } = await goLive();
+    const { gateway, connection, credentials, story, states, sendNow } = await goLive();
     const target = await ScriptedVoiceGateway.start({ silentOn: [1] });
     open.push(target);
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     story.length = 0;
     const moved = connection.connect(credentials({ endpoint: target.endpoint, token: "token-2" }));
     expect(story).toEqual(["closed 1000 false", "connected false ready false"]);
     expect(connection.gate).toBe("send");
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     await moved;
     expect(story.at(-1)).toBe("connected true ready false");
     await until(() => target.last.all(1).length === 1);
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     await until(() => gateway.rtpPackets.length === 3);
     target.last.send(4, { mode: "aead_xchacha20_poly1305_rtpsize", secret_key: SECRET_KEY, dave_protocol_version: 0 });
     await until(() => states.at(-1)?.isReady === true);
     expect(connection.gate).toBe("send");
-    connection.sendFrame(OPUS);
+    sendNow(OPUS);
     await until(() => target.rtpPackets.length === 1);
     await until(() => gateway.last.closeCode === 1000);
     expect(gateway.rtpPackets).toHaveLength(3);
@@ -660,14 +762,14 @@ describe("moving", () => {
 
 describe("begun anew", () => {
   test("is a new session with the same credentials, silently towards the client", async () => {
-    const { connection, gateway, states, closes } = await goLive();
+    const { connection, gateway, states, closes, sendNow } = await goLive();
     expect(connection.rejoin()).toBe(true);
     expect(connection.gate).toBe("hold");
     await until(() => connection.gate === "send");
     expect(gateway.connections).toHaveLength(2);
     expect(gateway.connections[0]?.closeCode).toBe(1000);
     expect(gateway.last.all(0)).toEqual(gateway.connections[0]?.all(0));
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     expect(connection.counters.reconnects).toBe(1);
     expect(states.at(-1)).toMatchObject({ isConnected: true, isReady: true });
     expect(closes).toEqual([]);
@@ -716,11 +818,11 @@ describe("what keeps frames back is told", () => {
   });
 
   test("packets that the system could not send are frames lost to the network", async () => {
-    const { gateway, connection } = await goLive();
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    const { gateway, connection, sendNow } = await goLive();
+    expect(sendNow(OPUS)).toBe(true);
     expect(connection.describe()).toMatchObject({ state: "live", gate: "send", dave: { version: 0, state: "plain" } });
     await gateway.closeUdp();
-    await until(() => !connection.sendFrame(OPUS));
+    await until(() => !sendNow(OPUS));
     expect(connection.obstacle).toBe("network");
     expect(connection.counters.udpErrors).toBeGreaterThan(0);
   });
@@ -728,7 +830,7 @@ describe("what keeps frames back is told", () => {
 
 describe("DAVE that does not come about", () => {
   test("without a group sound goes out plain, one new session is tried, and then it stays", async () => {
-    const { connection, credentials, gateway, clock, closes } = await prepare({ daveVersion: 1 });
+    const { connection, credentials, gateway, clock, closes, sendNow } = await prepare({ daveVersion: 1 });
     await connection.connect(credentials());
     const announce = async (sessions: number) => {
       await until(() => gateway.connections.length === sessions && gateway.last.all(26).length === 1);
@@ -741,7 +843,7 @@ describe("DAVE that does not come about", () => {
     expect(connection.gate).toBe("hold");
     clock.advance(3000);
     expect(connection.gate).toBe("send");
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
     await advanceInSteps(clock, 17_000, gateway);
     clock.advance(250);
     await announce(2);
@@ -756,7 +858,7 @@ describe("DAVE that does not come about", () => {
     ["channelId", { credentials: { channelId: "not-a-number" }, userId: "5001" }],
     ["user id", { credentials: {}, userId: "not-a-number" }],
   ] as const)("a %s that is no number harms nothing", async (_name, { credentials: changes, userId }) => {
-    const { connection, credentials, gateway, clock } = await prepare({ daveVersion: 1 }, { userId });
+    const { connection, credentials, gateway, clock, sendNow } = await prepare({ daveVersion: 1 }, { userId });
     await connection.connect(credentials(changes));
     await until(() => {
       clock.advance(100);
@@ -764,7 +866,7 @@ describe("DAVE that does not come about", () => {
       if (hasStarted && connection.gate === "discard") gateway.last.send(11, { user_ids: ["701"] }, 1);
       return connection.gate === "send";
     });
-    expect(connection.sendFrame(OPUS)).toBe(true);
+    expect(sendNow(OPUS)).toBe(true);
   });
 });
 

@@ -18,7 +18,7 @@ afterEach(async () => {
 async function prepare(random: Random = fixedRandom) {
   const gateway = await ScriptedVoiceGateway.start();
   const clock = new FakeClock();
-  const threadLimits = new VoiceThreadLimits(clock);
+  const threadLimits = new VoiceThreadLimits({ clock, areFramesAhead: () => true });
   const create = (how: { random?: Random } = {}) => {
     const voice = createVoice({ endpoint: gateway.endpoint, clock, threadLimits, ...how });
     open.push(voice.connection);
@@ -30,7 +30,7 @@ async function prepare(random: Random = fixedRandom) {
   await neighbour.connection.connect(neighbour.credentials());
   await until(() => neighbour.connection.gate === "send");
   const expectNeighbourUnharmed = () => {
-    expect(neighbour.connection.sendFrame(OPUS)).toBe(true);
+    expect(neighbour.sendNow(OPUS)).toBe(true);
     expect(neighbour.closes).toEqual([]);
   };
   return { gateway, clock, broken, expectNeighbourUnharmed };
@@ -99,9 +99,9 @@ describe("what is thrown", () => {
     const { broken, expectNeighbourUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
-    expect(broken.connection.sendFrame(poisonedFrame())).toBe(false);
+    expect(broken.sendNow(poisonedFrame())).toBe(false);
     expect(broken.closes).toEqual([INSIDE]);
-    expect(broken.connection.sendFrame(OPUS)).toBe(false);
+    expect(broken.sendNow(OPUS)).toBe(false);
     expectNeighbourUnharmed();
   });
 
@@ -112,7 +112,7 @@ describe("what is thrown", () => {
     };
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
-    broken.connection.sendFrame(poisonedFrame());
+    broken.sendNow(poisonedFrame());
     expect(broken.connection.gate).toBe("down");
     expectNeighbourUnharmed();
   });
@@ -121,10 +121,10 @@ describe("what is thrown", () => {
     const { broken } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
-    broken.connection.sendFrame(poisonedFrame());
+    broken.sendNow(poisonedFrame());
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
-    expect(broken.connection.sendFrame(OPUS)).toBe(true);
+    expect(broken.sendNow(OPUS)).toBe(true);
   });
 });
 

@@ -10,7 +10,7 @@ import { ThreadGate } from "../../../../lab/simulate/thread-gate.ts";
 import { VirtualClock } from "../../../../lab/simulate/virtual-clock.ts";
 import { NEAR, VirtualNetwork } from "../../../../lab/simulate/virtual-network.ts";
 import type { Timer } from "../../../../src/lib/clock.ts";
-import { prepareEncryption } from "../../../../src/media/voice/transport-encryption.ts";
+import { prepareEncryption } from "../../../../src/media/pacer/transport-encryption.ts";
 import { untilOn } from "../../../support/until-on.ts";
 import { createVoice, type VoiceFixture } from "../../../support/voice-builders.ts";
 
@@ -18,6 +18,8 @@ const GUILD = "4001";
 const USER = "5001";
 const CHANNEL = "6001";
 const FRAME_MS = 20;
+/** As many as audio workers make ahead. */
+const LEAD_FRAMES = 5;
 const open: { close(): unknown }[] = [];
 let clock: VirtualClock;
 let network: VirtualNetwork;
@@ -48,16 +50,22 @@ interface Call extends VoiceFixture {
   readonly music: Music;
 }
 
-/** Plays numbered frames by the gate, and remembers which went out. */
+/** Plays numbered frames by the gate, some ahead of their time as players do, and remembers which went out. */
 class Music {
   readonly sent: number[] = [];
   discarded = 0;
   held = 0;
+  takenBack = 0;
   #next = 0;
+  #dueMs = 0;
+  /** Frames that went out since one could not: those that are at the end of what has not left. */
+  #row = 0;
+  readonly #connection: VoiceFixture["connection"];
   #timer: Timer;
 
   constructor({ connection }: VoiceFixture) {
-    this.#timer = clock.after(FRAME_MS, () => this.#tick(connection));
+    this.#connection = connection;
+    this.#timer = clock.after(FRAME_MS, () => this.#tick());
   }
 
   close(): void {
@@ -70,16 +78,38 @@ class Music {
     await until(() => this.sent.length >= target);
   }
 
-  #tick(connection: VoiceFixture["connection"]): void {
-    this.#timer = clock.after(FRAME_MS, () => this.#tick(connection));
-    const { gate } = connection;
+  /** What has not left is sent anew. */
+  takeBack(): void {
+    const count = this.#connection.takeBack(Math.min(this.#row, LEAD_FRAMES));
+    this.takenBack += count;
+    this.#row -= count;
+    this.#next -= count;
+    this.#dueMs -= count * FRAME_MS;
+    this.sent.length -= count;
+  }
+
+  #tick(): void {
+    this.#timer = clock.after(FRAME_MS, () => this.#tick());
+    const nowMs = clock.now();
+    const { gate } = this.#connection;
     if (gate === "hold" || gate === "down") {
       this.held++;
       return;
     }
+    this.#dueMs = Math.max(this.#dueMs, nowMs);
+    const leadMs = gate === "send" ? LEAD_FRAMES * FRAME_MS : 0;
+    for (; this.#dueMs <= nowMs + leadMs; this.#dueMs += FRAME_MS) this.#sendNext();
+  }
+
+  #sendNext(): void {
     const number = this.#next++;
-    if (gate === "send" && connection.sendFrame(frameOf(number))) this.sent.push(number);
-    else this.discarded++;
+    if (this.#connection.gate === "send" && this.#connection.sendFrame(frameOf(number), this.#dueMs)) {
+      this.sent.push(number);
+      this.#row++;
+    } else {
+      this.discarded++;
+      this.#row = 0;
+    }
   }
 
   /** How often a number between the first and the last was not sent. */
@@ -107,10 +137,13 @@ async function join(
   options.prepare?.(discord);
   const voice = discord.issueVoice({ guildId: GUILD, userId: USER, channelId: CHANNEL });
   const sockets = network.socketsFor(new ThreadGate());
-  const fixture = createVoice({ endpoint: voice.endpoint, guildId: GUILD, userId: USER, clock, sockets });
+  let music: Music | undefined;
+  const onWayChanging = () => music?.takeBack();
+  const { endpoint } = voice;
+  const fixture = createVoice({ endpoint, guildId: GUILD, userId: USER, clock, sockets, onWayChanging });
   open.push(fixture.connection);
   await fixture.connection.connect({ ...voice, channelId: "channelId" in channel ? channel.channelId : CHANNEL });
-  const music = new Music(fixture);
+  music = new Music(fixture);
   open.push(music);
   return { ...fixture, discord, voice, music };
 }
@@ -125,7 +158,7 @@ async function expectAllHeard({ music }: Call, listener: Listener): Promise<void
 }
 
 async function stop({ connection, discord }: Call): Promise<void> {
-  for (let count = 0; count < 5; count++) connection.sendSilence();
+  for (let count = 0; count < 5; count++) connection.sendSilence(clock.now());
   connection.stopSpeaking();
   await until(() => discord.session(GUILD).speaking === 0);
 }
@@ -252,6 +285,8 @@ describe("b3, somebody joins while music plays", () => {
       const third = await channel.addListener();
       // What goes out before op 22 has arrived is not for it.
       await until(() => numbersOf(third).length > 10);
+      // What lay ready under the old keys was made anew.
+      expect(call.music.takenBack).toBeGreaterThan(0);
       await expectAllHeard(call, third);
       await expectFlawless(call, channel.listeners[0]);
       expect(call.connection.counters.daveRecoveries).toBe(0);

@@ -1,0 +1,146 @@
+// Workloads in which much changes at once while others play: starts, seeks, voice servers that move.
+
+import { quantile } from "../../report/statistics.ts";
+import { sleep } from "../../sleep.ts";
+import type { Crowd } from "../crowd.ts";
+import { monotonicMs } from "../world.ts";
+import type { Figures } from "./figures.ts";
+import { fillingWindow, paced, type Workload } from "./workload.ts";
+
+const SONG = "song.webm";
+/** Who plays beside the ones that start: what they lose, they lose to the others. */
+const BYSTANDERS = 20;
+const SECOND_MS = 1000;
+/** Between two starts that shall not feel each other. */
+const SINGLE_START_MS = 200;
+/** Every player seeks this often. */
+const SEEK_SECONDS = 2;
+/** All targets are within the song, with enough left behind them for the longest window. */
+const SEEK_FROM_MS = 1000;
+const SEEK_SPAN_MS = 20_000;
+/** Until a new voice connection is through with its handshake. */
+const VOICE_SETTLE_MS = 1000;
+
+/** A track for players that are in voice already, one after the other. */
+export const firstPacket: Workload = {
+  name: "first-packet",
+  detail: "PATCH track to the first sound, in voice already, one at a time",
+  players: 20,
+  isSteady: false,
+  async prepare({ crowd, players, seconds }) {
+    const track = { encoded: await crowd.load(SONG) };
+    const guildIds = crowd.newGuilds(players);
+    await crowd.inGroups(guildIds, async (guildId) =>
+      crowd.update(guildId, { voice: await crowd.issueVoice(guildId) }),
+    );
+    await sleep(VOICE_SETTLE_MS);
+    return () =>
+      fillingWindow(seconds, () =>
+        firstSounds(crowd, guildIds, players * SINGLE_START_MS, async (guildId, begin) => {
+          begin();
+          await crowd.update(guildId, { track });
+        }),
+      );
+  },
+};
+
+/** Voice and track in one PATCH each, all within a second, beside some that play. */
+export const starts: Workload = {
+  name: "starts",
+  detail: `all start within one second, voice and track in one PATCH, beside ${BYSTANDERS} that play`,
+  players: 200,
+  isSteady: false,
+  async prepare({ crowd, players, seconds }) {
+    const track = { encoded: await crowd.load(SONG) };
+    await crowd.play(SONG, BYSTANDERS);
+    const guildIds = crowd.newGuilds(players);
+    const voices = new Map<string, object>();
+    await crowd.inGroups(guildIds, async (guildId) => {
+      voices.set(guildId, await crowd.issueVoice(guildId));
+    });
+    return () =>
+      fillingWindow(seconds, () =>
+        firstSounds(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
+          begin();
+          await crowd.update(guildId, { voice: voices.get(guildId), track });
+        }),
+      );
+  },
+};
+
+/** A new voice server for everybody, as after an outage: the old connections are closed within one second. */
+export const reconnects: Workload = {
+  name: "reconnects",
+  detail: "the voice servers of all players move within one second",
+  players: 50,
+  isSteady: false,
+  async prepare({ crowd, players, seconds }) {
+    const guildIds = await crowd.play(SONG, players);
+    return () =>
+      fillingWindow(seconds, () =>
+        firstSounds(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
+          begin();
+          await crowd.update(guildId, { voice: await crowd.world.moveVoice(guildId) });
+        }),
+      );
+  },
+};
+
+/** Everybody seeks again and again. */
+export const seeks: Workload = {
+  name: "seeks",
+  detail: `every player seeks every ${SEEK_SECONDS} s`,
+  players: 50,
+  isSteady: false,
+  async prepare({ crowd, players, seconds }) {
+    const guildIds = await crowd.play(SONG, players);
+    const count = Math.max(1, Math.round((players * seconds) / SEEK_SECONDS));
+    return () =>
+      fillingWindow(seconds, async () => {
+        const answersMs: number[] = [];
+        await paced(count, seconds * 1000, async (index) => {
+          const startedMs = performance.now();
+          const position = SEEK_FROM_MS + ((index * 7919) % SEEK_SPAN_MS);
+          await crowd.update(guildIds[index % guildIds.length] ?? "", { position });
+          answersMs.push(performance.now() - startedMs);
+        });
+        return { answerMsP50: quantile(answersMs, 0.5), answerMsP99: quantile(answersMs, 0.99) };
+      });
+  },
+};
+
+/** How long each player took from `begin()` until it was heard, when all have been told within `spanMs`. */
+async function firstSounds(
+  crowd: Crowd,
+  guildIds: readonly string[],
+  spanMs: number,
+  start: (guildId: string, begin: () => void) => Promise<void>,
+): Promise<Figures> {
+  const begunAtMs: number[] = [];
+  await paced(guildIds.length, spanMs, (index) =>
+    start(guildIds[index] ?? "", () => {
+      begunAtMs[index] = monotonicMs();
+    }),
+  );
+  const heardAtMs = await untilNobodyIsNew(crowd, guildIds);
+  const tookMs = heardAtMs.flatMap((atMs, index) => (atMs === undefined ? [] : [atMs - (begunAtMs[index] ?? atMs)]));
+  const all = { neverHeard: guildIds.length - tookMs.length };
+  if (tookMs.length === 0) return all;
+  return {
+    ...all,
+    firstSoundMsP50: quantile(tookMs, 0.5),
+    firstSoundMsP99: quantile(tookMs, 0.99),
+    firstSoundMsMax: quantile(tookMs, 1),
+  };
+}
+
+/** Those who are not heard within some seconds are given up. */
+async function untilNobodyIsNew(crowd: Crowd, guildIds: readonly string[]) {
+  const deadlineMs = performance.now() + 5 * SECOND_MS;
+  let heardAtMs = await crowd.heardAtMs(guildIds);
+  while (heardAtMs.includes(undefined) && performance.now() < deadlineMs) {
+    await sleep(SINGLE_START_MS);
+    heardAtMs = await crowd.heardAtMs(guildIds);
+  }
+  return heardAtMs;
+}

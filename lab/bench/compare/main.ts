@@ -1,0 +1,106 @@
+// `npm run bench`: our node, alone or in turns with another one, under the loads that bots make, against a fake Discord
+// with DAVE on. Prints tables as it goes; writes JSON and a chart where asked, also of a run that breaks off. Needs
+// Linux (/proc), and ffmpeg for the songs unless `--media FOLDER` has them.
+
+import { rm, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { makeBenchMedia } from "../media.ts";
+import { NodeTrouble } from "../trouble.ts";
+import { type BenchRunOptions, parseBenchOptions, USAGE, WrongArgument } from "./options.ts";
+import { emptyRamp, type RampResult, runRamp } from "./ramp.ts";
+import { emptyResult, playersOf, type RunGround, runRounds, type WorkloadResult } from "./rounds.ts";
+import { CAVEAT, type RunResult, rampTable, runChart, runJson, summaryTable, workloadTable } from "./run-report.ts";
+
+/** Of a song, beside the window: players join, settle, and seek. */
+const SONG_SECONDS_MORE = 170;
+
+const options = readOptions();
+// Without waiting for what a node that is gone still owes.
+if (options !== undefined) process.exit(await run(options));
+
+function readOptions(): BenchRunOptions | undefined {
+  const args = process.argv.slice(2);
+  if (args.includes("--help")) {
+    console.log(USAGE);
+    return undefined;
+  }
+  try {
+    return parseBenchOptions(args);
+  } catch (error) {
+    if (!(error instanceof WrongArgument)) throw error;
+    console.error(`${error.message}\nAll arguments: npm run bench -- --help`);
+    process.exitCode = 2;
+    return undefined;
+  }
+}
+
+/** Returns the exit status: 1 when the run broke off. */
+async function run(asked: BenchRunOptions): Promise<number> {
+  const about = [
+    `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node.js ${process.version}, ${new Date().toISOString()}, ` +
+      `DAVE ${asked.daveVersion === 0 ? "off" : "on"}`,
+  ];
+  console.log(`${about.join("\n")}\n${CAVEAT}\n`);
+  const mediaRoot = asked.mediaRoot ?? (await makeBenchMedia(asked.seconds + SONG_SECONDS_MORE));
+  const workloads: WorkloadResult[] = [];
+  const ramps: RampResult[] = [];
+  const result: RunResult = { about, nodes: asked.plans.map(({ name }) => name), workloads, ramps };
+  const ground: RunGround = {
+    options: asked,
+    mediaRoot,
+    interrupted: interruption(),
+    tell: (line) => console.log(line),
+  };
+  let trouble: string | undefined;
+  try {
+    await measureAll(ground, { workloads, ramps, save: () => save(asked, result) });
+  } catch (error) {
+    if (!(error instanceof NodeTrouble)) throw error;
+    trouble = error.message;
+    console.error(`\nThe run broke off: ${trouble}\nWhat was measured until then:\n`);
+    for (const each of workloads.slice(-1)) console.log(workloadTable(each));
+    for (const each of ramps.slice(-1)) console.log(rampTable(each));
+  } finally {
+    if (workloads.length > 1) console.log(summaryTable(result));
+    await save(asked, trouble === undefined ? result : { ...result, trouble });
+    if (asked.mediaRoot === undefined) await rm(mediaRoot, { recursive: true, force: true });
+  }
+  return trouble === undefined ? 0 : 1;
+}
+
+async function measureAll(
+  ground: RunGround,
+  into: { readonly workloads: WorkloadResult[]; readonly ramps: RampResult[]; readonly save: () => Promise<void> },
+): Promise<void> {
+  for (const workload of ground.options.workloads) {
+    ground.tell(`${workload.name}, ${playersOf(workload, ground.options)} players …`);
+    if (ground.options.ramp === undefined) {
+      const result = emptyResult(workload, ground);
+      into.workloads.push(result);
+      await runRounds(workload, ground, result);
+      ground.tell(`\n${workloadTable(result)}`);
+    } else {
+      const result = emptyRamp(workload, ground);
+      into.ramps.push(result);
+      await runRamp(workload, ground, result);
+      ground.tell(`\n${rampTable(result)}`);
+    }
+    await into.save();
+  }
+}
+
+async function save({ jsonPath, svgPath }: BenchRunOptions, result: RunResult): Promise<void> {
+  if (jsonPath !== undefined) await writeFile(jsonPath, runJson(result));
+  if (svgPath !== undefined) await writeFile(svgPath, runChart(result));
+}
+
+/** Rejects when the user ends the run; a second time ends it at once. */
+function interruption(): Promise<never> {
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => reject(new NodeTrouble("it was interrupted")));
+    }
+  });
+  interrupted.catch(() => undefined); // between two workloads nobody waits
+  return interrupted;
+}

@@ -1,0 +1,137 @@
+// The arguments of `npm run bench`, checked before anything starts.
+
+import { statSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { TONEARM } from "../node-process.ts";
+import type { NodePlan } from "./contestant.ts";
+import type { Workload } from "./workload.ts";
+import { WORKLOADS } from "./workloads.ts";
+
+export interface BenchRunOptions {
+  readonly plans: readonly NodePlan[];
+  readonly workloads: readonly Workload[];
+  readonly rounds: number;
+  /** Of each turn's window. */
+  readonly seconds: number;
+  /** Between the last player that is heard and the window. */
+  readonly settleSeconds: number;
+  /** Instead of each workload's own number. */
+  readonly players: number | undefined;
+  readonly requestsPerSecond: number;
+  readonly daveVersion: number;
+  readonly ramp: { readonly playersMax: number } | undefined;
+  readonly mediaRoot: string | undefined;
+  readonly jsonPath: string | undefined;
+  readonly svgPath: string | undefined;
+}
+
+/** What an argument may be, else this is thrown: for the user, without a stack. */
+export class WrongArgument extends Error {}
+
+const RAMPED = ["passthrough", "mp3"];
+const URL_START = /^https?:\/\//;
+const THIS_MACHINE = /^(127\.[\d.]+|localhost|\[::1\])$/;
+
+export const USAGE = `npm run bench -- [options]
+  --against URL|COMMAND  a second node, measured in turns with ours: one that runs on this machine, or a command that
+                         starts one and reads Lavalink's environment variables
+  --name NAME            what to call it (other)
+  --password TEXT        of a node that runs already (youshallnotpass)
+  --pid NUMBER           its process, where it is not found by its port
+  --start-seconds N      until a node has to answer (60)
+  --only NAMES           of ${WORKLOADS.map(({ name }) => name).join(", ")}
+  --rounds N             turns of each node (6: an even number, so that each begins as often)
+  --seconds N            of each turn (10); --settle N before it (4)
+  --players N            instead of each workload's own number
+  --rate N               requests a second of the workload "requests" (3000)
+  --ramp                 how many players a core carries, instead of rounds (${RAMPED.join(", ")}); --ramp-max N (4000)
+  --no-dave              without end-to-end encryption
+  --media FOLDER         with song.webm, song.mp3, song.m4a, song.flac; without it they are made by ffmpeg
+  --json FILE, --svg FILE`;
+
+export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
+  const values = readArguments(args);
+  const number = (name: keyof typeof values, least: number, most: number): number => {
+    const value = Number(values[name]);
+    if (Number.isFinite(value) && value >= least && value <= most) return value;
+    throw new WrongArgument(`--${name} is ${values[name]}, and may be ${least} to ${most}`);
+  };
+  const startMsMax = number("start-seconds", 0.1, 600) * 1000;
+  const other = values.against === undefined ? [] : [planOf(values.against, { ...values, startMsMax })];
+  return {
+    plans: [{ name: "tonearm", command: { ...TONEARM, startMsMax } }, ...other],
+    workloads: wanted(values.only ?? (values.ramp ? RAMPED.join(",") : undefined), values.ramp),
+    rounds: number("rounds", 1, 100),
+    seconds: number("seconds", 0.5, 300),
+    settleSeconds: number("settle", 0, 60),
+    players: values.players === undefined ? undefined : number("players", 1, 10_000),
+    requestsPerSecond: number("rate", 1, 100_000),
+    daveVersion: values["no-dave"] ? 0 : 1,
+    ramp: values.ramp ? { playersMax: number("ramp-max", 1, 20_000) } : undefined,
+    mediaRoot: values.media === undefined ? undefined : folder(values.media),
+    jsonPath: values.json,
+    svgPath: values.svg,
+  };
+}
+
+function readArguments(args: readonly string[]) {
+  const text = (value: string) => ({ type: "string", default: value }) as const;
+  const maybe = { type: "string" } as const;
+  const off = { type: "boolean", default: false } as const;
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        ...{ against: maybe, name: text("other"), password: text("youshallnotpass"), pid: maybe },
+        ...{ only: maybe, rounds: text("6"), seconds: text("10"), settle: text("4"), players: maybe },
+        ...{ rate: text("3000"), ramp: off, "ramp-max": text("4000"), "start-seconds": text("60") },
+        ...{ "no-dave": off, media: maybe, json: maybe, svg: maybe },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new WrongArgument(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function planOf(
+  against: string,
+  other: { readonly name: string; readonly password: string; readonly pid?: string; readonly startMsMax: number },
+): NodePlan {
+  const { name, password, startMsMax } = other;
+  if (!URL_START.test(against)) return { name, command: { name, command: "sh", args: ["-c", against], startMsMax } };
+  const pid = other.pid === undefined ? undefined : Number(other.pid);
+  if (pid !== undefined && !(Number.isInteger(pid) && pid > 0)) throw new WrongArgument(`--pid is ${other.pid}`);
+  const url = readUrl(against);
+  if (!THIS_MACHINE.test(url.hostname)) {
+    throw new WrongArgument(
+      `${url.hostname} is not this machine: the fake Discord and the site of the bench are at 127.0.0.1, and no node ` +
+        "elsewhere can reach them",
+    );
+  }
+  return { name, url: url.origin, password, pid };
+}
+
+function folder(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new WrongArgument(`${path} is no folder`);
+  return path;
+}
+
+function readUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw new WrongArgument(`--against ${text} is no URL`);
+  }
+}
+
+function wanted(names: string | undefined, isRamp: boolean): readonly Workload[] {
+  if (names === undefined) return WORKLOADS;
+  return names.split(",").map((name) => {
+    const workload = WORKLOADS.find((candidate) => candidate.name === name.trim());
+    const known = WORKLOADS.filter(({ isSteady }) => isSteady || !isRamp).map((each) => each.name);
+    if (workload !== undefined && known.includes(workload.name)) return workload;
+    throw new WrongArgument(`there is no workload "${name}"${isRamp ? " for --ramp" : ""}, but ${known.join(", ")}`);
+  });
+}

@@ -1,0 +1,173 @@
+// A workload in rounds: both nodes are up from its beginning to its end and take turns, so that whatever else the
+// machine does meanwhile meets both; who begins changes with every round.
+
+import { sleep } from "../../sleep.ts";
+import { CannotPlay } from "../trouble.ts";
+import { World } from "../world.ts";
+import { Contestant, type NodePlan } from "./contestant.ts";
+import type { Figures } from "./figures.ts";
+import type { BenchRunOptions } from "./options.ts";
+import { type TurnPlace, takeTurn } from "./turn.ts";
+import type { Workload } from "./workload.ts";
+
+/** One node's turns, in order; one that failed has no figures. */
+export interface NodeTurns {
+  readonly name: string;
+  readonly turns: Figures[];
+}
+
+/** What a workload came to so far: it is filled as the run goes on, and whole even when that breaks off. */
+export interface WorkloadResult {
+  readonly name: string;
+  readonly detail: string;
+  readonly players: number;
+  readonly seconds: number;
+  readonly nodes: readonly NodeTurns[];
+  /** Why turns are missing, and what a real Discord would have refused. */
+  readonly notes: string[];
+}
+
+/** What all turns of a run have in common. */
+export interface RunGround {
+  readonly options: BenchRunOptions;
+  readonly mediaRoot: string;
+  /** Rejects when the user has had enough. */
+  readonly interrupted: Promise<never>;
+  readonly tell: (line: string) => void;
+}
+
+/** Before the memory at rest is read. */
+const REST_MS = 3000;
+/** A node that fails so often does not do what the workload wants: the other one goes on alone. */
+const FAILURES_MAX = 2;
+
+export function emptyResult(workload: Workload, { options }: RunGround): WorkloadResult {
+  return {
+    name: workload.name,
+    detail: workload.detail,
+    players: playersOf(workload, options),
+    seconds: options.seconds,
+    nodes: options.plans.map(({ name }) => ({ name, turns: [] })),
+    notes: [],
+  };
+}
+
+/** Fills `result`; rejects when the run cannot go on. */
+export async function runRounds(workload: Workload, ground: RunGround, result: WorkloadResult): Promise<void> {
+  const { options, tell } = ground;
+  const order = turnOrder(options.plans.length, options.rounds);
+  if (workload.players === 0) {
+    for (const index of order) await restTurn(workload, ground, { index, result });
+    return;
+  }
+  await withNodes(ground, options.plans, async (places) => {
+    for (const index of order) {
+      const [place, node] = [places[index], result.nodes[index]];
+      if (place === undefined || node === undefined || failuresOf(node) >= FAILURES_MAX) continue;
+      const plan = { workload, ...options, players: result.players };
+      const figures = await takeTurn(place, plan).catch((error: unknown) => {
+        if (!(error instanceof CannotPlay)) throw error;
+        note(result, error.message);
+        tell(`  ${error.message}`);
+        return {};
+      });
+      node.turns.push(figures);
+      await noteViolations(place, result);
+      if (Object.keys(figures).length > 0) tell(`  ${node.name}: ${briefly(figures)}`);
+    }
+  });
+}
+
+function failuresOf({ turns }: NodeTurns): number {
+  return turns.filter((figures) => Object.keys(figures).length === 0).length;
+}
+
+function note({ notes }: WorkloadResult, words: string): void {
+  if (!notes.includes(words)) notes.push(words);
+}
+
+/** Those that are new since the last turn. */
+async function noteViolations({ world, contestant }: TurnPlace, result: WorkloadResult): Promise<void> {
+  const { violations } = await world.stats();
+  for (const { kind, detail } of violations) {
+    const words = `broke a rule of Discord's: ${kind}: ${detail}`;
+    if (!result.notes.some((known) => known.endsWith(words))) note(result, `${contestant.name} ${words}`);
+  }
+}
+
+/** Whose turn it is, by the index of the node: 0 1, 1 0, 0 1, … */
+export function turnOrder(nodes: number, rounds: number): readonly number[] {
+  return Array.from({ length: rounds }, (_, round) => {
+    const pair = Array.from({ length: nodes }, (__, index) => index);
+    return round % 2 === 0 ? pair : pair.toReversed();
+  }).flat();
+}
+
+/** Starts the nodes and the world around them, and ends them when `measure` is through. */
+export async function withNodes<T>(
+  { options, mediaRoot, interrupted }: RunGround,
+  plans: readonly NodePlan[],
+  measure: (places: readonly TurnPlace[]) => Promise<T>,
+): Promise<T> {
+  const contestants: Contestant[] = [];
+  const world = await World.start(mediaRoot);
+  const work = async () => {
+    for (const plan of plans) contestants.push(await Contestant.open(plan));
+    await sleep(REST_MS);
+    const attached = contestants.flatMap(({ pid, startMs }) => (startMs === undefined ? (pid ?? []) : []));
+    const places = contestants.map((contestant) => ({
+      world,
+      contestant,
+      restPssBytes: contestant.pssBytes(),
+      ourPids: [process.pid, ...attached],
+      daveVersion: options.daveVersion,
+    }));
+    return measure(places);
+  };
+  const working = work();
+  try {
+    return await Promise.race([working, interrupted]);
+  } finally {
+    working.catch(() => undefined); // it may have lost the race
+    await Promise.all(contestants.map((contestant) => contestant.close()));
+    world.close();
+  }
+}
+
+/** A fresh node that nobody uses. */
+async function restTurn(
+  workload: Workload,
+  ground: RunGround,
+  { index, result }: { readonly index: number; readonly result: WorkloadResult },
+): Promise<void> {
+  const plan = ground.options.plans[index];
+  if (plan === undefined) return;
+  await withNodes(ground, [plan], async ([place]) => {
+    if (place === undefined) return;
+    const figures = await takeTurn(place, { workload, ...ground.options, players: 0 });
+    const { startMs, name } = place.contestant;
+    const all = { ...figures, ...(startMs !== undefined && { startMs }) };
+    result.nodes[index]?.turns.push(all);
+    ground.tell(`  ${name}: ${briefly(all)}`);
+  });
+}
+
+export function playersOf(workload: Workload, { players }: BenchRunOptions): number {
+  return workload.players === 0 ? 0 : (players ?? workload.players);
+}
+
+/** One line while the run goes on. */
+function briefly(figures: Figures): string {
+  const { cpuPercent, latenessMsP99, packetsMissing, firstSoundMsP99, startMs, othersPercent } = figures;
+  const parts: readonly (readonly [string, number | undefined, string])[] = [
+    ["CPU", cpuPercent, " %"],
+    ["late p99", latenessMsP99, " ms"],
+    ["missing", packetsMissing, ""],
+    ["first sound p99", firstSoundMsP99, " ms"],
+    ["start", startMs, " ms"],
+    ["others", othersPercent, " %"],
+  ];
+  return parts
+    .flatMap(([name, value, unit]) => (value === undefined ? [] : [`${name} ${value.toFixed(1)}${unit}`]))
+    .join(", ");
+}

@@ -1,0 +1,167 @@
+// What a run came to, as JSON has it, as tables and as a chart; also of a run that broke off. Pure.
+
+import { type Bar, barChart, type Panel } from "../../report/bar-chart.ts";
+import { markdownTable, spreadText } from "../../report/markdown-table.ts";
+import { ratioOf, type Spread, spreadOf } from "../../report/statistics.ts";
+import { FIGURE_NAMES, type FigureName, textOf } from "./figures.ts";
+import { findingOf, type RampResult } from "./ramp.ts";
+import type { WorkloadResult } from "./rounds.ts";
+
+export interface RunResult {
+  /** The machine, the time, and how it was asked. */
+  readonly about: readonly string[];
+  readonly nodes: readonly string[];
+  readonly workloads: readonly WorkloadResult[];
+  readonly ramps: readonly RampResult[];
+  /** Why it ended before its time. */
+  readonly trouble?: string;
+}
+
+/** What the reader of any figure must know. */
+export const CAVEAT =
+  "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes take turns, so that " +
+  "what else happens there meets both.";
+
+/** Columns of chart and summary: of each list, the first that a workload has measured. */
+const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPercent"]] as const;
+const MEMORY = ["memory (PSS), MB", ["pssMegabytes"]] as const;
+const LATENESS = ["lateness p99, ms", ["latenessMsP99"]] as const;
+const SPACING = ["|interval - 20 ms| p99, ms", ["spacingMsP99"]] as const;
+const OWN = ["first sound or answer p99, start, ms", ["firstSoundMsP99", "answerMsP99", "startMs"]] as const;
+const CHARTED = [CPU, MEMORY, LATENESS, SPACING, OWN] as const;
+const SUMMARISED = [
+  ...[CPU, MEMORY, LATENESS, ["jitter (RFC 3550), ms", ["jitterMs"]], SPACING],
+  ...[["packets missing", ["packetsMissing"]], OWN],
+] as const;
+const RAMP_COLUMNS = ["players carried", "players per core"];
+
+/** JSON with the ratios beside the figures of each turn. */
+export function runJson(run: RunResult): string {
+  const workloads = run.workloads.map((result) => {
+    const ratios = FIGURE_NAMES.flatMap((name) => {
+      const { ratio } = figureOf(result, name);
+      return ratio === undefined ? [] : [[name, ratio] as const];
+    });
+    return { ...result, ratios: Object.fromEntries(ratios) };
+  });
+  return `${JSON.stringify({ ...run, workloads }, undefined, 2)}\n`;
+}
+
+export function workloadTable(result: WorkloadResult): string {
+  const { name, detail, players, seconds, nodes, notes } = result;
+  const rounds = Math.max(0, ...nodes.map(({ turns }) => turns.length));
+  const crowd = players === 0 ? "no players" : `${players} players`;
+  const turns = `${rounds} turns of ${seconds} s for each node, middle (least to most)`;
+  const title = `### ${name}: ${crowd}\n\n${detail}; ${turns}:\n`;
+  const names = nodes.map((node) => node.name);
+  const header = ["", ...names, ...(names.length > 1 ? [names.join(" / ")] : [])];
+  const rows = FIGURE_NAMES.flatMap((figure) => {
+    const { spreads, ratio } = figureOf(result, figure);
+    if (spreads.every((spread) => spread === undefined)) return [];
+    const { title: text, digits } = textOf(figure);
+    const cells = spreads.map((spread) => spreadText(spread, digits));
+    return [[text, ...cells, ...(names.length > 1 ? [ratio === undefined ? "" : spreadText(ratio, 2)] : [])]];
+  });
+  const parts = [title, rows.length === 0 ? "Nothing was measured." : markdownTable(header, rows)];
+  if (notes.length > 0) parts.push("", ...notes.map((note) => `- ${note}`));
+  return `${parts.join("\n")}\n`;
+}
+
+export function rampTable({ name, detail, nodes }: RampResult): string {
+  const rows = nodes.map((node) => {
+    const { held, playersPerCore, broke } = findingOf(node);
+    const perCore = playersPerCore === undefined ? "not measured" : playersPerCore.toFixed(0);
+    const end = broke === undefined ? "never, as far as was tried" : `${broke.players}: ${broke.reason}`;
+    return [node.name, String(held), perCore, end];
+  });
+  const table = markdownTable(["node", "players carried", "players per core", "too many"], rows);
+  const carried = "no packet missing, and lateness p99 within 20 ms";
+  return `### ${name}: as many as it carries\n\n${detail}; ${carried}:\n\n${table}\n`;
+}
+
+/** All workloads on one page: for each figure both nodes and their ratio, or our node's spread when it is alone. */
+export function summaryTable({ nodes, workloads }: RunResult): string {
+  const rows = workloads.map((result) => {
+    const crowd = result.players === 0 ? result.name : `${result.name}, ${result.players} players`;
+    return [crowd, ...SUMMARISED.map(([, figures]) => summaryCell(result, figures))];
+  });
+  const what =
+    nodes.length > 1 ? `${nodes.join(" / ")} = their ratio (least to most of the pairs)` : "middle (least to most)";
+  return `### All workloads: ${what}\n\n${markdownTable(["", ...SUMMARISED.map(([title]) => title)], rows)}\n`;
+}
+
+function summaryCell(result: WorkloadResult, figures: readonly FigureName[]): string {
+  const figure = measuredOf(result, figures);
+  if (figure === undefined) return "";
+  const { spreads, ratio } = figureOf(result, figure);
+  const { digits } = textOf(figure);
+  const [alone] = spreads;
+  if (spreads.length === 1) return spreadText(alone, digits);
+  const both = spreads.map((spread) => spread?.median.toFixed(digits) ?? "not measured").join(" / ");
+  return ratio === undefined ? both : `${both} = ${spreadText(ratio, 2)}`;
+}
+
+/** One chart of all that was measured. */
+export function runChart(run: RunResult): string {
+  const isRamp = run.ramps.length > 0;
+  const rows = isRamp ? run.ramps.map(rampRow) : run.workloads.map(workloadRow);
+  return barChart({
+    title: isRamp ? "As many players as are carried: longer is better" : "In turns on one machine: shorter is better",
+    nodes: run.nodes,
+    columns: isRamp ? RAMP_COLUMNS : CHARTED.map(([title]) => title),
+    rows,
+    notes: [
+      ...run.about,
+      CAVEAT,
+      ...othersNote(run),
+      ...(run.trouble === undefined ? [] : [`The run broke off: ${run.trouble}`]),
+    ],
+  });
+}
+
+/** How busy others kept the machine in all turns. */
+function othersNote({ workloads, ramps }: RunResult): string[] {
+  const turns = [
+    ...workloads.flatMap(({ nodes }) => nodes.flatMap((node) => node.turns)),
+    ...ramps.flatMap(({ nodes }) => nodes.flatMap(({ steps }) => steps.map(({ figures }) => figures))),
+  ];
+  const others = spreadOf(turns.map(({ othersPercent }) => othersPercent));
+  return others === undefined ? [] : [`Others kept ${spreadText(others, 0)} % of all cores busy meanwhile.`];
+}
+
+function workloadRow(result: WorkloadResult) {
+  const panels = CHARTED.map(([, figures]): Panel | undefined => {
+    const figure = measuredOf(result, figures);
+    if (figure === undefined) return undefined;
+    const { spreads } = figureOf(result, figure);
+    const bars = result.nodes.map(({ name }, index): Bar => ({ node: name, value: spreads[index] }));
+    return { bars, digits: textOf(figure).digits };
+  });
+  return { name: result.name, detail: result.players === 0 ? "" : `${result.players} players`, panels };
+}
+
+function rampRow({ name, nodes }: RampResult) {
+  const panelOf = (values: readonly (number | undefined)[]): Panel => ({
+    bars: nodes.map((node, index) => ({ node: node.name, value: spreadOf([values[index]]) })),
+    digits: 0,
+  });
+  const findings = nodes.map(findingOf);
+  const panels = [
+    panelOf(findings.map(({ held }) => held)),
+    panelOf(findings.map(({ playersPerCore }) => playersPerCore)),
+  ];
+  return { name, detail: "", panels };
+}
+
+/** The first of these that any node has. */
+function measuredOf(result: WorkloadResult, figures: readonly FigureName[]): FigureName | undefined {
+  return figures.find((each) => figureOf(result, each).spreads.some((spread) => spread !== undefined));
+}
+
+function figureOf({ nodes }: WorkloadResult, name: FigureName) {
+  const turns = nodes.map((node) => node.turns.map((figures) => figures[name]));
+  const spreads: readonly (Spread | undefined)[] = turns.map((values) => spreadOf(values));
+  const [first, second] = turns;
+  const hasRatio = (textOf(name).hasRatio ?? true) && first !== undefined && second !== undefined;
+  return { spreads, ratio: hasRatio ? ratioOf(first, second) : undefined };
+}

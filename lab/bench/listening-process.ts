@@ -1,0 +1,38 @@
+// Finds the process of this machine that listens on a TCP port, so that a node that somebody else started can be read
+// by the operating system's books. Linux only: read from /proc.
+
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+const LISTENING = "0A";
+
+/** Undefined when nobody does, or it is a process that may not be looked at. */
+export function findListeningProcess(port: number): number | undefined {
+  const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((path) => listeningSockets(path, port)));
+  if (sockets.size === 0) return undefined;
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const pid = pids.find((name) => openFilesOf(name).some((file) => sockets.has(file)));
+  return pid === undefined ? undefined : Number(pid);
+}
+
+/** As they are called among a process's open files. */
+function listeningSockets(path: string, port: number): string[] {
+  const lines = attempt(() => readFileSync(path, "utf8").split("\n").slice(1)) ?? [];
+  return lines.flatMap((line) => {
+    const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
+    const isIt = state === LISTENING && Number.parseInt(local.split(":")[1] ?? "", 16) === port;
+    return isIt ? [`socket:[${inode}]`] : [];
+  });
+}
+
+function openFilesOf(pid: string): string[] {
+  const names = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return names.flatMap((name) => attempt(() => readlinkSync(`/proc/${pid}/fd/${name}`)) ?? []);
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined; // it has ended meanwhile, or may not be looked at
+  }
+}

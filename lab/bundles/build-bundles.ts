@@ -1,0 +1,141 @@
+// Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in one
+// file, as modules by the hundred cost more memory than what is in them. What is imported when it is needed stays a
+// file of its own. docs/decisions/build.md says why. Needs the development packages; part of `npm run build`.
+
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
+import { thirdPartyNotices } from "./third-party-notices.ts";
+
+/** The project's folder; this file is compiled to dist/lab/bundles. */
+const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
+const ROOT = fileURLToPath(PROJECT);
+/** Where the programs are, under the paths of their sources. */
+const BUNDLES = new URL("dist/node/", PROJECT);
+/** Written last: whoever finds it has all of them. */
+const NOTICES = "third-party-notices.txt";
+
+/** Each is a program: what one thread runs. */
+export const ENTRIES: readonly string[] = [
+  "src/main",
+  "src/media/main",
+  "src/media/lookup-main",
+  "src/media/codec-main",
+  "src/media/pacer-main",
+  "src/plugin-thread/main",
+  ...BUILTIN_PLUGINS.map(({ module }) => `plugins/${module.replace(/\.js$/, "")}`),
+  "plugins/youtube/solver-main",
+];
+/** Native, or WebAssembly in a file of its own: found where npm has put it. */
+const LEFT_OUT = [
+  ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
+  ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
+  // Of `ws`, where somebody has installed them.
+  ...["bufferutil", "utf-8-validate"],
+];
+/** Classes that an operator's plugin must share with the node. */
+const SHARED_MODULE = "src/plugin-api/plugin";
+
+/** A file of a program. */
+export interface BundleFile {
+  /** From the folder of the programs. */
+  readonly path: string;
+  readonly text: string;
+  readonly map: string;
+  /** Paths of what stands in it, with `/`. */
+  readonly modules: readonly string[];
+  /** Files that are read together with it. */
+  readonly imports: readonly string[];
+}
+
+/** The files of one program, its entry first. Throws where the text is not to be had in ASCII. */
+export async function bundle(entry: string): Promise<readonly BundleFile[]> {
+  const build = await rolldown({
+    input: { [entry]: `${ROOT}${entry}.ts` },
+    cwd: ROOT,
+    platform: "node",
+    external: [/^node:/, ...LEFT_OUT],
+    plugins: [ownPlaces(posix.dirname(entry))],
+  });
+  try {
+    const { output } = await build.generate({
+      format: "esm",
+      entryFileNames: "[name].js",
+      chunkFileNames: `${entry}.[name].js`,
+      comments: false,
+      sourcemap: true,
+    });
+    const chunks = output.filter((file) => file.type === "chunk");
+    return chunks.toSorted((one, other) => Number(other.isEntry) - Number(one.isEntry)).map(toFile);
+  } finally {
+    await build.close();
+  }
+}
+
+/** All programs, a few seconds' work. What an older build has left goes last: a node may be running. */
+export async function buildBundles(): Promise<void> {
+  const modules = new Set<string>();
+  const written = new Set<string>();
+  const write = async (path: string, text: string): Promise<void> => {
+    const place = new URL(path, BUNDLES);
+    await mkdir(new URL(".", place), { recursive: true });
+    await writeFile(place, text);
+    written.add(path);
+  };
+  for (const entry of ENTRIES) {
+    for (const file of await bundle(entry)) {
+      await write(file.path, file.text);
+      await write(`${file.path}.map`, file.map);
+      for (const module of file.modules) modules.add(module);
+    }
+  }
+  await write(NOTICES, await thirdPartyNotices(modules));
+  for (const entry of await readdir(BUNDLES, { recursive: true, withFileTypes: true })) {
+    const path = relative(fileURLToPath(BUNDLES), join(entry.parentPath, entry.name));
+    if (entry.isFile() && !written.has(toSlashes(path))) await rm(new URL(toSlashes(path), BUNDLES));
+  }
+}
+
+function toFile(chunk: OutputChunk): BundleFile {
+  const { fileName: path, code, map, imports } = chunk;
+  const modules = Object.keys(chunk.modules).map(toSlashes);
+  return { path, text: inAscii(code), map: map?.toString() ?? "", modules, imports };
+}
+
+function toSlashes(path: string): string {
+  return path.split(sep).join("/");
+}
+
+/**
+ * Who looks for files beside itself goes on finding them. In the entry's folder these are other programs; elsewhere,
+ * what the compiler and the kernels' build have written to dist.
+ */
+function ownPlaces(folder: string): Plugin {
+  const fromFolder = (path: string): string => posix.relative(posix.join("dist/node", folder), `dist/${path}`);
+  return {
+    name: "own-places",
+    resolveId(source, importer) {
+      if (importer === undefined || !source.endsWith("/plugin-api/plugin.ts")) return null;
+      return { id: `./${fromFolder(`${SHARED_MODULE}.js`)}`, external: true };
+    },
+    transform(code, id) {
+      const path = toSlashes(relative(ROOT, id));
+      if (!path.endsWith(".ts") || posix.dirname(path) === folder || !code.includes("import.meta.url")) return null;
+      const place = JSON.stringify(fromFolder(path.replace(/\.ts$/, ".js")));
+      // On the same line: the source map stays true.
+      return { code: code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`), map: null };
+    },
+  };
+}
+
+/**
+ * The same program: one character beyond Latin-1, and V8 keeps the whole file in two bytes a character. Throws where a
+ * number in its place would mean another text.
+ */
+export function inAscii(code: string): string {
+  const odd = /(?:\\|String\.raw`[^`]*)[^\0-\x7f]/.exec(code);
+  if (odd !== null) throw new Error(`cannot be written in ASCII: ${odd[0].slice(0, 80)}`);
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,236 @@
+// The command line of `npm run bench:encoder`: what is wanted, and its three ways: listening, cost, many frames. Lab
+// only.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { measureCost, measureFirstFrames, measureFreshProcesses } from "./cost.ts";
+import type { Stereo } from "./ear-model.ts";
+import { type EncoderKind, encoderKindOf } from "./encoders.ts";
+import { type BadFrame, runExactly } from "./exact-run.ts";
+import { type HeardExcerpt, type ListeningPlan, listenThrough } from "./listening.ts";
+import { decodeExcerpt, drawExcerpts } from "./music.ts";
+import { comparisonTable, costTable, firstFramesTable, scoreTable, sharedRateLine, worstLines } from "./report.ts";
+
+const HELP = `How audible is what an Opus encoder does to music?
+
+  npm run bench:encoder -- --music FOLDER [--encoder NAME] [--against NAME,NAME]
+
+  --music FOLDER      files that ffmpeg reads, in folders or not
+  --encoder NAME      who is judged: tonearm (default), or libopus:0 to libopus:10
+  --against NAMES     with whom it is compared, at the same rate; default libopus:5,libopus:10
+  --bitrates KBIT/S   default 64,96,128,192
+  --excerpts N        default 60
+  --seconds N         of each; default 8
+  --seed N            another seed draws other excerpts; default 1
+  --quick             16 excerpts of 4 s at 64 and 128 kbit/s
+  --json FILE         writes all that was heard, after each excerpt
+  --reuse FILE        what such a file has of the same excerpts, and not of the judged encoder, is not heard again
+
+  --cost              CPU of a frame instead, against libopus:10, and what the first frames of a process cost
+  --turns N           default 200
+
+  --frames N          N frames of hard sound instead, half of it music if there is a folder: every packet must be good,
+                      and every final range libopus's; npm run encoder:exact is this with 100000
+  --help              this text
+`;
+
+/** Of whoever calls. */
+export interface EncoderCommandContext {
+  /** The file that this process runs: fresh processes run it too. */
+  readonly program: string;
+  write(text: string): void;
+  writeError(text: string): void;
+}
+
+interface Wanted {
+  readonly music: string | undefined;
+  readonly encoder: EncoderKind;
+  readonly against: readonly EncoderKind[];
+  readonly bitratesBps: readonly number[];
+  readonly excerptCount: number;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly turns: number;
+  readonly frames: number;
+  readonly json: string | undefined;
+  readonly reuse: string | undefined;
+}
+
+const UNIT = "libopus:10";
+const FRESH_PROCESSES = 7;
+/** Music among the hard sound of many frames, and what the cost is measured with. */
+const EXACT_EXCERPTS = 20;
+const COST_EXCERPTS = 12;
+const EXCERPT_SECONDS = 10;
+/** What is wrong in one frame is often so in many. */
+const BAD_FRAMES_TOLD_MAX = 20;
+const PROGRESS_FRAMES = 50_000;
+
+/** Resolves with the exit status: 1 when a frame was bad, 2 when what is wanted cannot be understood. */
+export async function encoderCommand(args: readonly string[], context: EncoderCommandContext): Promise<number> {
+  let wanted: ReturnType<typeof readWanted>;
+  try {
+    wanted = readWanted(args);
+  } catch (error) {
+    context.writeError(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  }
+  const say = (...lines: readonly string[]): void => context.write(`${lines.join("\n")}\n`);
+  if (wanted.mode === "help") say(HELP);
+  else if (wanted.mode === "first-frames") say(JSON.stringify(await measureFirstFrames(wanted.encoder.name)));
+  else if (wanted.mode === "cost") await tellCost(wanted, context, say);
+  else if (wanted.mode === "frames") return await tellExact(wanted, context, say);
+  else await tellQuality(wanted, say);
+  return 0;
+}
+
+function readWanted(args: readonly string[]): Wanted & { readonly mode: string } {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      music: { type: "string" },
+      encoder: { type: "string", default: "tonearm" },
+      against: { type: "string", default: "libopus:5,libopus:10" },
+      bitrates: { type: "string" },
+      excerpts: { type: "string" },
+      seconds: { type: "string" },
+      seed: { type: "string", default: "1" },
+      quick: { type: "boolean", default: false },
+      json: { type: "string" },
+      reuse: { type: "string" },
+      cost: { type: "boolean", default: false },
+      turns: { type: "string", default: "200" },
+      frames: { type: "string", default: "0" },
+      "first-frames": { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  const { quick, help, cost } = values;
+  const first = values["first-frames"];
+  const frames = readNumber("frames", values.frames);
+  const mode = help ? "help" : first !== undefined ? "first-frames" : cost ? "cost" : frames > 0 ? "frames" : "quality";
+  const wanted = {
+    mode,
+    music: values.music,
+    encoder: encoderKindOf(first ?? values.encoder),
+    against: values.against.split(",").map(encoderKindOf),
+    bitratesBps: (values.bitrates ?? (quick ? "64,128" : "64,96,128,192"))
+      .split(",")
+      .map((text) => 1000 * readNumber("bitrates", text)),
+    excerptCount: readNumber("excerpts", values.excerpts ?? (quick ? "16" : "60")),
+    seconds: readNumber("seconds", values.seconds ?? (quick ? "4" : "8")),
+    seed: readNumber("seed", values.seed),
+    turns: readNumber("turns", values.turns),
+    frames,
+    json: values.json,
+    reuse: values.reuse,
+  };
+  if ((mode === "quality" || mode === "cost") && wanted.music === undefined) {
+    throw new Error("say where music is: --music FOLDER");
+  }
+  return wanted;
+}
+
+function readNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new Error(`--${name} is "${text}", no number`);
+  return value;
+}
+
+async function tellQuality(wanted: Wanted, say: (...lines: string[]) => void): Promise<void> {
+  const { encoder, against, bitratesBps } = wanted;
+  const excerpts: HeardExcerpt[] = [];
+  for await (const excerpt of listenThrough(planOf(wanted))) {
+    excerpts.push(excerpt);
+    say(`${excerpt.file} from ${excerpt.startSeconds} s: ${excerpt.classes.join(", ")}`);
+    // Each time: a run that is broken off has not been for nothing.
+    if (wanted.json !== undefined) writeFileSync(wanted.json, JSON.stringify(excerpts));
+  }
+  if (excerpts.length === 0) throw new Error("nothing but silence was found");
+  say("", scoreTable(excerpts));
+  for (const { name } of against) {
+    if (name === encoder.name) continue;
+    say("", `${encoder.name} against ${name}, each excerpt at the same rate; below 0 is better`);
+    for (const targetBps of bitratesBps) {
+      const pair = { encoder: encoder.name, against: name, targetBps };
+      say("", comparisonTable(excerpts, pair), "");
+      say(sharedRateLine(excerpts, pair), "  worst:", ...worstLines(excerpts, pair));
+    }
+  }
+}
+
+function planOf(wanted: Wanted): ListeningPlan {
+  const { music = "", encoder, against, bitratesBps, excerptCount, seconds, seed, reuse } = wanted;
+  // The other's curve of score by rate needs two points.
+  const [only = 0] = bitratesBps;
+  const curveBps = bitratesBps.length > 1 ? bitratesBps : [0.92 * only, only, 1.08 * only].map(Math.round);
+  const others = against.filter(({ name }) => name !== encoder.name);
+  return {
+    folder: music,
+    excerptCount,
+    seconds,
+    seed,
+    encoders: [
+      { kind: encoder, targetsBps: bitratesBps, isHeardAnew: true },
+      ...others.map((kind) => ({ kind, targetsBps: curveBps, isHeardAnew: false })),
+    ],
+    // Written by `--json`, which the operator says.
+    heardBefore: reuse === undefined ? [] : (JSON.parse(readFileSync(reuse, "utf8")) as HeardExcerpt[]),
+  };
+}
+
+async function tellCost(
+  { music = "", encoder, against, bitratesBps, turns, seed }: Wanted,
+  { program }: EncoderCommandContext,
+  say: (...lines: string[]) => void,
+): Promise<void> {
+  const names = new Set([UNIT, encoder.name, ...against.map(({ name }) => name)]);
+  const kinds = Array.from(names, encoderKindOf);
+  const sound = joined(musicFor(music, COST_EXCERPTS, seed));
+  for (const bitrateBps of bitratesBps) {
+    say("", `${bitrateBps / 1000} kbit/s, ${turns} turns`, "");
+    say(costTable(await measureCost(kinds, { music: sound, bitrateBps, turns })));
+  }
+  const fresh = kinds.map(({ name }) => [name, measureFreshProcesses(program, name, FRESH_PROCESSES)] as const);
+  say("", firstFramesTable(new Map(fresh)));
+}
+
+async function tellExact(
+  { music, encoder, frames, seed }: Wanted,
+  { writeError }: EncoderCommandContext,
+  say: (...lines: string[]) => void,
+): Promise<number> {
+  let badFrames = 0;
+  let toldFrames = 0;
+  const onBad = (bad: BadFrame): void => {
+    badFrames += 1;
+    if (badFrames <= BAD_FRAMES_TOLD_MAX) writeError(`${encoder.name}, seed ${seed}: ${JSON.stringify(bad)}\n`);
+  };
+  const onProgress = (done: number): void => {
+    if (done < toldFrames + PROGRESS_FRAMES) return;
+    toldFrames = done;
+    writeError(`${done} frames of ${encoder.name}, ${badFrames} bad\n`);
+  };
+  const sound = music === undefined ? [] : musicFor(music, EXACT_EXCERPTS, seed);
+  const run = await runExactly({ kind: encoder, frameCount: frames, seed, music: sound, onBad, onProgress });
+  say(JSON.stringify({ ...run, badFrames }, undefined, 2));
+  return badFrames === 0 ? 0 : 1;
+}
+
+function musicFor(folder: string, count: number, seed: number): Stereo[] {
+  return drawExcerpts(folder, { count, lengthSeconds: EXCERPT_SECONDS, seed }).map((excerpt) =>
+    decodeExcerpt(folder, excerpt, EXCERPT_SECONDS),
+  );
+}
+
+function joined(parts: readonly Stereo[]): Stereo {
+  const length = parts.reduce((sum, [left]) => sum + left.length, 0);
+  const whole = [new Float32Array(length), new Float32Array(length)] as const;
+  let at = 0;
+  for (const [left, right] of parts) {
+    whole[0].set(left, at);
+    whole[1].set(right, at);
+    at += left.length;
+  }
+  return whole;
+}

@@ -1,0 +1,122 @@
+// One encoder against another at the same rate. With a variable bitrate two never take the same number of bytes, so the
+// other's score is read off its own curve of score by rate, near one of its points. Lab only.
+
+import { seededRandom } from "../seeded-random.ts";
+import type { MeasureName } from "./judge.ts";
+import type { HeardExcerpt, Hearing } from "./listening.ts";
+
+/** Of one measure, over some excerpts; of all measures, less is better: below 0 the first encoder is better. */
+export interface Difference {
+  readonly excerptCount: number;
+  /** Each excerpt at its own rate: what the first took for it is what the other is given. */
+  readonly mean: number;
+  /** Between these the mean lies with 95 % (bootstrap over the excerpts). */
+  readonly low: number;
+  readonly high: number;
+  /** Both given the same for all excerpts together: who spends more on one and less on another may gain by it. */
+  readonly meanAtSharedRate: number;
+  /** By how much the other's rate had to grow to be as good, as a share; below 0 it could shrink. */
+  readonly worthOfRate: number;
+}
+
+/** Who is compared with whom, where, by what. */
+export interface Comparison {
+  readonly encoder: string;
+  readonly against: string;
+  readonly targetBps: number;
+  readonly measure: MeasureName;
+}
+
+interface Pair {
+  readonly excerpt: HeardExcerpt;
+  readonly difference: number;
+}
+
+const RESAMPLES = 2000;
+
+/** Undefined where there is nothing to compare. The other must have been heard at two bitrates or more. */
+export function compareAtEqualRate(excerpts: readonly HeardExcerpt[], comparison: Comparison): Difference | undefined {
+  const nearest = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInRate) ?? []);
+  const asAsked = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInTarget) ?? []);
+  if (nearest.length === 0) return undefined;
+  const differences = nearest.map((row) => differenceAt(row, row.ownRate / row.otherRate));
+  const shared = meanOf(asAsked.map(({ ownRate }) => ownRate)) / meanOf(asAsked.map(({ otherRate }) => otherRate));
+  const mean = meanOf(differences);
+  const slope = meanOf(nearest.map((row) => row.slope));
+  return {
+    excerptCount: nearest.length,
+    mean,
+    ...bootstrapRange(differences),
+    meanAtSharedRate: meanOf(asAsked.map((row) => differenceAt(row, shared))),
+    worthOfRate: slope === 0 ? 0 : Math.exp(mean / slope) - 1,
+  };
+}
+
+/** Where the encoder is furthest behind the other, worst first. */
+export function worstExcerpts(excerpts: readonly HeardExcerpt[], comparison: Comparison): Pair[] {
+  return excerpts
+    .flatMap((excerpt) => {
+      const difference = compareAtEqualRate([excerpt], comparison);
+      return difference === undefined ? [] : [{ excerpt, difference: difference.mean }];
+    })
+    .toSorted((a, b) => b.difference - a.difference);
+}
+
+interface Row {
+  readonly own: number;
+  readonly ownRate: number;
+  readonly other: number;
+  readonly otherRate: number;
+  /** Of the other's score, by the logarithm of its rate. */
+  readonly slope: number;
+}
+
+/** When the other is given this much more than it took. */
+function differenceAt({ own, other, slope }: Row, rateFactor: number): number {
+  return own - (other + slope * Math.log(rateFactor));
+}
+
+type Distance = (one: Hearing, other: Hearing) => number;
+const nearestInTarget: Distance = (one, other) => Math.abs(Math.log(one.targetBps / other.targetBps));
+/** Of those that took the same, the one that was asked the same. */
+const nearestInRate: Distance = (one, other) =>
+  Math.abs(Math.log(one.bitrateBps / other.bitrateBps)) + 1e-9 * nearestInTarget(one, other);
+
+/** The point of the other's curve that is nearest, and the slope there. */
+function rowOf({ hearings }: HeardExcerpt, comparison: Comparison, distance: Distance): Row | undefined {
+  const { encoder, against, targetBps, measure } = comparison;
+  const own = hearings.find((hearing) => hearing.encoder === encoder && hearing.targetBps === targetBps);
+  const curve = hearings.filter((hearing) => hearing.encoder === against).toSorted(byRate);
+  if (own === undefined || curve.length < 2) return undefined;
+  const [nearest] = curve.toSorted((a, b) => distance(a, own) - distance(b, own));
+  if (nearest === undefined) return undefined;
+  const at = curve.indexOf(nearest);
+  const [before, after] = [curve[at - 1] ?? nearest, curve[at + 1] ?? nearest];
+  const rise = after.scores[measure] - before.scores[measure];
+  const growth = Math.log(after.bitrateBps / before.bitrateBps);
+  return {
+    own: own.scores[measure],
+    ownRate: own.bitrateBps,
+    other: nearest.scores[measure],
+    otherRate: nearest.bitrateBps,
+    // Next to silence takes the same whatever is asked.
+    slope: growth === 0 ? 0 : rise / growth,
+  };
+}
+
+function byRate(a: Hearing, b: Hearing): number {
+  return a.bitrateBps - b.bitrateBps;
+}
+
+/** The range in which 95 % of the means of as many excerpts lie, drawn with repetition. */
+export function bootstrapRange(values: readonly number[]): { readonly low: number; readonly high: number } {
+  const random = seededRandom(1);
+  const means = Array.from({ length: RESAMPLES }, () =>
+    meanOf(values.map(() => values[Math.floor(random() * values.length)]!)),
+  ).toSorted((a, b) => a - b);
+  return { low: means[Math.floor(0.025 * RESAMPLES)]!, high: means[Math.floor(0.975 * RESAMPLES)]! };
+}
+
+export function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,136 @@
+// Streams of hard sounds through an encoder and libopus's decoder: every packet must be one of 20 ms that sounds sane,
+// and after each both range coders must be in the same state, if the encoder tells its own. Lab only.
+
+import { FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
+import { loadLibopus } from "../../src/media/opus/libopus.ts";
+import { OPUS_FRAME_BYTES_MAX, packetDurationSamples } from "../../src/media/opus/opus-packet.ts";
+import { seededRandom } from "../seeded-random.ts";
+import type { Stereo } from "./ear-model.ts";
+import type { EncoderKind, JudgedEncoder, JudgedOptions } from "./encoders.ts";
+import { ExactDecoder } from "./exact-decoder.ts";
+import { HARD_SOUNDS, HardSound, PlayedMusic, type SoundToEncode } from "./hard-sounds.ts";
+
+/** What our own encoder takes for sound is no louder than full scale; it can come back so loud, as postfilters ring. */
+const HEARD_MAX = 64;
+const PACKET_BYTES_MAX = 1 + OPUS_FRAME_BYTES_MAX;
+const STREAM_FRAMES_MAX = 400;
+const SOUND_FRAMES_MEAN = 40;
+/** Of frames that lean on nothing before them, and of those among them with which the encoder begins anew. */
+const INDEPENDENT_SHARE = 0.013;
+const RESET_SHARE = 0.003;
+const BITRATES_KBPS = [16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 448, 510];
+
+export interface ExactPlan {
+  readonly kind: EncoderKind;
+  readonly frameCount: number;
+  readonly seed: number;
+  /** Half of the sound; default none. */
+  readonly music?: readonly Stereo[];
+  /** Called for each frame that is wrong; its stream ends with it. */
+  readonly onBad: (bad: BadFrame) => void;
+  /** Called after each stream with the frames so far. */
+  readonly onProgress?: (frames: number) => void;
+}
+
+/** One that the decoder did not take as it was meant. */
+export interface BadFrame {
+  /** Counted through all streams: the same plan goes wrong at the same frame. */
+  readonly frame: number;
+  readonly sound: string;
+  readonly options: JudgedOptions;
+  readonly fault: string;
+}
+
+interface NamedSound {
+  readonly name: string;
+  readonly sound: SoundToEncode;
+}
+
+/** What went through. */
+export interface ExactRun {
+  readonly frames: number;
+  /** Good frames whose final range the encoder told: it was the decoder's. */
+  readonly rangesCompared: number;
+  /** Frames of each sound, by name. */
+  readonly sounds: Readonly<Record<string, number>>;
+}
+
+/**
+ * Encodes so many frames in streams of random settings and ever other sounds, with resets and packets that stand alone.
+ * Half of the streams meet a decoder that has heard others, as those of another player would.
+ */
+export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
+  const { kind, frameCount, seed, music = [], onBad, onProgress } = plan;
+  const [opus, random] = [await loadLibopus(), seededRandom(seed)];
+  const changing = changingSounds(random, music);
+  const sounds: Record<string, number> = {};
+  let [frames, rangesCompared] = [0, 0];
+  let decoder = new ExactDecoder(opus, 2);
+  while (frames < frameCount) {
+    const options = randomOptions(random);
+    const encoder = await kind.create(options);
+    if (random() < 0.5) encoder.makeNextIndependent();
+    else {
+      decoder.close();
+      decoder = new ExactDecoder(opus, options.channelCount);
+    }
+    const end = Math.min(frameCount, frames + 1 + Math.floor(STREAM_FRAMES_MAX * random()));
+    for (let fault: string | undefined; frames < end && fault === undefined; frames++) {
+      const fate = random();
+      if (fate < RESET_SHARE) encoder.reset();
+      if (fate < INDEPENDENT_SHARE) encoder.makeNextIndependent();
+      const { name, sound } = changing.next().value;
+      sounds[name] = (sounds[name] ?? 0) + 1;
+      fault = faultOf(encoder, decoder, sound);
+      if (fault === undefined) rangesCompared += encoder.finalRange === undefined ? 0 : 1;
+      else onBad({ frame: frames, sound: name, options, fault });
+    }
+    encoder.close();
+    onProgress?.(frames);
+  }
+  decoder.close();
+  return { frames, rangesCompared, sounds };
+}
+
+function randomOptions(random: () => number): JudgedOptions & { readonly channelCount: 1 | 2 } {
+  return {
+    bitrateBps: 1000 * BITRATES_KBPS[Math.floor(BITRATES_KBPS.length * random())]!,
+    channelCount: random() < 0.25 ? 1 : 2,
+    isVariable: random() < 0.7,
+  };
+}
+
+function faultOf(encoder: JudgedEncoder, decoder: ExactDecoder, sound: SoundToEncode): string | undefined {
+  try {
+    const packet = encoder.encode(sound.left, sound.right);
+    if (packet.length > PACKET_BYTES_MAX) return `the packet has ${packet.length} bytes`;
+    if (packetDurationSamples(packet) !== FRAME_SAMPLES) return "the packet is not one of 20 ms";
+    const { finalRange } = encoder;
+    // libopus, which does not tell, lets through what is too loud: it need only be numbers.
+    const heardMax = finalRange === undefined ? Number.POSITIVE_INFINITY : HEARD_MAX;
+    const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < heardMax));
+    if (wrong !== undefined) return `it sounds like ${wrong}`;
+    if (finalRange === undefined || finalRange === decoder.finalRange) return undefined;
+    return `the encoder's final range is ${finalRange}, the decoder's ${decoder.finalRange}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** One hard sound, or some music, after the other, with no care between them: as it is with its next frame. */
+function* changingSounds(random: () => number, music: readonly Stereo[]): Generator<NamedSound, never> {
+  for (;;) {
+    const drawn = drawSound(random, music);
+    do {
+      drawn.sound.next();
+      yield drawn;
+    } while (random() >= 1 / SOUND_FRAMES_MEAN);
+  }
+}
+
+function drawSound(random: () => number, music: readonly Stereo[]): NamedSound {
+  const piece = random() < 0.5 ? music[Math.floor(music.length * random())] : undefined;
+  if (piece !== undefined) return { name: "music", sound: new PlayedMusic(piece, random) };
+  const name = HARD_SOUNDS[Math.floor(HARD_SOUNDS.length * random())]!;
+  return { name, sound: new HardSound(name, random) };
+}

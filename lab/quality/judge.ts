@@ -1,0 +1,70 @@
+// Judges what came back of an excerpt by both measures, and says where in it the difference is greatest. Lab only.
+
+import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
+import { type Character, characterOf } from "./character.ts";
+import { disturbanceOf } from "./disturbance.ts";
+import { HOP_SAMPLES, WINDOWS_PER_SECOND } from "./ear-bands.ts";
+import { EarModel, type Sensation, type Stereo } from "./ear-model.ts";
+import { Painter, PICTURE_HOP_SAMPLES, type Picture, unlikenessOf } from "./likeness.ts";
+
+/** What is measured of a coded excerpt; of each, less is better. Unlikeness is in thousandths. */
+export const MEASURES = ["noiseToMaskDb", "stepsHeard", "modulationDifference", "unlikeness"] as const;
+export type MeasureName = (typeof MEASURES)[number];
+export type Scores = Readonly<Record<MeasureName, number>>;
+
+/** One coded excerpt. */
+export interface Judgement {
+  readonly scores: Scores;
+  /** Where the second with the most noise against its mask begins, and the one that looks least like the original. */
+  readonly noisiestSecond: number;
+  readonly unlikestSecond: number;
+}
+
+/** One for all excerpts: hears the original once, and then whatever was made of it. */
+export class EncoderJudge {
+  readonly #ears = new EarModel();
+  readonly #painter = new Painter();
+  #original: { readonly heard: readonly [Sensation, Sensation]; readonly picture: Picture } | undefined;
+
+  /** What it is like. */
+  setOriginal(sound: Stereo): Character {
+    const original = { heard: this.#ears.listen(sound), picture: this.#painter.paint(sound) };
+    this.#original = original;
+    return characterOf(sound, original.heard[0], original.picture);
+  }
+
+  /** `coded` lies on the original and is as long or shorter; what is before `fromSample` does not count. */
+  judge(coded: Stereo, fromSample: number): Judgement {
+    if (this.#original === undefined) throw new Error("there is no original to judge by");
+    const { heard, picture } = this.#original;
+    const other = this.#ears.listen(coded);
+    const windowCount = Math.min(heard[0].windowCount, other[0].windowCount);
+    const firstWindow = Math.ceil(fromSample / HOP_SAMPLES);
+    const disturbance = disturbanceOf(heard, other, { from: firstWindow, to: windowCount });
+    const unlike = unlikenessOf(picture, this.#painter.paint(coded)).subarray(
+      Math.ceil(fromSample / PICTURE_HOP_SAMPLES) + 1,
+    );
+    const mean = unlike.reduce((sum, value) => sum + value, 0) / unlike.length;
+    return {
+      scores: {
+        noiseToMaskDb: disturbance.noiseToMaskDb,
+        stepsHeard: disturbance.stepsHeard,
+        modulationDifference: disturbance.modulationDifference,
+        unlikeness: 1000 * mean,
+      },
+      noisiestSecond: highestSecond(disturbance.noiseToMask, WINDOWS_PER_SECOND),
+      unlikestSecond: highestSecond(unlike, SAMPLE_RATE_HZ / PICTURE_HOP_SAMPLES),
+    };
+  }
+}
+
+/** When the second with the highest sum begins. */
+function highestSecond(values: Float64Array, valuesPerSecond: number): number {
+  const length = Math.round(valuesPerSecond);
+  let [sum, highest, start] = [0, Number.NEGATIVE_INFINITY, 0];
+  for (const [at, value] of values.entries()) {
+    sum += value - (at >= length ? values[at - length]! : 0);
+    if (sum > highest) [highest, start] = [sum, Math.max(0, at + 1 - length)];
+  }
+  return start / valuesPerSecond;
+}

@@ -1,0 +1,103 @@
+// The whole comparison: excerpts, each through every encoder at every bitrate, each judged. Lab only.
+
+import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
+import { type ClassName, classesOf } from "./character.ts";
+import type { Stereo } from "./ear-model.ts";
+import type { EncoderKind } from "./encoders.ts";
+import { EncoderJudge, type Judgement } from "./judge.ts";
+import { decodeExcerpt, drawExcerpts, type Excerpt } from "./music.ts";
+import { delayOf, roundTrip } from "./round-trip.ts";
+
+/** Played before what is judged, so that encoders are under way. */
+const LEAD_SECONDS = 1;
+/** Played after it: the last frame and the delay of any encoder. */
+const TAIL_SECONDS = 0.1;
+/** What is quieter is no music, dB. */
+const SILENCE_DB = -60;
+
+export interface ListeningPlan {
+  readonly folder: string;
+  readonly excerptCount: number;
+  /** Judged of each. */
+  readonly seconds: number;
+  readonly seed: number;
+  readonly encoders: readonly EncoderToHear[];
+  /** What an earlier run of the same excerpts has heard is not heard again. */
+  readonly heardBefore?: readonly HeardExcerpt[];
+}
+
+/** An encoder, and the bitrates that are asked of it. */
+export interface EncoderToHear {
+  readonly kind: EncoderKind;
+  readonly targetsBps: readonly number[];
+  /** It may have changed: it is heard again, whatever an earlier run has. */
+  readonly isHeardAnew: boolean;
+}
+
+/** One excerpt through one encoder at one bitrate; seconds are those of the excerpt with its lead. */
+export interface Hearing extends Judgement {
+  readonly encoder: string;
+  readonly targetBps: number;
+  /** What it took. */
+  readonly bitrateBps: number;
+}
+
+/** An excerpt, and all that was made of it. */
+export interface HeardExcerpt extends Excerpt {
+  readonly classes: readonly ClassName[];
+  readonly hearings: readonly Hearing[];
+}
+
+/** One excerpt after the other, as soon as it has been judged; silent ones are left out. */
+export async function* listenThrough(plan: ListeningPlan): AsyncGenerator<HeardExcerpt> {
+  const lengthSeconds = LEAD_SECONDS + plan.seconds + TAIL_SECONDS;
+  const listener = new Listener(plan);
+  for (const excerpt of drawExcerpts(plan.folder, { ...plan, count: plan.excerptCount, lengthSeconds })) {
+    const heard = await listener.listen(excerpt, decodeExcerpt(plan.folder, excerpt, lengthSeconds));
+    if (heard !== undefined) yield heard;
+  }
+}
+
+class Listener {
+  readonly #plan: ListeningPlan;
+  readonly #judge = new EncoderJudge();
+  readonly #delays = new Map<string, number>();
+
+  constructor(plan: ListeningPlan) {
+    this.#plan = plan;
+  }
+
+  /** Undefined for silence. */
+  async listen(excerpt: Excerpt, sound: Stereo): Promise<HeardExcerpt | undefined> {
+    const end = (LEAD_SECONDS + this.#plan.seconds) * SAMPLE_RATE_HZ;
+    const character = this.#judge.setOriginal([sound[0].subarray(0, end), sound[1].subarray(0, end)]);
+    if (character.levelDb < SILENCE_DB) return undefined;
+    const before = this.#plan.heardBefore?.find(
+      ({ file, startSeconds }) => file === excerpt.file && startSeconds === excerpt.startSeconds,
+    );
+    const hearings: Hearing[] = [];
+    for (const { kind, targetsBps, isHeardAnew } of this.#plan.encoders) {
+      for (const targetBps of targetsBps) {
+        const known = before?.hearings.find((one) => one.encoder === kind.name && one.targetBps === targetBps);
+        hearings.push((isHeardAnew ? undefined : known) ?? (await this.#hear(kind, targetBps, sound)));
+      }
+    }
+    return { ...excerpt, classes: classesOf(character), hearings };
+  }
+
+  async #hear(kind: EncoderKind, targetBps: number, sound: Stereo): Promise<Hearing> {
+    const delaySamples = this.#delays.get(kind.name) ?? (await delayOf(kind));
+    this.#delays.set(kind.name, delaySamples);
+    const countedFrom = LEAD_SECONDS * SAMPLE_RATE_HZ;
+    const trip = await roundTrip(kind, { sound, bitrateBps: targetBps, delaySamples, countedFrom });
+    const { scores, noisiestSecond, unlikestSecond } = this.#judge.judge(trip.sound, countedFrom);
+    return {
+      encoder: kind.name,
+      targetBps,
+      bitrateBps: trip.bitrateBps,
+      scores,
+      noisiestSecond: LEAD_SECONDS + noisiestSecond,
+      unlikestSecond: LEAD_SECONDS + unlikestSecond,
+    };
+  }
+}

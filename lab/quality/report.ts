@@ -1,0 +1,119 @@
+// The tables of `npm run bench:encoder`. Lab only.
+
+import { markdownTable } from "../report/markdown-table.ts";
+import { CLASSES } from "./character.ts";
+import type { Cost, FirstFrames } from "./cost.ts";
+import { compareAtEqualRate, type Difference, meanOf, worstExcerpts } from "./equal-rate.ts";
+import { MEASURES, type MeasureName } from "./judge.ts";
+import type { HeardExcerpt } from "./listening.ts";
+
+const TITLES: Readonly<Record<MeasureName, string>> = {
+  noiseToMaskDb: "noise to mask, dB",
+  stepsHeard: "steps heard",
+  modulationDifference: "modulation, %",
+  unlikeness: "unlikeness, ‰",
+};
+/** The two measures of different kind, by which the worst excerpts are told. */
+const HEAD_MEASURES = ["noiseToMaskDb", "unlikeness"] as const;
+const WORST_COUNT = 5;
+
+/** Every encoder at every bitrate, means over all excerpts. */
+export function scoreTable(excerpts: readonly HeardExcerpt[]): string {
+  const keys = new Map(
+    excerpts.flatMap(({ hearings }) =>
+      hearings.map(({ encoder, targetBps }) => [`${encoder} ${targetBps}`, { encoder, targetBps }] as const),
+    ),
+  );
+  const rows = Array.from(keys.values(), ({ encoder, targetBps }) => {
+    const hearings = excerpts.flatMap((excerpt) =>
+      excerpt.hearings.filter((hearing) => hearing.encoder === encoder && hearing.targetBps === targetBps),
+    );
+    const scores = MEASURES.map((name) => meanOf(hearings.map((hearing) => hearing.scores[name])).toFixed(2));
+    const rate = (meanOf(hearings.map(({ bitrateBps }) => bitrateBps)) / 1000).toFixed(1);
+    return [encoder, String(targetBps / 1000), rate, ...scores];
+  });
+  return markdownTable(["encoder", "asked, kbit/s", "taken", ...MEASURES.map((name) => TITLES[name])], rows);
+}
+
+/** Who is compared with whom at which bitrate. */
+export interface ComparedPair {
+  readonly encoder: string;
+  readonly against: string;
+  readonly targetBps: number;
+}
+
+/**
+ * Class by class: whether the encoder is better, worse, or cannot be told apart, by how much, and what that is worth in
+ * percent of the other's rate.
+ */
+export function comparisonTable(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string {
+  const groups = [
+    { name: "all", members: excerpts },
+    ...CLASSES.map((name) => ({ name, members: excerpts.filter(({ classes }) => classes.includes(name)) })),
+  ];
+  const rows = groups.map(({ name, members }) => [
+    `${name} (${members.length})`,
+    ...MEASURES.map((measure) => cellOf(compareAtEqualRate(members, { ...pair, measure }))),
+  ]);
+  return markdownTable([`${pair.targetBps / 1000} kbit/s`, ...MEASURES.map((name) => TITLES[name])], rows);
+}
+
+/** The mean, in brackets where it lies with 95 %, and its worth. */
+function cellOf(difference: Difference | undefined): string {
+  if (difference === undefined) return "";
+  const { mean, low, high, worthOfRate } = difference;
+  const verdict = high < 0 ? "better" : low > 0 ? "worse" : "even";
+  return `${verdict} ${signed(mean, 2)} (${signed(low, 2)} to ${signed(high, 2)}), ${signed(100 * worthOfRate, 1)} %`;
+}
+
+/** All excerpts given to both encoders with the same sum of bytes, and not each with the same. */
+export function sharedRateLine(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string {
+  const parts = MEASURES.map((measure) => {
+    const difference = compareAtEqualRate(excerpts, { ...pair, measure });
+    return difference === undefined ? "" : `${TITLES[measure]} ${signed(difference.meanAtSharedRate, 2)}`;
+  });
+  return `  at the same rate over all excerpts, and not each: ${parts.join("; ")}`;
+}
+
+/** Where to listen: the file, and the second in it. */
+export function worstLines(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string[] {
+  return HEAD_MEASURES.flatMap((measure) =>
+    worstExcerpts(excerpts, { ...pair, measure })
+      .slice(0, WORST_COUNT)
+      .map(({ excerpt, difference }) => {
+        const hearing = excerpt.hearings.find(
+          ({ encoder, targetBps }) => encoder === pair.encoder && targetBps === pair.targetBps,
+        );
+        const second = measure === "unlikeness" ? hearing?.unlikestSecond : hearing?.noisiestSecond;
+        const place = `${excerpt.file} at ${(excerpt.startSeconds + (second ?? 0)).toFixed(1)} s`;
+        return `  ${TITLES[measure]} ${signed(difference, 2)}: ${place} (${excerpt.classes.join(", ")})`;
+      }),
+  );
+}
+
+/** What encoders cost, against the first. */
+export function costTable(costs: readonly Cost[]): string {
+  const rows = costs.map(({ name, microsecondsBest, microsecondsMedian, ratioMedian, ratioLow, ratioHigh }) => {
+    const ratio = `${ratioMedian.toFixed(3)} (${ratioLow.toFixed(3)} to ${ratioHigh.toFixed(3)})`;
+    return [name, microsecondsBest.toFixed(0), microsecondsMedian.toFixed(0), ratio];
+  });
+  return markdownTable(["a frame, CPU", "best, µs", "median", `to ${costs[0]?.name}`], rows);
+}
+
+/** What their first two seconds cost. */
+export function firstFramesTable(results: ReadonlyMap<string, FirstFrames>): string {
+  const rows = Array.from(
+    results,
+    ([name, { createMs, firstMicroseconds, laterMicroseconds, longestMicroseconds }]) => {
+      const times = [firstMicroseconds, longestMicroseconds, laterMicroseconds].map((time) => time.toFixed(0));
+      const ratio = (firstMicroseconds / laterMicroseconds).toFixed(2);
+      return [name, createMs.toFixed(1), ...times, ratio];
+    },
+  );
+  const head = ["a fresh process", "made in, ms", "a frame of the first 2 s, µs", "longest", "later", "first to later"];
+  return markdownTable(head, rows);
+}
+
+function signed(value: number, digits: number): string {
+  return `${value >= 0 ? "+" : ""}${value.toFixed(digits)}`;
+}

@@ -1,0 +1,79 @@
+// Sound through an encoder and libopus's decoder, laid on its original again. Lab only.
+
+import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
+import { align } from "../listen/compare.ts";
+import { seededRandom } from "../seeded-random.ts";
+import type { Stereo } from "./ear-model.ts";
+import type { EncoderKind } from "./encoders.ts";
+import { ExactDecoder } from "./exact-decoder.ts";
+
+const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / FRAME_SAMPLES;
+
+/** What came back. */
+export interface RoundTrip {
+  /** As long as the original less the delay, and without delay. */
+  readonly sound: Stereo;
+  /** Mean over the frames from `countedFrom` on. */
+  readonly bitrateBps: number;
+}
+
+/** What is passed through, and how. */
+export interface Passage {
+  readonly sound: Stereo;
+  readonly bitrateBps: number;
+  readonly delaySamples: number;
+  /** The sample at which the bytes begin to count: what is before is there to get the encoder going. */
+  readonly countedFrom: number;
+}
+
+/** Through a new encoder of the kind. What does not fill a frame at the end is left out. */
+export async function roundTrip(kind: EncoderKind, passage: Passage): Promise<RoundTrip> {
+  const { sound, bitrateBps, delaySamples, countedFrom } = passage;
+  const [encoder, decoder] = [await kind.create({ bitrateBps }), await ExactDecoder.create(2)];
+  const frameCount = Math.floor(sound[0].length / FRAME_SAMPLES);
+  const firstCounted = Math.floor(countedFrom / FRAME_SAMPLES);
+  const heard = [new Float32Array(frameCount * FRAME_SAMPLES), new Float32Array(frameCount * FRAME_SAMPLES)] as const;
+  let bytes = 0;
+  for (let frame = 0; frame < frameCount; frame++) {
+    const from = frame * FRAME_SAMPLES;
+    const [left, right] = sound.map((channel) => channel.subarray(from, from + FRAME_SAMPLES)) as [
+      Float32Array,
+      Float32Array,
+    ]; // two channels give two
+    const packet = encoder.encode(left, right);
+    if (frame >= firstCounted) bytes += packet.length;
+    const pcm = decoder.decode(packet);
+    for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
+      heard[0][from + sample] = pcm[2 * sample]!;
+      heard[1][from + sample] = pcm[2 * sample + 1]!;
+    }
+  }
+  encoder.close();
+  decoder.close();
+  return {
+    sound: [heard[0].subarray(delaySamples), heard[1].subarray(delaySamples)],
+    bitrateBps: (8 * bytes * FRAMES_PER_SECOND) / (frameCount - firstCounted),
+  };
+}
+
+/** By how many samples an encoder and the decoder together make sound later, found by listening to noise. */
+export async function delayOf(kind: EncoderKind): Promise<number> {
+  const random = seededRandom(1);
+  // Smoothed: what is well below the highest frequency is coded by its waveform.
+  let level = 0;
+  const noise = Float32Array.from({ length: SAMPLE_RATE_HZ }, () => {
+    level = 0.7 * level + 0.3 * (random() - 0.5);
+    return level;
+  });
+  const { sound } = await roundTrip(kind, {
+    sound: [noise, noise],
+    bitrateBps: 256_000,
+    delaySamples: 0,
+    countedFrom: 0,
+  });
+  const alignment = align(noise, sound[0], { delaySamplesMax: 4800 });
+  if (alignment === undefined || alignment.correlation < 0.8) {
+    throw new Error(`what ${kind.name} makes of noise is not to be recognised (${alignment?.correlation ?? 0})`);
+  }
+  return Math.round(alignment.delaySamples);
+}

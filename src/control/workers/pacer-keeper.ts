@@ -1,0 +1,110 @@
+// Starts the pacer thread when the first audio worker needs it, connects every worker to it, and replaces it when it is
+// lost: workers then begin their voice sessions anew. Main thread.
+
+import { BELL_BYTES, type ThreadMessage } from "../../bridge/pacer-start.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Logger } from "../../log.ts";
+import type { Threads } from "./threads.ts";
+import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
+import type { WorkerThread } from "./worker-thread.ts";
+
+/** It holds sockets and little else. */
+const HEAP_MEGABYTES_MAX = 64;
+/** One that has run so long is replaced at once, one that fails again and again after a pause. */
+const PROVEN_MS = 10_000;
+const RESTART_MS = 1000;
+
+/** A worker that sends through the pacer. */
+export interface PacerClient {
+  readonly channel: Pick<WorkerThread["channel"], "send">;
+  /** Fires when it is lost or released. */
+  readonly gone: AbortSignal;
+}
+
+export interface PacerKeeperOptions {
+  /** The module that runs in the thread. */
+  readonly entry: URL;
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface RunningPacer {
+  readonly thread: WatchedThread;
+  readonly bellMemory: SharedArrayBuffer;
+}
+
+/** One for the node. */
+export class PacerKeeper {
+  readonly #options: PacerKeeperOptions;
+  readonly #clients = new Set<PacerClient>();
+  #running: RunningPacer | undefined;
+  #startedMs = 0;
+  #restart: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: PacerKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Connects a worker, now and whenever there is another pacer, until the worker is gone. */
+  serve(client: PacerClient): void {
+    if (this.#isClosed || client.gone.aborted) return;
+    if (!this.#clients.has(client)) {
+      this.#clients.add(client);
+      client.gone.addEventListener("abort", () => this.#clients.delete(client), { once: true });
+    }
+    if (this.#restart === undefined) this.#connect(client);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#restart?.cancel();
+    await this.#running?.thread.terminate();
+  }
+
+  #connect({ channel }: PacerClient): void {
+    const { thread, bellMemory } = this.#thread;
+    const { port1, port2 } = this.#options.threads.createChannel();
+    thread.thread.postMessage(port1, [port1]);
+    channel.send({ type: "setPacer", port: port2, bellMemory });
+  }
+
+  get #thread(): RunningPacer {
+    if (this.#running !== undefined) return this.#running;
+    const { entry, threads, clock, logger } = this.#options;
+    const bellMemory = new SharedArrayBuffer(BELL_BYTES);
+    const thread = new WatchedThread({
+      ...{ name: "pacer", title: "the pacer", entry, start: { bellMemory }, threads, clock, logger },
+      limits: { maxOldGenerationSizeMb: HEAP_MEGABYTES_MAX },
+      onLost: (loss) => this.#onLost(loss),
+    });
+    // What runs in it is compiled with the same contract.
+    thread.thread.on("message", (message) => this.#onMessage(thread, message as ThreadMessage));
+    this.#startedMs = clock.now();
+    this.#running = { thread, bellMemory };
+    return this.#running;
+  }
+
+  #onMessage(thread: WatchedThread, message: ThreadMessage): void {
+    if (message.type === "ready") thread.onReady();
+    else this.#options.logger[message.level](message.message, { ...message.fields, thread: "pacer" });
+  }
+
+  #onLost({ reason }: ThreadLoss): void {
+    this.#running = undefined;
+    if (this.#isClosed) return;
+    const { clock, logger } = this.#options;
+    const ranMs = clock.now() - this.#startedMs;
+    const restartInMs = ranMs < PROVEN_MS ? RESTART_MS : 0;
+    logger.error("the pacer was lost and is replaced: voice connections begin anew", {
+      ranMs: Math.round(ranMs),
+      restartInMs,
+      error: reason,
+    });
+    this.#restart = clock.after(restartInMs, () => {
+      this.#restart = undefined;
+      for (const client of this.#clients) this.#connect(client);
+    });
+  }
+}

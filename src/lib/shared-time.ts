@@ -1,0 +1,38 @@
+// One time for all threads: `performance.now()` begins anew in each, so what one thread writes down for another is told
+// on the system's monotonic clock. Any thread.
+
+/**
+ * A thread that loses its processor between two looks at two clocks measures that, too: not in all of so many tries.
+ */
+const TRIES = 20;
+
+/** Where the two times are read, milliseconds; tests pass their own. */
+export interface SharedTimeClocks {
+  /** The thread's own. */
+  readonly ownMs: () => number;
+  /** The one that is the same for all. */
+  readonly sharedMs: () => number;
+}
+
+const SYSTEM: SharedTimeClocks = {
+  ownMs: () => performance.now(),
+  sharedMs: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1000 + nanoseconds / 1e6;
+  },
+};
+
+/** What this thread adds to `performance.now()` to come to the time that all threads share, milliseconds. */
+export function sharedTimeOffsetMs({ ownMs, sharedMs }: SharedTimeClocks = SYSTEM): number {
+  let offsetMs = 0;
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < TRIES; count++) {
+    const beforeMs = ownMs();
+    const seenMs = sharedMs();
+    const afterMs = ownMs();
+    if (afterMs - beforeMs >= shortestMs) continue;
+    shortestMs = afterMs - beforeMs;
+    offsetMs = seenMs - (beforeMs + afterMs) / 2;
+  }
+  return offsetMs;
+}

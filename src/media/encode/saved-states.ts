@@ -1,0 +1,69 @@
+// What an encoder was like before each of its last frames, so that frames which are never sent can be taken back; and
+// whether the next one must stand alone. A ring, allocated with the first frame. Audio thread.
+
+import { FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
+
+/** An encoder before a frame. */
+interface SavedState {
+  readonly bytes: Uint8Array;
+  isNextIndependent: boolean;
+}
+
+export class SavedStates {
+  readonly #stateBytes: number;
+  #states: readonly SavedState[] | undefined;
+  /** Place of the next one, and how many there are. */
+  #place = 0;
+  #count = 0;
+  #isNextIndependent = false;
+
+  /** `stateBytes`: of each state; there are FRAMES_AHEAD_MAX of them. */
+  constructor(stateBytes: number) {
+    this.#stateBytes = stateBytes;
+  }
+
+  /** The stream has not begun: no frame since it was made or forgot. */
+  get isFresh(): boolean {
+    return this.#states === undefined;
+  }
+
+  makeNextIndependent(): void {
+    this.#isNextIndependent = true;
+  }
+
+  /** To be called before each frame with the encoder's `state`. True when the frame must not lean on those before. */
+  save(state: Uint8Array): boolean {
+    this.#states ??= Array.from({ length: FRAMES_AHEAD_MAX }, () => {
+      return { bytes: new Uint8Array(this.#stateBytes), isNextIndependent: false };
+    });
+    const isIndependent = this.#isNextIndependent;
+    const saved = this.#states[this.#place]!; // a place in the ring
+    saved.bytes.set(state);
+    saved.isNextIndependent = isIndependent;
+    this.#place = (this.#place + 1) % FRAMES_AHEAD_MAX;
+    this.#count = Math.min(this.#count + 1, FRAMES_AHEAD_MAX);
+    this.#isNextIndependent = false;
+    return isIndependent;
+  }
+
+  /**
+   * Makes `state` again what it was before the last `frameCount` frames, which count no more. Where that is not known,
+   * it stays as it is, and the next frame stands alone instead.
+   */
+  takeBack(frameCount: number, state: Uint8Array): void {
+    const place = (this.#place + FRAMES_AHEAD_MAX - frameCount) % FRAMES_AHEAD_MAX;
+    const saved = frameCount < 1 || frameCount > this.#count ? undefined : this.#states?.[place];
+    this.#isNextIndependent ||= saved?.isNextIndependent ?? true;
+    if (saved === undefined) return;
+    state.set(saved.bytes);
+    this.#place = place;
+    this.#count -= frameCount;
+  }
+
+  /** Another stream begins. Gives the memory back. */
+  forget(): void {
+    this.#states = undefined;
+    this.#count = 0;
+    this.#isNextIndependent = false;
+  }
+}

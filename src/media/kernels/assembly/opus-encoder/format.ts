@@ -1,0 +1,55 @@
+// The format that is written, in numbers (RFC 6716 section 4.3): one frame of 20 ms at 48 kHz in 21 bands up to 20 kHz,
+// as one long block or eight short ones. AssemblyScript, audio thread.
+
+import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-format.ts";
+
+export const BANDS: i32 = 21;
+/** Lists of a number per band have this much room, so that channels begin on whole vectors. */
+export const BANDS_ROOM: usize = 24;
+export const SHORT_BLOCKS: usize = 8;
+/** The binary logarithm of that. */
+export const SHORT_BLOCKS_LOG: i32 = 3;
+export const SHORT_SAMPLES: usize = FRAME_SAMPLES / 8;
+/** Where two frames overlap. */
+export const OVERLAP_SAMPLES: usize = 120;
+/** How far back the pitch filter looks. */
+export const PITCH_PAST_SAMPLES: usize = 1024;
+/** Sound is coded so much later than it comes: with the overlap that makes the delay that libopus has, too. */
+export const AHEAD_SAMPLES: usize = ENCODER_DELAY_SAMPLES - 120;
+
+/** Bits are counted in eighths (their logarithm). */
+export const BIT: i32 = 3;
+/** Most bits of fine energy. */
+export const FINE_BITS_MAX: i32 = 8;
+
+/** Where bands begin, in samples of a short block; and where the last one ends. */
+const EDGES = memory.data<u8>([0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 34, 40, 48, 60, 78, 100]);
+/** Binary logarithms of the bands' widths, in eighths. */
+const WIDTH_LOGS = memory.data<u8>([0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 16, 21, 21, 24, 29, 34, 36]);
+/** Mean levels of bands, in sixteenths of a binary logarithm. */
+const MEANS = memory.data<u8>([103, 100, 92, 85, 81, 77, 72, 70, 78, 75, 73, 71, 78, 74, 69, 72, 70, 74, 76, 71, 60]);
+
+/** Of a band, or of 21 the end of all. */
+export function edge(band: i32): i32 {
+  return load<u8>(EDGES + usize(band));
+}
+
+/** Samples of a short block in a band. */
+export function bandWidth(band: i32): i32 {
+  return edge(band + 1) - edge(band);
+}
+
+/** In eighths of a binary logarithm. */
+export function widthLog(band: i32): i32 {
+  return load<u8>(WIDTH_LOGS + usize(band));
+}
+
+/** Binary logarithm of the amplitude that levels of this band are told from. */
+export function meanLevel(band: i32): f32 {
+  return f32(load<u8>(MEANS + usize(band))) * 0.0625;
+}
+
+/** Bytes from a spectrum's begin to that of a band: a band has eight times as many samples as in a short block. */
+export function bandByte(band: i32): usize {
+  return usize(edge(band)) << 5;
+}

@@ -1,0 +1,93 @@
+// The first step of a frame: sound is made sane, freed from any offset, and given its pre-emphasis. AssemblyScript,
+// audio thread.
+
+import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-format.ts";
+import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
+import { sumOfLanes } from "./lists.ts";
+import { CHANNEL_BYTES, INPUT, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
+import { EMPHASIS, KEPT_BYTES, keptFloat, keptHistory, LATE_PEAK, OFFSET, setKeptFloat } from "./slot.ts";
+
+/** What 1.0 is in the codec's arithmetic. */
+const SCALE: f32 = 32768;
+/** What is louder is cut off here, 6 dB above full scale. */
+const PEAK_MAX: f32 = 2;
+/** -200 dB: what is softer is 0, and with it whatever is not a number. */
+const INAUDIBLE: f32 = 1e-10;
+/**
+ * -120 dB: what is softer throughout is silence, as where music is over and only an offset of its converter is left.
+ */
+const SILENCE: f32 = 1.0 / 1048576.0;
+/** RFC 6716 section 4.3.7.2: the decoder's filter, turned round. */
+const EMPHASIS_FACTOR: f32 = 0.8500061;
+
+/** Of a high-pass at 3 Hz: some music sways, unheard, louder than all that is heard of it. */
+const OFFSET_SPEED: f32 = f32((2 * Math.PI * 3) / 48000);
+
+/**
+ * The input of `channels` goes behind their histories in UNFILTERED. True when all that this frame codes is silent: the
+ * input, and what of the one before was not coded yet.
+ */
+export function takeInput(channels: i32): bool {
+  let peak: f32 = 0;
+  let latePeak: f32 = 0;
+  for (let channel = 0; channel < channels; channel++) {
+    const input = INPUT + usize(channel) * CHANNEL_BYTES;
+    const unfiltered = UNFILTERED + usize(channel) * UNFILTERED_BYTES;
+    const bulk = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
+    peak = max(peak, makeSane(input, bulk));
+    latePeak = max(latePeak, makeSane(input + F32_BYTES * usize(bulk), ENCODER_DELAY_SAMPLES));
+    memory.copy(unfiltered, keptHistory(channel), KEPT_BYTES);
+    emphasise(input, unfiltered + KEPT_BYTES, channel);
+    memory.copy(keptHistory(channel), unfiltered + F32_BYTES * FRAME_SAMPLES, KEPT_BYTES);
+  }
+  const isSilent = max(peak, max(latePeak, keptFloat(LATE_PEAK))) <= SILENCE;
+  setKeptFloat(LATE_PEAK, latePeak);
+  return isSilent;
+}
+
+/** In place; returns the highest absolute value. */
+function makeSane(samples: usize, count: i32): f32 {
+  const highest = f32x4.splat(PEAK_MAX);
+  const lowest = f32x4.splat(-PEAK_MAX);
+  const least = f32x4.splat(INAUDIBLE);
+  let peaks = f32x4.splat(0);
+  const end = samples + F32_BYTES * usize(count);
+  do {
+    const x = v128.load(samples);
+    // Comparing with what is not a number gives false.
+    const audible = v128.and(x, f32x4.gt(f32x4.abs(x), least));
+    const sane = f32x4.min(f32x4.max(audible, lowest), highest);
+    peaks = f32x4.max(peaks, f32x4.abs(sane));
+    v128.store(samples, sane);
+    samples += VECTOR_BYTES;
+  } while (samples < end);
+  const halves = f32x4.max(peaks, f32x4.shuffle(peaks, peaks, 2, 3, 0, 1));
+  return max(f32x4.extract_lane(halves, 0), f32x4.extract_lane(halves, 1));
+}
+
+/** And takes off what is below all hearing. */
+function emphasise(input: usize, to: usize, channel: i32): void {
+  const scale = f32x4.splat(SCALE);
+  const factor = f32x4.splat(SCALE * EMPHASIS_FACTOR);
+  let before = f32x4.splat(keptFloat(EMPHASIS + channel));
+  let offset = keptFloat(OFFSET + channel);
+  const end = input + CHANNEL_BYTES;
+  do {
+    const a = v128.load(input);
+    const b = v128.load(input, VECTOR_BYTES);
+    // The offset goes to its new value in a straight line, so that it makes no steps.
+    const rise = OFFSET_SPEED * (sumOfLanes(f32x4.add(a, b)) - 8 * offset);
+    const start = f32x4.splat(offset);
+    const slope = f32x4.splat(rise);
+    const x = f32x4.sub(a, f32x4.add(start, f32x4.mul(slope, f32x4(0.125, 0.25, 0.375, 0.5))));
+    const y = f32x4.sub(b, f32x4.add(start, f32x4.mul(slope, f32x4(0.625, 0.75, 0.875, 1))));
+    offset += rise;
+    v128.store(to, f32x4.sub(f32x4.mul(x, scale), f32x4.mul(f32x4.shuffle(before, x, 3, 4, 5, 6), factor)));
+    v128.store(to, f32x4.sub(f32x4.mul(y, scale), f32x4.mul(f32x4.shuffle(x, y, 3, 4, 5, 6), factor)), VECTOR_BYTES);
+    before = y;
+    input += 2 * VECTOR_BYTES;
+    to += 2 * VECTOR_BYTES;
+  } while (input < end);
+  setKeptFloat(EMPHASIS + channel, f32x4.extract_lane(before, 3));
+  setKeptFloat(OFFSET + channel, abs(offset) > INAUDIBLE ? offset : 0);
+}

@@ -1,0 +1,38 @@
+// An Opus encoder (RFC 6716, 8251) for music: 48 kHz, frames of 20 ms, all of the band, one or two channels. What is
+// here is what the node calls; docs/decisions/opus-encoder.md says how the files go together. All encoders of a thread
+// share this module's memory and take turns; each has a slot. AssemblyScript, audio thread.
+
+import { BITRATE_BPS_MAX, BITRATE_BPS_MIN } from "../../numbers/opus-encoder.ts";
+import { encodeFrame } from "./frame.ts";
+import { SCRATCH_END } from "./memory-map.ts";
+import { finalRange } from "./range-encoder.ts";
+import { chooseSlot, clearSlot } from "./slot.ts";
+import { prepareTables } from "./start-tables.ts";
+
+/** To be called once, before anything else. Returns where what all encoders share ends: no slot may begin before. */
+export function start(): usize {
+  prepareTables();
+  return SCRATCH_END;
+}
+
+/** A slot becomes an encoder that has encoded nothing, for 1 or 2 channels. */
+export function reset(slot: usize, channels: i32): void {
+  chooseSlot(slot);
+  clearSlot(channels);
+}
+
+/**
+ * Encodes the frame at INPUT_BYTE to a packet at PACKET_BYTE; returns its size, at least 3, at most
+ * WHOLE_PACKET_BYTES_MAX, or 0 when it failed. `isVariable` lets the size vary around the rate; `standsAlone` makes a
+ * packet that does not lean on those before it.
+ */
+export function encode(slot: usize, bitsPerSecond: i32, isVariable: bool, standsAlone: bool): i32 {
+  chooseSlot(slot);
+  const rate = max(BITRATE_BPS_MIN, min(BITRATE_BPS_MAX, bitsPerSecond));
+  return encodeFrame(rate, isVariable, standsAlone);
+}
+
+/** What the decoder's must be after the same packet. */
+export function rangeAfterPacket(): u32 {
+  return finalRange();
+}

@@ -1,0 +1,108 @@
+// How large a packet becomes. With a constant rate all are the same; otherwise frames that need more get more, as long
+// as what was spent beyond the rate stays within what one frame is worth. Eighths of bits. AssemblyScript, audio
+// thread.
+
+import { BANDS, BIT, edge, SHORT_BLOCKS_LOG } from "./format.ts";
+import {
+  CODED_BANDS,
+  DRIFT,
+  kept,
+  keptFloat,
+  RATE_OFFSET,
+  RATED_FRAMES,
+  RESERVOIR,
+  STEREO_SAVING,
+  setKept,
+} from "./slot.ts";
+
+/** RFC 6716 section 3.4, R2. */
+const FRAME_BYTES_MAX: i32 = 1275;
+/** Frames until the average is as slow as it gets. */
+const SETTLED_FRAMES: i32 = 970;
+/** So much of what a frame needs beyond the rate is given to it. */
+const FREEDOM: f32 = 0.2;
+
+/** Eighths of bits that a frame is worth. */
+function frameWorth(bitsPerSecond: i32): i32 {
+  return (bitsPerSecond / 50) << BIT;
+}
+
+/** The most bytes that the next frame may have. */
+export function bytesAllowed(bitsPerSecond: i32, isVariable: bool): i32 {
+  // One byte is the packet's header.
+  if (!isVariable) return max(2, min(FRAME_BYTES_MAX, (bitsPerSecond + 200) / 400 - 1));
+  const worth = frameWorth(bitsPerSecond - 400);
+  return max(2, min(FRAME_BYTES_MAX, (2 * worth - kept(RESERVOIR)) >> (BIT + 3)));
+}
+
+/** The bytes of this frame, of those that are `allowed`; `told` has been coded, `codedBoosts` is promised to bands. */
+export function chooseBytes(
+  bitsPerSecond: i32,
+  channels: i32,
+  allowed: i32,
+  told: i32,
+  boosts: i32,
+  codedBoosts: i32,
+  intensity: i32,
+  strength: f32,
+  depth: f32,
+  levelAboveAverage: f32,
+): i32 {
+  const worth = frameWorth(bitsPerSecond - 400);
+  const base = worth - ((40 * channels + 20) << BIT) + kept(RATE_OFFSET);
+  let target = needOf(base, channels, boosts, intensity, strength, depth);
+  target = base + i32(FREEDOM * f32(target - base));
+  if (strength < 0.2) {
+    const softness: f32 = 0.0000031 * f32(max(0, min(32_000, 96_000 - bitsPerSecond)));
+    target += i32(levelAboveAverage * softness * f32(target));
+  }
+  target = min(2 * base, target) + told;
+  // So much that nothing is left out of what has been told.
+  const least = ((told + codedBoosts + (1 << (BIT + 3)) - 1) >> (BIT + 3)) + 2;
+  let bytes = min(allowed, max(least, (target + (1 << (BIT + 2))) >> (BIT + 3)));
+  settle(target - worth);
+  const reservoir = kept(RESERVOIR) + (bytes << (BIT + 3)) - worth;
+  if (reservoir < 0) {
+    // What cannot be saved up is spent.
+    bytes = min(allowed, bytes + -reservoir / (8 << BIT));
+    setKept(RESERVOIR, 0);
+  } else {
+    setKept(RESERVOIR, reservoir);
+  }
+  return bytes;
+}
+
+/** A silent frame gives its bits to the reservoir. */
+export function passSilence(bitsPerSecond: i32): void {
+  const worth = frameWorth(bitsPerSecond - 400);
+  setKept(RESERVOIR, max(0, kept(RESERVOIR) + (2 << (BIT + 3)) - worth));
+}
+
+function needOf(base: i32, channels: i32, boosts: i32, intensity: i32, strength: f32, depth: f32): i32 {
+  const codedBands = kept(CODED_BANDS) > 0 ? kept(CODED_BANDS) : BANDS;
+  let need = base;
+  if (channels === 2) {
+    const stereoBands = min(intensity, codedBands);
+    const coded = (edge(codedBands) + edge(stereoBands)) << SHORT_BLOCKS_LOG;
+    const degrees = (edge(stereoBands) << SHORT_BLOCKS_LOG) - stereoBands;
+    const share: f32 = (0.8 * f32(degrees)) / f32(coded);
+    const saving: f32 = min<f32>(keptFloat(STEREO_SAVING), 1);
+    need -= i32(min<f32>(share * f32(need), (saving - 0.1) * f32(degrees << BIT)));
+  }
+  // Less what is usual.
+  need += boosts - (19 << SHORT_BLOCKS_LOG);
+  need += i32((strength - 0.044) * f32(need) * 2);
+  // Nobody hears what is softer than the input's own noise.
+  const floor = i32(f32((channels * (edge(BANDS - 2) << SHORT_BLOCKS_LOG)) << BIT) * depth);
+  return min(need, max(floor, need >> 2));
+}
+
+/** The average by which frames miss the rate is taken from those that follow. */
+function settle(missed: i32): void {
+  const frames = min(SETTLED_FRAMES, kept(RATED_FRAMES) + 1);
+  setKept(RATED_FRAMES, frames);
+  const speed: f32 = frames < SETTLED_FRAMES ? 1 / f32(frames + 20) : 0.001;
+  const drift = kept(DRIFT) + i32(speed * f32(missed - kept(RATE_OFFSET) - kept(DRIFT)));
+  setKept(DRIFT, drift);
+  setKept(RATE_OFFSET, -drift);
+}

@@ -1,0 +1,162 @@
+// The built Opus encoder of our own (assembly/opus-encoder/): read and compiled once for the process, on the codec
+// thread, started once per audio thread. All encoders of a thread share its memory, where each has a slot; a frame
+// costs no allocation on either side. docs/decisions/opus-encoder.md says how it works. Codec thread, audio thread.
+
+import { readFileSync } from "node:fs";
+import { WASM_PAGE_BYTES, type WasmMemory, type WasmModule } from "../../lib/web-assembly.ts";
+import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import { F32_BYTES } from "./numbers/block.ts";
+import { INPUT_BYTE, PACKET_BYTE, SLOT_BYTES, SLOTS_BYTE, WHOLE_PACKET_BYTES_MAX } from "./numbers/opus-encoder.ts";
+import { BUILT_KERNELS } from "./wasm-loop.ts";
+
+/** The exports of assembly/opus-encoder/opus-encoder.ts. */
+interface EncoderExports {
+  start(): number;
+  reset(slot: number, channelCount: number): void;
+  encode(slot: number, bitsPerSecond: number, isVariable: number, standsAlone: number): number;
+  rangeAfterPacket(): number;
+}
+
+/** How one frame is to be encoded. */
+export interface FrameSettings {
+  /** 6000 to 510000. */
+  readonly bitrateBps: number;
+  /** Packets vary in size around the bit rate; otherwise all have the same. */
+  readonly isVariable: boolean;
+}
+
+/** Of the built file, beside the loops. */
+export const OPUS_ENCODER_FILE = "opus-encoder.wasm";
+/** Room for 1,400 encoders. */
+const PAGES_MAX = 256;
+const FIRST_PAGES = Math.ceil((SLOTS_BYTE + 4 * SLOT_BYTES) / WASM_PAGE_BYTES);
+/** As many encoders are made room for at a time. */
+const GROWTH_PAGES = 4;
+/** After 100 to 200 frames nearly all of the time is spent in functions that V8 has compiled well. */
+const WARM_UP_FRAMES = 300;
+const WARM_UP_KNOCK_FRAMES = 10;
+
+/**
+ * Compiles the built encoder and encodes some seconds of noise with it, about 0.1 s of work: V8 makes fast code only
+ * of functions that are hot, so a node that has just started would be slow for every player at once. What is hot here
+ * is hot on all threads that get the module. Throws when it was not built.
+ */
+export function compileOpusEncoder(): WasmModule {
+  const module = new WebAssembly.Module(readFileSync(new URL(OPUS_ENCODER_FILE, BUILT_KERNELS)));
+  warmUp(new OpusEncoderKernel(module));
+  return module;
+}
+
+/** Noise that is loud now and then: sudden frames and steady ones, of both kinds of packets. */
+function warmUp(kernel: OpusEncoderKernel): void {
+  const slot = kernel.acquire(2);
+  const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
+  const into = new Uint8Array(WHOLE_PACKET_BYTES_MAX);
+  let state = 1;
+  for (let frame = 0; frame < WARM_UP_FRAMES; frame++) {
+    const level = frame % WARM_UP_KNOCK_FRAMES === 0 ? 1 : 0.1;
+    for (let index = 0; index < FRAME_SAMPLES; index++) {
+      // A linear congruential generator: any noise will do.
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+      const noise = state / 2 ** 31;
+      left[index] = level * noise;
+      right[index] = level * noise * noise;
+    }
+    kernel.encode(slot, left, right, { bitrateBps: 128_000, isVariable: frame % 2 === 0 }, false, into);
+  }
+}
+
+/** One per thread. One call at a time, as all encoders share the places of sound and packet. */
+export class OpusEncoderKernel {
+  readonly #memory: WasmMemory;
+  readonly #exports: EncoderExports;
+  readonly #freeSlots: number[] = [];
+  #left!: Float32Array;
+  #right!: Float32Array;
+  #packet!: Uint8Array;
+  #endByte = SLOTS_BYTE;
+
+  constructor(module: WasmModule) {
+    this.#memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: PAGES_MAX });
+    // What is built from assembly/opus-encoder/ exports this; its tests would not run otherwise.
+    this.#exports = new WebAssembly.Instance<EncoderExports>(module, { env: { memory: this.#memory } }).exports;
+    this.#view();
+    if (this.#exports.start() > SLOTS_BYTE) throw new Error("the encoder's tables reach into its slots");
+  }
+
+  /** A new encoder: the address of its slot, 12 kB. Whoever takes it gives it back. Throws when there is no room. */
+  acquire(channelCount: 1 | 2): number {
+    const slot = this.#freeSlots.pop() ?? this.#newSlot();
+    this.reset(slot, channelCount);
+    return slot;
+  }
+
+  /** Once for each. */
+  release(slot: number): void {
+    this.#freeSlots.push(slot);
+  }
+
+  /** As if it had encoded nothing. */
+  reset(slot: number, channelCount: 1 | 2): void {
+    this.#exports.reset(slot, channelCount);
+  }
+
+  /** All that an encoder is: may be copied, and be overwritten with such a copy. Empty once the memory has grown. */
+  viewSlot(slot: number): Uint8Array {
+    return new Uint8Array(this.#memory.buffer, slot, SLOT_BYTES);
+  }
+
+  /**
+   * Encodes the first 960 samples of both sides (of the left one, with one channel) and writes the packet to `into`,
+   * which is 1276 bytes long or more; returns its size. Whatever is in the sound, the packet is valid. `standsAlone`:
+   * it does not lean on those before it.
+   */
+  encode(
+    slot: number,
+    left: Float32Array,
+    right: Float32Array,
+    settings: FrameSettings,
+    standsAlone: boolean,
+    into: Uint8Array,
+  ): number {
+    this.#left.set(frameOf(left));
+    this.#right.set(frameOf(right));
+    const { bitrateBps, isVariable } = settings;
+    const size = this.#exports.encode(slot, bitrateBps, isVariable ? 1 : 0, standsAlone ? 1 : 0);
+    // All of its room: a view of just the packet would be an object for each frame.
+    into.set(this.#packet);
+    return size;
+  }
+
+  /** What a decoder's range must be after the last packet, unsigned: for tests. */
+  get finalRange(): number {
+    return this.#exports.rangeAfterPacket() >>> 0;
+  }
+
+  #newSlot(): number {
+    const slot = this.#endByte;
+    const sizeBytes = this.#memory.buffer.byteLength;
+    if (slot + SLOT_BYTES > sizeBytes) {
+      if (sizeBytes + GROWTH_PAGES * WASM_PAGE_BYTES > PAGES_MAX * WASM_PAGE_BYTES) {
+        throw new Error("there are as many encoders as there is room for");
+      }
+      this.#memory.grow(GROWTH_PAGES);
+      this.#view();
+    }
+    this.#endByte += SLOT_BYTES;
+    return slot;
+  }
+
+  /** Views of the memory end with its growth. */
+  #view(): void {
+    const { buffer } = this.#memory;
+    this.#left = new Float32Array(buffer, INPUT_BYTE, FRAME_SAMPLES);
+    this.#right = new Float32Array(buffer, INPUT_BYTE + F32_BYTES * FRAME_SAMPLES, FRAME_SAMPLES);
+    this.#packet = new Uint8Array(buffer, PACKET_BYTE, WHOLE_PACKET_BYTES_MAX);
+  }
+}
+
+/** Pipelines' arrays are as long as a frame; a longer one costs a view. */
+function frameOf(side: Float32Array): Float32Array {
+  return side.length === FRAME_SAMPLES ? side : side.subarray(0, FRAME_SAMPLES);
+}

@@ -1,0 +1,43 @@
+// The pacer's thread as an audio worker reaches it: commands over a port, frames over shared memory, and a bell for
+// what is due sooner than the pacer thinks. Audio thread.
+
+import type { MessagePort } from "node:worker_threads";
+import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
+import { Bell } from "./bell.ts";
+import type { PacerEnd } from "./pacer-link.ts";
+import type { PacerCommand, PacerEvent } from "./pacer-messages.ts";
+
+/** One per worker and pacer, over the two things that the main thread has given: never used again after `close`. */
+export class RemotePacer implements PacerEnd {
+  readonly offsetMs = sharedTimeOffsetMs();
+  readonly #port: MessagePort;
+  readonly #bell: Bell;
+
+  constructor(port: MessagePort, bellMemory: SharedArrayBuffer) {
+    this.#port = port;
+    this.#bell = new Bell(bellMemory);
+  }
+
+  listen(onEvent: (event: PacerEvent) => void): void {
+    // The other end is our own thread, compiled with the same contract.
+    this.#port.on("message", (message) => onEvent(message as PacerEvent));
+    this.#port.unref();
+  }
+
+  post(command: PacerCommand): void {
+    this.#port.postMessage(command);
+    this.#bell.call();
+  }
+
+  onPut(dueMs: number): void {
+    if (this.#bell.ring(dueMs + this.offsetMs)) this.#port.postMessage({ type: "wake" } satisfies PacerCommand);
+  }
+
+  giveWay(): void {
+    this.#bell.giveWay(performance.now() + this.offsetMs);
+  }
+
+  close(): void {
+    this.#port.close();
+  }
+}

@@ -1,0 +1,199 @@
+// The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves
+// any more (discord-voice.md section 1.8). Last station before Discord, on the pacer thread.
+
+import { Allowance } from "../../lib/allowance.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { DatagramSocket } from "../../network/sockets.ts";
+import type { Contain } from "./containment.ts";
+import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
+
+const DISCOVERY_TRIES_MAX = 6;
+const DISCOVERY_RESEND_MS = 500;
+const KEEP_ALIVE_MS = 5000;
+/**
+ * Every so many packets one asks how its sending went. Asking costs a microsecond a packet, so not all do; half a
+ * second is soon enough to notice a dead network.
+ */
+const PACKETS_PER_CHECK = 25;
+/** Sending has to fail for this long before the session is rebuilt. */
+const FAILING_MS_MAX = 3000;
+/** Nothing but the answer to discovery is of interest; what comes beyond this is left to the system to drop. */
+const DATAGRAMS_BURST = 100;
+const DATAGRAMS_PER_SECOND = 50;
+const DEAF_MS = 1000;
+
+export interface UdpSocketOptions {
+  /** Not connected yet; closed with this one. */
+  readonly socket: DatagramSocket;
+  readonly address: string;
+  readonly port: number;
+  readonly contain: Contain;
+  /** What its timers throw is contained. */
+  readonly clock: Clock;
+  /** An error of the network, each time. */
+  readonly onError: (error: Error) => void;
+  /** Nothing has left for FAILING_MS_MAX: once. */
+  readonly onDead: (error: Error) => void;
+}
+
+export class UdpSocket {
+  readonly #options: UdpSocketOptions;
+  readonly #socket: DatagramSocket;
+  readonly #keepAlive = Buffer.alloc(8);
+  readonly #checkSent: (error: Error | null) => void;
+  readonly #datagrams: Allowance;
+  #keepAliveTimer: Timer | undefined;
+  #deafTimer: Timer | undefined;
+  #giveUpConnecting: ((error: Error) => void) | undefined;
+  #answerDiscovery: ((found: ExternalAddress) => void) | undefined;
+  #packetCount = 0;
+  #packetCountAtKeepAlive = 0;
+  #failingSinceMs: number | undefined;
+  #hasFailedSinceCheck = false;
+  #isDead = false;
+  #isClosed = false;
+
+  constructor(options: UdpSocketOptions) {
+    this.#options = options;
+    const { socket, clock, contain } = options;
+    this.#socket = socket;
+    this.#datagrams = new Allowance({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
+    // Connected sockets report "port unreachable" here, at any time.
+    this.#socket.on(
+      "error",
+      contain((error: Error) => this.#onError(error)),
+    );
+    this.#socket.on(
+      "message",
+      contain((packet: Buffer) => this.#onDatagram(packet)),
+    );
+    this.#checkSent = contain((error: Error | null) => {
+      if (error !== null) this.#onError(error);
+      else if (!this.#hasFailedSinceCheck) this.#failingSinceMs = undefined;
+      this.#hasFailedSinceCheck = false;
+    });
+  }
+
+  /** Fixes the peer, so that foreign packets never reach us. Rejects with the system's error, or when it is closed. */
+  connect(): Promise<void> {
+    const { port, address } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#giveUpConnecting = reject;
+      this.#socket.connect(port, address, (error?: Error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** Asks for our address as the server sees it, up to 6 times in 3 s. Undefined when no answer came. */
+  async discover(ssrc: number, signal: AbortSignal): Promise<ExternalAddress | undefined> {
+    const request = encodeDiscoveryRequest(ssrc);
+    let timer: Timer | undefined;
+    let settle: (found: ExternalAddress | undefined) => void = () => undefined;
+    const answer = new Promise<ExternalAddress | undefined>((resolve) => {
+      settle = resolve;
+    });
+    const onAbort = () => settle(undefined);
+    const ask = (triesLeft: number) => {
+      if (triesLeft === 0) {
+        settle(undefined);
+        return;
+      }
+      this.send(request);
+      timer = this.#options.clock.after(DISCOVERY_RESEND_MS, () => ask(triesLeft - 1));
+    };
+    this.#answerDiscovery = settle;
+    signal.addEventListener("abort", onAbort);
+    ask(signal.aborted ? 0 : DISCOVERY_TRIES_MAX);
+    const found = await answer;
+    timer?.cancel();
+    this.#answerDiscovery = undefined;
+    signal.removeEventListener("abort", onAbort);
+    return found;
+  }
+
+  /** Sends one packet. The system may still read it for a moment when it is busy: do not overwrite it at once. */
+  send(packet: Uint8Array): void {
+    if (this.#isClosed) return;
+    if (this.#packetCount++ % PACKETS_PER_CHECK === 0) this.#socket.send(packet, this.#checkSent);
+    else this.#socket.send(packet);
+  }
+
+  /**
+   * From now on sends 8 bytes in every 5 s without sound, which holds the mapping of a NAT. Answers are not expected.
+   */
+  startKeepAlive(): void {
+    this.#keepAliveTimer = this.#options.clock.after(KEEP_ALIVE_MS, () => {
+      if (this.#packetCount === this.#packetCountAtKeepAlive) {
+        this.#keepAlive.writeUInt32LE((this.#keepAlive.readUInt32LE(0) + 1) >>> 0, 0);
+        this.#socket.send(this.#keepAlive, this.#checkSent);
+      }
+      this.#packetCountAtKeepAlive = this.#packetCount;
+      this.startKeepAlive();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#keepAliveTimer?.cancel();
+    this.#deafTimer?.cancel();
+    this.#socket.close();
+    // The system's socket does not tell that it will never be connected.
+    this.#giveUpConnecting?.(new Error("closed"));
+  }
+
+  #onDatagram(packet: Uint8Array): void {
+    if (this.#isClosed || this.#deafTimer !== undefined) return;
+    if (!this.#datagrams.spend(1)) {
+      this.#turnDeaf();
+      return;
+    }
+    const found = this.#answerDiscovery === undefined ? undefined : parseDiscoveryResponse(packet);
+    if (found !== undefined) this.#answerDiscovery?.(found);
+  }
+
+  /** A flood: sending goes on, receiving stops for a while. */
+  #turnDeaf(): void {
+    const receiver = receiverOf(this.#socket);
+    receiver?.recvStop();
+    this.#deafTimer = this.#options.clock.after(DEAF_MS, () => {
+      this.#deafTimer = undefined;
+      receiver?.recvStart();
+    });
+  }
+
+  #onError(error: Error): void {
+    if (this.#isClosed) return;
+    this.#hasFailedSinceCheck = true;
+    this.#options.onError(error);
+    const nowMs = this.#options.clock.now();
+    this.#failingSinceMs ??= nowMs;
+    if (this.#isDead || nowMs - this.#failingSinceMs < FAILING_MS_MAX) return;
+    this.#isDead = true;
+    this.#options.onDead(error);
+  }
+}
+
+interface Receiver {
+  recvStart(): number;
+  recvStop(): number;
+}
+
+/**
+ * The part of the system's socket that receives. Node has no public way to only send; where this way is gone, a flooded
+ * port goes on costing what it costs Node to read it.
+ */
+function receiverOf(socket: DatagramSocket): Receiver | undefined {
+  const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "state symbol");
+  const state: unknown = key === undefined ? undefined : Reflect.get(socket, key);
+  const handle = isObject(state) && "handle" in state ? state.handle : undefined;
+  return isReceiver(handle) ? handle : undefined;
+}
+
+function isReceiver(handle: unknown): handle is Receiver {
+  if (!isObject(handle) || !("recvStart" in handle) || !("recvStop" in handle)) return false;
+  return typeof handle.recvStart === "function" && typeof handle.recvStop === "function";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

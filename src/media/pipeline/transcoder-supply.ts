@@ -1,0 +1,103 @@
+// Decoder and encoder of one track, asked for when it can no longer be passed through: they are there a moment later,
+// and wait as a transcoder that has not begun until a frame needs it. Part of pipeline.ts. Audio thread.
+
+import type { TrackBudget } from "../budget/track-budget.ts";
+import type { AudioStream } from "../format/packet.ts";
+import type { CodecSupply } from "./codecs.ts";
+import type { Transcoder, TranscoderOptions } from "./transcoder.ts";
+
+export interface TranscoderSupplyOptions {
+  readonly codecs: CodecSupply;
+  readonly budget: TrackBudget;
+  readonly create: (parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">) => Transcoder;
+  /** The one that was asked for is there. */
+  readonly onReady: () => void;
+  /** There is none for that stream, or one could not be closed. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** One that is there and has not begun. */
+interface ReadyTranscoder {
+  readonly transcoder: Transcoder;
+  /** What its decoder was made for. */
+  readonly stream: AudioStream;
+}
+
+export class TranscoderSupply {
+  readonly #options: TranscoderSupplyOptions;
+  #isPending = false;
+  #ready: ReadyTranscoder | undefined;
+  #isClosed = false;
+
+  constructor(options: TranscoderSupplyOptions) {
+    this.#options = options;
+  }
+
+  /** True while one is asked for and not there. */
+  get isPending(): boolean {
+    return this.#isPending;
+  }
+
+  get ready(): ReadyTranscoder | undefined {
+    return this.#ready;
+  }
+
+  /** The one that is ready, the caller's from now on. Where there is none, one is asked for: undefined. */
+  take(stream: AudioStream): ReadyTranscoder | undefined {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    if (ready === undefined && !this.#isPending && !this.#isClosed) this.#ask(stream);
+    return ready;
+  }
+
+  /** Closes one that was taken, and gives its encoder back. */
+  release(transcoder: Transcoder): void {
+    try {
+      transcoder.close();
+    } catch (error) {
+      this.#options.onFailure(error);
+    }
+    this.#options.codecs.releaseEncoder(transcoder.encoder);
+  }
+
+  /** The one that is ready is not needed. */
+  drop(): void {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    if (ready !== undefined) this.release(ready.transcoder);
+  }
+
+  /** What comes later is given back at once. */
+  close(): void {
+    this.#isClosed = true;
+    this.drop();
+  }
+
+  #ask(stream: AudioStream): void {
+    this.#isPending = true;
+    const { codecs, budget, create, onReady, onFailure } = this.#options;
+    const whenDecoder = codecs.createDecoder(stream, budget);
+    const whenEncoder = codecs.acquireEncoder();
+    let areTaken = false;
+    Promise.all([whenDecoder, whenEncoder])
+      .then(([decoder, encoder]) => {
+        this.#isPending = false;
+        areTaken = true;
+        if (this.#isClosed) {
+          codecs.releaseEncoder(encoder);
+          decoder.close();
+          return;
+        }
+        this.#ready = { transcoder: create({ stream, decoder, encoder }), stream };
+        onReady();
+      })
+      .catch((error: unknown) => {
+        this.#isPending = false;
+        if (!areTaken) {
+          whenDecoder.then((decoder) => decoder.close()).catch(() => undefined); // reported below
+          whenEncoder.then((encoder) => codecs.releaseEncoder(encoder)).catch(() => undefined); // reported below
+        }
+        onFailure(error);
+      });
+  }
+}

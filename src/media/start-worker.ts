@@ -1,0 +1,76 @@
+// Gives an audio worker the real world to stand on: its thread's port and load, the system's clock and sockets. Audio
+// thread; loaded by main.ts.
+
+import type { PlainCommand, ThreadEnd } from "../bridge/channel.ts";
+import { catchStrays } from "../bridge/thread-start.ts";
+import type { WorkMark } from "../bridge/work-mark.ts";
+import type { WorkerStart } from "../bridge/worker-settings.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { systemRandom } from "../lib/random.ts";
+import { readThreadTimes } from "../lib/thread-cpu.ts";
+import { systemSockets } from "../network/sockets.ts";
+import { startAudio } from "./start-audio.ts";
+
+/** What its thread gives a worker. */
+export interface ThreadGround {
+  readonly start: WorkerStart;
+  readonly mark: WorkMark;
+  readonly port: ThreadEnd<PlainCommand>;
+  /** The worker has closed everything: the thread may end. */
+  readonly onClosed: () => void;
+}
+
+/** Starts the worker, which takes commands from then on; `onBeat` is to be called with every beat of its mark. */
+export function startWorker({ start, mark, port, onClosed }: ThreadGround): { readonly onBeat: () => void } {
+  const { settings, codecPort } = start;
+  const clock = systemClock;
+  const { logger, attribute, onBeat } = startAudio({
+    ...{ port, settings, mark, codecPort, clock, random: systemRandom, sockets: systemSockets },
+    ownPacer: undefined,
+    takeThreadLoad: createLoadMeter(clock, mark.threadNumber),
+    onClosed,
+  });
+  catchStrays({ threadName: "an audio worker", clock, logger, attribute });
+  return { onBeat };
+}
+
+/**
+ * Loads what every player needs, 0.1 s of work and more: to be waited for before the first command is carried out, as
+ * whoever plays already would hear it.
+ */
+export async function loadAhead(): Promise<void> {
+  const parts = [
+    import("./voice/voice-connection.ts"),
+    import("./input/open-input.ts"),
+    import("./input/http-client.ts"),
+    import("./input/playlist.ts"),
+    import("./opening/open-demuxer.ts"),
+    import("./demux/hls/hls-demuxer.ts"),
+  ];
+  // What cannot be loaded is told when a player asks for it.
+  await Promise.allSettled(parts);
+}
+
+/**
+ * The share of a core that the thread has used since the call before; where the system does not tell, that of its time.
+ */
+function createLoadMeter(clock: Clock, threadNumber: number): () => number {
+  const cpuMs = readThreadTimes(threadNumber)?.cpuMs;
+  if (cpuMs === undefined) return createLoopMeter();
+  let before = { nowMs: clock.now(), cpuMs };
+  return () => {
+    const { nowMs, cpuMs } = before;
+    before = { nowMs: clock.now(), cpuMs: readThreadTimes(threadNumber)?.cpuMs ?? cpuMs };
+    return Math.min(1, (before.cpuMs - cpuMs) / Math.max(1, before.nowMs - nowMs));
+  };
+}
+
+function createLoopMeter(): () => number {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
+  };
+}

@@ -1,0 +1,70 @@
+// A player that makes frames ahead of those it sends, and takes back what has not left: what a pacer does, without
+// time.
+
+import type { Pipeline } from "../../src/media/pipeline/pipeline.ts";
+
+interface WaitingFrame {
+  readonly opus: Uint8Array;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export class AheadPlayer {
+  readonly pipeline: Pipeline;
+  /** What listeners got. */
+  readonly sent: Uint8Array[] = [];
+  /** Track time at the end of what they got. */
+  sentMs: number;
+  readonly #aheadFrames: number;
+  readonly #waiting: WaitingFrame[] = [];
+
+  constructor(pipeline: Pipeline, aheadFrames: number) {
+    this.pipeline = pipeline;
+    this.#aheadFrames = aheadFrames;
+    this.sentMs = pipeline.positionMs;
+  }
+
+  /** Frames that are made and not sent. */
+  get waitingFrames(): number {
+    return this.#waiting.length;
+  }
+
+  /** Track time before the last so many that wait, or before all of them. */
+  positionBefore(frameCount: number): number {
+    return this.#waiting.at(-frameCount)?.startMs ?? this.#waiting[0]?.startMs ?? this.pipeline.positionMs;
+  }
+
+  /** Sends so many frames, keeping as many ahead as there are; fewer at the end. */
+  async play(frameCount = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let count = 0; count < frameCount; count++) {
+      await this.makeAhead();
+      const frame = this.#waiting.shift();
+      if (frame === undefined) return;
+      this.sent.push(frame.opus);
+      this.sentMs = frame.endMs;
+    }
+  }
+
+  /** Takes back what was not sent, or as much of it as can be; returns how many frames. */
+  takeBack(frameCount = this.#waiting.length): number {
+    const count = Math.min(frameCount, this.#waiting.length, this.pipeline.takeBackMax);
+    this.pipeline.takeBack(count);
+    this.#waiting.length -= count;
+    return count;
+  }
+
+  /** Makes as many frames ahead as there may be, or as there are. */
+  async makeAhead(): Promise<void> {
+    const deadlineMs = performance.now() + 20_000;
+    while (this.#waiting.length <= this.#aheadFrames) {
+      if (this.pipeline.isOutdated) this.takeBack();
+      const startMs = this.pipeline.positionMs;
+      const opus = this.pipeline.produce();
+      if (opus !== undefined) this.#waiting.push({ opus: opus.slice(), startMs, endMs: this.pipeline.positionMs });
+      else if (this.pipeline.isEnded) return;
+      else if (performance.now() > deadlineMs) throw new Error(`nothing came: the ${this.pipeline.dryCause} is dry`);
+      // What waits for input or a codec has its turns.
+      for (let turns = 0; turns < 4; turns++) await new Promise((next) => setImmediate(next));
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// A voice connection whose frames leave when they are due, on a test's clock, and can be taken back until then: what
+// the real one does through the pacer.
+
+import { RING_FRAMES } from "../../src/media/pacer/frame-ring.ts";
+import type { Voice } from "../../src/media/voice/voice.ts";
+import type { FakeClock } from "./fake-clock.ts";
+import { packetNumber } from "./numbered-packets.ts";
+import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
+
+/** Stands for a silence frame where frames have numbers. */
+export const SILENCE = -1;
+
+interface SentFrame {
+  /** Of the packet (numbered-packets.ts), or SILENCE. */
+  readonly number: number;
+  readonly dueMs: number;
+}
+
+export class AheadVoice extends UndiagnosedVoice implements Voice {
+  gate: Voice["gate"] = "send";
+  isClosed = false;
+  /** How often Discord was told that nobody speaks. */
+  stopCount = 0;
+  /** Nothing leaves, whenever it is due. */
+  isStalled = false;
+  takenBackCount = 0;
+  readonly #clock: FakeClock;
+  readonly #left: SentFrame[] = [];
+  #waiting: SentFrame[] = [];
+
+  constructor(clock: FakeClock) {
+    super();
+    this.#clock = clock;
+  }
+
+  /** What has left, in order. */
+  get left(): readonly SentFrame[] {
+    this.#letLeave();
+    return this.#left;
+  }
+
+  /** Their numbers. */
+  get heard(): readonly number[] {
+    return this.left.map(({ number }) => number);
+  }
+
+  /** How many wait to leave. */
+  get waitingCount(): number {
+    this.#letLeave();
+    return this.#waiting.length;
+  }
+
+  /** How far ahead of now what waits reaches, milliseconds; 0 when nothing does. */
+  get leadMs(): number {
+    return Math.max(0, (this.#waiting.at(-1)?.dueMs ?? 0) - this.#clock.now());
+  }
+
+  async connect(): Promise<void> {}
+
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
+    this.#waiting.push({ number: packetNumber(opus), dueMs });
+    return true;
+  }
+
+  sendSilence(dueMs: number): boolean {
+    this.#waiting.push({ number: SILENCE, dueMs });
+    return true;
+  }
+
+  stopSpeaking(): void {
+    this.stopCount += 1;
+  }
+
+  override get isFull(): boolean {
+    this.#letLeave();
+    return this.#waiting.length >= RING_FRAMES;
+  }
+
+  override get isDrained(): boolean {
+    this.#letLeave();
+    return this.#waiting.length === 0;
+  }
+
+  override takeBack(countMax: number): number {
+    this.#letLeave();
+    const count = Math.min(countMax, this.#waiting.length);
+    this.#waiting = this.#waiting.slice(0, this.#waiting.length - count);
+    this.takenBackCount += count;
+    return count;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  #letLeave(): void {
+    const nowMs = this.isStalled ? Number.NEGATIVE_INFINITY : this.#clock.now();
+    for (let first = this.#waiting[0]; first !== undefined && first.dueMs <= nowMs; first = this.#waiting[0]) {
+      this.#left.push(first);
+      this.#waiting.shift();
+    }
+  }
+}

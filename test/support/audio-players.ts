@@ -1,0 +1,60 @@
+// Audio players as an audio worker makes them, on a clock that stands still, with a voice and songs of the test's.
+
+import type { PlayCommand } from "../../src/bridge/commands.ts";
+import { AudioPlayer, type PlayerSurroundings } from "../../src/media/player/audio-player.ts";
+import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
+import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import type { Voice } from "../../src/media/voice/voice.ts";
+import { createBulkhead } from "./bulkheads.ts";
+import { createTrackBudget } from "./track-budgets.ts";
+
+export const STUCK_MS = 10_000;
+
+interface AudioPlayerTraits extends Pick<PlayerSurroundings, "clock" | "open" | "send"> {
+  readonly voice: Voice;
+  /** Default: songs are Opus that is passed on, and wanting another is an error. */
+  readonly codecs?: PlayerSurroundings["codecs"];
+  /** Default: room for anything. */
+  readonly createBudget?: PlayerSurroundings["createBudget"];
+  /** Default 0: a frame is made when the one before is sent. */
+  readonly leadFrames?: number;
+}
+
+const NO_CODECS: PlayerSurroundings["codecs"] = {
+  createDecoder: () => Promise.reject(new Error("nothing is decoded here")),
+  acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
+  releaseEncoder: () => undefined,
+};
+
+/** Player 1, who is connected to nothing yet. */
+export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
+  const { clock, open, send, voice, codecs = NO_CODECS, leadFrames = 0 } = traits;
+  const surroundings: PlayerSurroundings = {
+    clock,
+    loop: new TickLoop(clock, createBulkhead().bulkhead, { leadFrames }),
+    open,
+    codecs,
+    createBudget: traits.createBudget ?? ((owner) => createTrackBudget({ clock, owner })),
+    trackStuckThresholdMs: STUCK_MS,
+    repairs: createRepairAllowance(clock),
+    send,
+  };
+  return new AudioPlayer(1, surroundings, async () => voice);
+}
+
+/** Until then it plays to nobody. */
+export async function connectPlayer(player: AudioPlayer): Promise<void> {
+  await player.connectVoice(1, { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" });
+}
+
+/** Track 1 of player 1 from its beginning, unless `changes` says otherwise. */
+export function playCommand(changes: Partial<PlayCommand> = {}): PlayCommand {
+  const input = { kind: "local", path: "/song", container: undefined } as const;
+  const whole = { trackId: 1, startMs: 0, endMs: undefined, lengthMs: undefined, isPaused: false };
+  return { type: "play", playerId: 1, input, ...whole, ...changes };
+}
+
+/** Lets reads that are due happen, without time passing. */
+export async function readAhead(turns = 10): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((next) => setImmediate(next));
+}

@@ -1,0 +1,189 @@
+import type { MessageChannel, MessagePort } from "node:worker_threads";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { WorkerNotice } from "../../../../src/bridge/channel.ts";
+import { BELL_BYTES, type PacerStart } from "../../../../src/bridge/pacer-start.ts";
+import { type PacerClient, PacerKeeper } from "../../../../src/control/workers/pacer-keeper.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { FakeThread, FakeThreads } from "../../../support/fake-thread.ts";
+import type { LoggedLine } from "../../../support/voice-builders.ts";
+
+const ENTRY = new URL("file:///pacer-main.js");
+let clock: FakeClock;
+let threads: FakePacerThreads;
+let lines: LoggedLine[];
+let keeper: PacerKeeper;
+let ports: MessagePort[];
+
+/** A pacer thread that does what a test says. */
+class FakePacer extends FakeThread<PacerStart> {
+  readonly received: unknown[] = [];
+
+  postMessage(message: unknown): void {
+    this.received.push(message);
+  }
+
+  ready(): this {
+    this.emit("message", { type: "ready" });
+    return this;
+  }
+}
+
+class FakePacerThreads extends FakeThreads<FakePacer> {
+  constructor() {
+    super((entry, { workerData, name }) => {
+      expect([entry, name]).toEqual([ENTRY, "pacer"]);
+      return new FakePacer(workerData as PacerStart, clock); // made by the keeper
+    });
+  }
+
+  override createChannel(): MessageChannel {
+    const channel = super.createChannel();
+    ports.push(channel.port1);
+    return channel;
+  }
+}
+
+beforeEach(() => {
+  [ports, lines] = [[], []];
+  clock = new FakeClock();
+  threads = new FakePacerThreads();
+  const logger = createLogger((level, message, fields) => lines.push({ level, message, fields }));
+  keeper = new PacerKeeper({ entry: ENTRY, threads, clock, logger });
+});
+
+afterEach(async () => {
+  await keeper.close();
+  for (const port of ports) port.close();
+});
+
+interface Client extends PacerClient {
+  readonly told: Extract<WorkerNotice, { readonly type: "setPacer" }>[];
+  leave(): void;
+}
+
+function hire(): Client {
+  const told: Client["told"] = [];
+  const leaving = new AbortController();
+  const channel = {
+    send: (command: WorkerNotice) => {
+      if (command.type === "setPacer") told.push(command);
+    },
+  };
+  return { channel, gone: leaving.signal, told, leave: () => leaving.abort() };
+}
+
+test("the pacer is started when the first worker asks for it, and every worker is connected to the same", () => {
+  expect(threads.started).toHaveLength(0);
+  const [first, second] = [hire(), hire()];
+  keeper.serve(first);
+  keeper.serve(second);
+  expect(threads.started).toHaveLength(1);
+  const { bellMemory } = threads.last.start;
+  expect(bellMemory.byteLength).toBe(BELL_BYTES);
+  for (const { told } of [first, second]) expect(told.map((command) => command.bellMemory)).toEqual([bellMemory]);
+  // What each has been given leads to what the pacer has been given.
+  expect(threads.last.received).toEqual(ports);
+  expect(first.told[0]?.port).not.toBe(second.told[0]?.port);
+});
+
+test.each([
+  ["ends", (thread: FakePacer) => thread.exit(7)],
+  ["fails", (thread: FakePacer) => thread.emit("error", new Error("broken"))],
+  ["hangs", (thread: FakePacer) => Object.assign(thread, { isHanging: true })],
+])("a pacer that has run long and then %s is replaced at once, and every worker is connected anew", (_name, lose) => {
+  const [first, second, gone] = [hire(), hire(), hire()];
+  for (const client of [first, second, gone]) keeper.serve(client);
+  const lost = threads.last.ready();
+  clock.advance(20_000);
+  gone.leave();
+  lose(lost);
+  clock.advance(5000);
+  expect([lost.isEnded, threads.started.length]).toEqual([true, 2]);
+  expect([first.told.length, second.told.length, gone.told.length]).toEqual([2, 2, 1]);
+  const { bellMemory } = threads.last.start;
+  expect(bellMemory).not.toBe(lost.start.bellMemory);
+  expect(first.told[1]?.bellMemory).toBe(bellMemory);
+  expect(threads.last.received).toHaveLength(2);
+  expect(lines).toMatchObject([{ level: "error", fields: { restartInMs: 0 } }]);
+});
+
+test("a pacer that has run long leaves no pause", () => {
+  const client = hire();
+  keeper.serve(client);
+  threads.last.ready();
+  clock.advance(20_000);
+  threads.last.exit(1);
+  clock.advance(0);
+  expect(client.told).toHaveLength(2);
+});
+
+test("one that fails again and again is started once a second, and who asks meanwhile waits with the others", () => {
+  const [first, second] = [hire(), hire()];
+  keeper.serve(first);
+  for (let round = 1; round <= 5; round++) {
+    threads.last.exit(1);
+    if (round === 1) keeper.serve(second);
+    clock.advance(999);
+    expect(threads.started).toHaveLength(round);
+    clock.advance(1);
+    expect(threads.started).toHaveLength(round + 1);
+  }
+  expect([first.told.length, second.told.length]).toEqual([6, 5]);
+  expect(lines.map(({ fields }) => fields.restartInMs)).toEqual([1000, 1000, 1000, 1000, 1000]);
+});
+
+test("one that never gets ready is given up and replaced", () => {
+  const client = hire();
+  keeper.serve(client);
+  clock.advance(15_250);
+  expect(threads.started[0]?.isEnded).toBe(true);
+  clock.advance(1000);
+  expect(client.told).toHaveLength(2);
+});
+
+test("is not started anew when no worker is left, but for the next that comes", () => {
+  const client = hire();
+  keeper.serve(client);
+  threads.last.ready();
+  client.leave();
+  threads.last.exit(1);
+  clock.advance(60_000);
+  expect(threads.started).toHaveLength(1);
+  const next = hire();
+  keeper.serve(next);
+  expect([threads.started.length, next.told.length]).toEqual([2, 1]);
+});
+
+test("a worker that is gone is not served", () => {
+  const client = hire();
+  client.leave();
+  keeper.serve(client);
+  expect([threads.started, client.told]).toEqual([[], []]);
+});
+
+test("what the pacer logs is logged, and which thread it was", () => {
+  keeper.serve(hire());
+  threads.last.emit("message", { type: "log", level: "warn", message: "odd", fields: { count: 1 } });
+  expect(lines).toEqual([{ level: "warn", message: "odd", fields: { count: 1, thread: "pacer" } }]);
+});
+
+test("closed, it ends the thread, starts no other and serves nobody", async () => {
+  const client = hire();
+  keeper.serve(client);
+  threads.last.ready();
+  await keeper.close();
+  expect(threads.last.isEnded).toBe(true);
+  keeper.serve(hire());
+  clock.advance(60_000);
+  expect([threads.started.length, client.told.length, lines]).toEqual([1, 1, []]);
+  expect(clock.pendingCount).toBe(0);
+});
+
+test("closed in the pause before the next start, it does not start it", async () => {
+  keeper.serve(hire());
+  threads.last.exit(1);
+  await keeper.close();
+  clock.advance(60_000);
+  expect([threads.started.length, clock.pendingCount]).toEqual([1, 0]);
+});

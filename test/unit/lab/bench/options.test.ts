@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { parseBenchOptions, USAGE, WrongArgument } from "../../../../lab/bench/compare/options.ts";
+import { WORKLOADS } from "../../../../lab/bench/compare/workloads.ts";
+
+test("without arguments our node runs every workload alone", () => {
+  const options = parseBenchOptions([]);
+  expect(options.plans.map(({ name }) => name)).toEqual(["tonearm"]);
+  expect(options.workloads).toEqual(WORKLOADS);
+  expect(options).toMatchObject({ rounds: 6, seconds: 10, daveVersion: 1, ramp: undefined });
+});
+
+test("a URL is a node that runs, and anything else a command", () => {
+  const [, running] = parseBenchOptions(["--against", "http://127.0.0.1:2333/", "--password", "p", "--pid", "7"]).plans;
+  expect(running).toEqual({ name: "other", url: "http://127.0.0.1:2333", password: "p", pid: 7 });
+  const [, started] = parseBenchOptions(["--against", "java -jar Lavalink.jar", "--name", "lavalink"]).plans;
+  expect(started).toMatchObject({ name: "lavalink", command: { args: ["-c", "java -jar Lavalink.jar"] } });
+});
+
+test("the ramp takes what plays steadily, and nothing else", () => {
+  expect(parseBenchOptions(["--ramp"]).workloads.map(({ name }) => name)).toEqual(["passthrough", "mp3"]);
+  expect(() => parseBenchOptions(["--ramp", "--only", "seeks"])).toThrow(/no workload "seeks" for --ramp/);
+});
+
+test.each([
+  [["--only", "mp3,mp4"], /no workload "mp4", but idle, passthrough/],
+  [["--rounds", "0"], /--rounds is 0, and may be 1 to 100/],
+  [["--seconds", "soon"], /--seconds is soon/],
+  [["--players", "1e9"], /--players is 1e9/],
+  [["--against", "http://example.org:2333"], /example\.org is not this machine/],
+  [["--against", "http://"], /no URL/],
+  [["--against", "http://127.0.0.1", "--pid", "me"], /--pid is me/],
+  [["--media", "/nowhere"], /\/nowhere is no folder/],
+  [["--loudly"], /--loudly/],
+])("%s is refused in words", (args, words) => {
+  expect(() => parseBenchOptions(args)).toThrow(WrongArgument);
+  expect(() => parseBenchOptions(args)).toThrow(words);
+});
+
+test("the help names every workload", () => {
+  for (const { name } of WORKLOADS) expect(USAGE).toContain(name);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { RampSearch } from "../../../../lab/bench/compare/ramp-search.ts";
+
+/** Lets the search measure a node that carries exactly so many; returns what was tried. */
+function search(carried: number, { start = 10, playersMax = 10_000 } = {}) {
+  const ramp = new RampSearch({ start, playersMax });
+  const tried: number[] = [];
+  for (let next = ramp.next; next !== undefined; next = ramp.next) {
+    tried.push(next);
+    ramp.tell(next <= carried);
+    if (tried.length > 100) throw new Error("the search does not end");
+  }
+  return { tried, held: ramp.held, broke: ramp.broke };
+}
+
+test("doubles until it fails, and then looks between", () => {
+  const { tried } = search(130);
+  expect(tried.slice(0, 5)).toEqual([10, 20, 40, 80, 160]);
+  expect(tried.slice(5).every((players) => players > 80 && players < 160)).toBe(true);
+});
+
+test.each([1, 3, 7, 10, 11, 99, 160, 161, 1999])("finds %s players to a twentieth, from either side", (carried) => {
+  const { held, broke = 0, tried } = search(carried);
+  expect(held).toBeLessThanOrEqual(carried);
+  expect(broke).toBeGreaterThan(carried);
+  expect(broke - held).toBeLessThanOrEqual(Math.max(1, held * 0.05));
+  expect(new Set(tried).size).toBe(tried.length);
+});
+
+test("tells that a node carries nobody", () => {
+  expect(search(0)).toMatchObject({ held: 0, broke: 1 });
+});
+
+test("ends at the most that may be tried, and tries that itself", () => {
+  expect(search(5000, { playersMax: 75 })).toEqual({ tried: [10, 20, 40, 75], held: 75, broke: undefined });
+  expect(search(5000, { start: 100, playersMax: 75 }).tried).toEqual([75]);
+});

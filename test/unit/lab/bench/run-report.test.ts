@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import type { Figures } from "../../../../lab/bench/compare/figures.ts";
+import { findingOf, lookTwice, type RampResult, whyNotCarried } from "../../../../lab/bench/compare/ramp.ts";
+import { turnOrder, type WorkloadResult } from "../../../../lab/bench/compare/rounds.ts";
+import { rampTable, runChart, runJson, workloadTable } from "../../../../lab/bench/compare/run-report.ts";
+
+function resultOf(ours: Figures[], other: Figures[], notes: string[] = []): WorkloadResult {
+  const nodes = [
+    { name: "tonearm", turns: ours },
+    { name: "other", turns: other },
+  ];
+  return { name: "mp3", detail: "MP3", players: 20, seconds: 10, nodes, notes };
+}
+
+const RUN = { about: ["2 cores"], nodes: ["tonearm", "other"], ramps: [] };
+
+test("nodes take turns, and who begins changes with every round", () => {
+  expect(turnOrder(2, 3)).toEqual([0, 1, 1, 0, 0, 1]);
+  expect(turnOrder(1, 2)).toEqual([0, 0]);
+});
+
+describe("a workload's table", () => {
+  const result = resultOf(
+    [
+      { cpuPercent: 30, packetsMissing: 0 },
+      { cpuPercent: 60, packetsMissing: 4 },
+    ],
+    [{ cpuPercent: 40 }, { cpuPercent: 80 }],
+    ["other broke a rule"],
+  );
+
+  test("has the figures of both, and their ratio by pairs", () => {
+    const cpu = workloadTable(result)
+      .split("\n")
+      .find((line) => line.includes("CPU of all"));
+    expect(cpu).toMatch(/\| 45\.0 \(30\.0 to 60\.0\) \| 60\.0 \(40\.0 to 80\.0\) \| 0\.75 \|$/);
+  });
+
+  test("compares no counts of mishaps", () => {
+    const mishaps = workloadTable(resultOf([{ packetsMissing: 4 }], [{ packetsMissing: 2 }]));
+    expect(mishaps).toMatch(/\| packets missing \| 4 \| 2 \| {2}\|/);
+  });
+
+  test("says what was not measured, and leaves out what nobody has", () => {
+    const table = workloadTable(result);
+    expect(table).toMatch(/\| packets missing \| 2 \(0 to 4\) \| not measured \| {2}\|/);
+    expect(table).not.toContain("memory");
+    expect(table).toContain("- other broke a rule");
+  });
+
+  test("is one of our node alone when there is no other", () => {
+    const alone = { ...result, nodes: result.nodes.slice(0, 1) };
+    expect(workloadTable(alone)).toContain("|  | tonearm |\n");
+  });
+
+  test("says so when nothing was measured at all", () => {
+    expect(workloadTable(resultOf([], []))).toContain("Nothing was measured.");
+  });
+});
+
+test("JSON has every turn, the ratios beside them, and why the run broke off", () => {
+  const run = { ...RUN, workloads: [resultOf([{ cpuPercent: 1 }], [{ cpuPercent: 4 }])], trouble: "other: ended" };
+  const { workloads, trouble } = JSON.parse(runJson(run));
+  expect(workloads[0].nodes[1].turns).toEqual([{ cpuPercent: 4 }]);
+  expect(workloads[0].ratios).toEqual({ cpuPercent: { median: 0.25, low: 0.25, high: 0.25 } });
+  expect(trouble).toBe("other: ended");
+});
+
+test("the chart has a row for each workload, and one for each ramp", () => {
+  const rows = { ...RUN, workloads: [resultOf([{ cpuPercentPerPlayer: 1.5, othersPercent: 12 }], [])] };
+  expect(runChart(rows)).toContain(">mp3</text>");
+  expect(runChart(rows)).toContain(">1.500</text>");
+  expect(runChart(rows)).toContain("Others kept 12 % of all cores busy");
+  const broken = { ...rows, trouble: "other: ended" };
+  expect(runChart(broken)).toContain("The run broke off: other: ended");
+});
+
+describe("a ramp", () => {
+  test("carries what comes whole and within a frame, and says why it does not carry the rest", () => {
+    expect(whyNotCarried({ latenessMsP99: 20, packetsMissing: 0, listenerCpuPercent: 99 })).toBeUndefined();
+    expect(whyNotCarried({ latenessMsP99: 20.1, packetsMissing: 0 })).toBe("late by 20.1 ms at p99");
+    expect(whyNotCarried({ latenessMsP99: 31, packetsMissing: 7, listenerCpuPercent: 97 })).toBe(
+      "late by 31.0 ms at p99, 7 packets missing, the listener itself at 97 % of a core",
+    );
+  });
+
+  test("looks once at what is carried, and twice at what is not", async () => {
+    for (const [outcomes, looks, isHeld] of [
+      [[true], 1, true],
+      [[false, true], 2, true],
+      [[false, false, true], 2, false],
+    ] as const) {
+      let count = 0;
+      const step = await lookTwice(async () => ({ isHeld: outcomes[count++] ?? false }));
+      expect([count, step.isHeld]).toEqual([looks, isHeld]);
+    }
+  });
+
+  const ramp: RampResult = {
+    name: "passthrough",
+    detail: "Opus",
+    nodes: [
+      {
+        name: "tonearm",
+        steps: [
+          { players: 200, isHeld: true, figures: { cpuPercent: 40 } },
+          { players: 400, isHeld: false, reason: "late by 31.0 ms at p99", figures: { cpuPercent: 95 } },
+          { players: 300, isHeld: true, figures: { cpuPercent: 50 } },
+        ],
+      },
+      { name: "other", steps: [{ players: 200, isHeld: true, figures: {} }] },
+    ],
+  };
+
+  test("finds the most that were carried, what of a core that took, and where it broke", () => {
+    expect(ramp.nodes.map(findingOf)).toEqual([
+      { held: 300, playersPerCore: 600, broke: { players: 400, reason: "late by 31.0 ms at p99" } },
+      { held: 200, playersPerCore: undefined, broke: undefined },
+    ]);
+  });
+
+  test("is told as a table and drawn", () => {
+    expect(rampTable(ramp)).toContain("| tonearm | 300 | 600 | 400: late by 31.0 ms at p99 |");
+    expect(rampTable(ramp)).toContain("| other | 200 | not measured | never, as far as was tried |");
+    expect(runChart({ ...RUN, workloads: [], ramps: [ramp] })).toContain(">600</text>");
+  });
+});

@@ -1,0 +1,85 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type BundleFile, bundle, ENTRIES, inAscii } from "../../../../lab/bundles/build-bundles.ts";
+
+/** What the checkout's own folder is called says nothing. */
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url)).replaceAll("\\", "/");
+
+/** Names of the packages, and paths in the project, of all that the first file loads at once. */
+function loadedAtOnce(files: readonly BundleFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const seen = new Set<BundleFile>();
+  const visit = (file: BundleFile | undefined): void => {
+    if (file === undefined || seen.has(file)) return;
+    seen.add(file);
+    for (const path of file.imports) visit(byPath.get(path));
+  };
+  visit(files[0]);
+  return [...seen].flatMap(({ modules }) => modules);
+}
+
+function has(modules: readonly string[], part: string): boolean {
+  return modules.some((path) => path.replace(ROOT, "").includes(part));
+}
+
+describe("an audio worker's program", async () => {
+  const files = await bundle("src/media/main");
+
+  test("begins with next to nothing, as a worker that nobody has used; the rest is loaded when it is needed", () => {
+    const atOnce = loadedAtOnce(files);
+    const all = files.flatMap(({ modules }) => modules);
+    expect(files[0]?.path).toBe("src/media/main.js");
+    expect(has(atOnce, "src/bridge/thread-start.ts")).toBe(true);
+    const later = ["src/media/audio-worker.ts", "src/media/voice/voice-connection.ts", "src/media/demux/hls/"];
+    for (const part of [...later, "node_modules/undici/"]) {
+      expect([part, has(atOnce, part), has(all, part)]).toEqual([part, false, true]);
+    }
+    expect(atOnce.length).toBeLessThan(20);
+    expect(all.length).toBeGreaterThan(300);
+    expect(files.length).toBeLessThan(40);
+  });
+
+  test("takes a byte a character in memory: no file has any beyond ASCII", () => {
+    expect(files.filter(({ text }) => /[^\0-\x7f]/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test("finds the sound loops where they are built: they are no part of it", () => {
+    const [file] = files.filter(({ modules }) => has(modules, "kernels/wasm-loop.ts"));
+    const [place] = /new URL\("[^"]*wasm-loop\.js", import\.meta\.url\)/.exec(file?.text ?? "") ?? [];
+    expect(place).toBe('new URL("../../../src/media/kernels/wasm-loop.js", import.meta.url)');
+  });
+});
+
+test("the main thread's program holds the demo and the doctor apart from what serves", async () => {
+  const files = await bundle("src/main");
+  const start = files.find(({ modules }) => has(modules, "src/cli/start.ts"));
+  expect(start).toBeDefined();
+  expect(has(loadedAtOnce(files), "fastify")).toBe(false);
+  const serving = loadedAtOnce([start, ...files].filter((file) => file !== undefined));
+  expect(has(serving, "src/node.ts")).toBe(true);
+  expect(has(serving, "lab/")).toBe(false);
+  expect(has(serving, "src/cli/doctor/")).toBe(false);
+});
+
+test("a plugin's thread and its plugin share the interface's classes, as an operator's plugin does", async () => {
+  const places = await Promise.all(
+    ["src/plugin-thread/main", "plugins/radio/plugin"].map(async (entry) => {
+      const [file] = await bundle(entry);
+      const [, path = ""] = /from "([^"]*plugin-api\/plugin\.js)"/.exec(file?.text ?? "") ?? [];
+      return new URL(path, `file:///dist/node/${entry}.js`).pathname;
+    }),
+  );
+  expect(places).toEqual(["/dist/src/plugin-api/plugin.js", "/dist/src/plugin-api/plugin.js"]);
+});
+
+test("every plugin that comes with the node is a program", () => {
+  expect(ENTRIES.filter((entry) => /^plugins\/[^/]+\/plugin$/.test(entry)).length).toBeGreaterThan(9);
+});
+
+test("a character is written as its number, but where that would mean another text", () => {
+  expect(inAscii('const a = "…", b = /[é-🎵]/u; // µ')).toBe(
+    'const a = "\\u2026", b = /[\\u00e9-\\ud83c\\udfb5]/u; // \\u00b5',
+  );
+  expect(() => inAscii('const a = "\\…";')).toThrow("cannot be written in ASCII");
+  expect(() => inAscii("const a = String.raw`x…`;")).toThrow("cannot be written in ASCII");
+});

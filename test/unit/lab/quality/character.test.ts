@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { type Character, characterOf, classesOf } from "../../../../lab/quality/character.ts";
+import { EarModel, type Stereo } from "../../../../lab/quality/ear-model.ts";
+import { Painter } from "../../../../lab/quality/likeness.ts";
+import { beatSong, chordSong, noiseSong } from "../../../support/judged-songs.ts";
+
+function characterOfSong(song: Stereo): Character {
+  return characterOf(song, new EarModel().listen(song)[0], new Painter().paint(song));
+}
+
+test("a chord is tonal, noise is dense, beats are transient", () => {
+  expect(classesOf(characterOfSong(chordSong(1)))).toEqual(["tonal"]);
+  expect(classesOf(characterOfSong(noiseSong(1)))[0]).toBe("dense");
+  expect(classesOf(characterOfSong(beatSong(1)))[0]).toBe("transient");
+});
+
+test("beats are counted", () => {
+  const { attacksPerSecond } = characterOfSong(beatSong(4));
+  expect(attacksPerSecond).toBeGreaterThan(4);
+  expect(attacksPerSecond).toBeLessThan(6);
+});
+
+test("two sides that have nothing in common are wide, one sound on both is not", () => {
+  const [one, other] = [noiseSong(1)[0], chordSong(1)[0]];
+  expect(classesOf(characterOfSong([one, other.map((value) => value * 0.3)]))).toContain("wide");
+  const { sideShare } = characterOfSong([one, one]);
+  expect(sideShare).toBeLessThan(1e-6);
+});
+
+test("what is turned down far enough is quiet, and else what it was", () => {
+  expect(classesOf(characterOfSong(chordSong(1, 0.05)))).toEqual(["tonal", "quiet"]);
+});

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { sharedTimeOffsetMs } from "../../../src/lib/shared-time.ts";
+
+/** Two clocks 1000 ms apart, each look at which takes some time by the dice of the test. */
+function clocksThatTake(costsMs: readonly number[]) {
+  let nowMs = 50;
+  let looks = 0;
+  const look = () => {
+    const seenMs = nowMs;
+    nowMs += costsMs[looks++ % costsMs.length] ?? 0;
+    return seenMs;
+  };
+  return { ownMs: look, sharedMs: () => look() + 1000 };
+}
+
+test("the offset is that of the try that was held up least", () => {
+  const usual = [0.001, 0.001, 0.001];
+  const heldUp = [[30, 0.001, 0.001], [0.001, 70, 0.001], usual, [9, 9, 9]].flat();
+  expect(sharedTimeOffsetMs(clocksThatTake(heldUp))).toBeCloseTo(1000, 2);
+});
+
+test("who is held up each time is wrong by half of that at most", () => {
+  expect(Math.abs(sharedTimeOffsetMs(clocksThatTake([4, 0])) - 1000)).toBeLessThanOrEqual(2);
+});
+
+test("on this machine two looks give the same time, as near as clocks can be read", () => {
+  expect(Math.abs(sharedTimeOffsetMs() - sharedTimeOffsetMs())).toBeLessThan(1);
+});

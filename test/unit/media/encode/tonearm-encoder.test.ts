@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
+import { ExactDecoder } from "../../../../lab/quality/exact-decoder.ts";
+import { HARD_SOUNDS, HardSound } from "../../../../lab/quality/hard-sounds.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
+import { EncoderPool } from "../../../../src/media/encode/frame-encoder.ts";
+import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
+import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
+import { compileOpusEncoder, OpusEncoderKernel } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
+import { isPassthroughPacket, parseOpusPacket } from "../../../../src/media/opus/opus-packet.ts";
+
+const OPTIONS = { bitrateBps: 128_000 };
+const left = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 48_000 });
+const right = makeTone({ frequencyHz: 1000, sampleRateHz: 48_000, lengthSamples: 48_000, amplitude: 0.25 });
+const silence = new Float32Array(960);
+
+/** A second of two tones, some noise and a knock now and then: steady and sudden frames. */
+const music = [left, right].map((tone, side) => {
+  const random = seededRandom(side);
+  return tone.map((value, at) => 0.5 * value + 0.05 * (random() - 0.5) + (at % 9000 < 40 ? 0.4 : 0));
+}) as [Float32Array, Float32Array]; // two tones
+
+function frameOf(sound: readonly [Float32Array, Float32Array], frame: number): [Float32Array, Float32Array] {
+  const range = [(frame % 50) * 960, (frame % 50) * 960 + 960] as const;
+  return [sound[0].subarray(...range), sound[1].subarray(...range)];
+}
+
+function encodeSecond(encoder: { encode(left: Float32Array, right: Float32Array): Uint8Array }): Uint8Array[] {
+  return Array.from({ length: 50 }, (_, frame) => encoder.encode(...frameOf(music, frame)).slice());
+}
+
+test("what is encoded is heard by libopus's decoder: both channels, level, pitch, delay", async () => {
+  const encoder = await TonearmFrameEncoder.create(OPTIONS);
+  const decoder = await ExactDecoder.create(2);
+  const pcm: number[] = [];
+  for (let frame = 0; frame < 50; frame++) {
+    const packet = encoder.encode(...frameOf([left, right], frame));
+    expect(isPassthroughPacket(packet)).toBe(true);
+    pcm.push(...decoder.decode(packet));
+  }
+  const heard = (channel: number) => Float32Array.from({ length: 38_400 }, (_, i) => pcm[(4800 + i) * 2 + channel]!);
+  const fits = [fitTone(heard(0), 440, 48_000), fitTone(heard(1), 1000, 48_000)] as const;
+  expect(fits[0].amplitude).toBeCloseTo(0.5, 2);
+  expect(fits[1].amplitude).toBeCloseTo(0.25, 2);
+  const expectedPhase = (2 * Math.PI * 440 * (4800 - ENCODER_DELAY_SAMPLES)) / 48_000;
+  expect(Math.cos(fits[0].phase - expectedPhase)).toBeGreaterThan(0.999);
+  encoder.close();
+  decoder.close();
+});
+
+test("one channel is heard as one", async () => {
+  const encoder = await TonearmFrameEncoder.create({ bitrateBps: 64_000, channelCount: 1 });
+  const decoder = await ExactDecoder.create(1);
+  const pcm: number[] = [];
+  for (let frame = 0; frame < 50; frame++) {
+    const packet = encoder.encode(...frameOf([left, right], frame));
+    expect(parseOpusPacket(packet)?.isStereo).toBe(false);
+    pcm.push(...decoder.decode(packet));
+  }
+  expect(fitTone(Float32Array.from(pcm.slice(4800, 43_200)), 440, 48_000).amplitude).toBeCloseTo(0.5, 2);
+  encoder.close();
+  decoder.close();
+});
+
+test.each(HARD_SOUNDS)("%s: at every rate libopus arrives at the same final range", async (name) => {
+  const random = seededRandom(5);
+  for (const bitrateKbps of [16, 24, 32, 64, 128, 256, 510]) {
+    const isVariable = random() < 0.5;
+    const channelCount = random() < 0.5 ? 1 : 2;
+    const encoder = await TonearmFrameEncoder.create({ bitrateBps: 1000 * bitrateKbps, channelCount, isVariable });
+    const decoder = await ExactDecoder.create(channelCount);
+    const sound = new HardSound(name, random);
+    for (let frame = 0; frame < 12; frame++) {
+      sound.next();
+      const heard = decoder.decode(encoder.encode(sound.left, sound.right));
+      expect(decoder.finalRange).toBe(encoder.finalRange);
+      expect(heard.every((value) => Math.abs(value) < 64)).toBe(true);
+    }
+    encoder.close();
+    decoder.close();
+  }
+});
+
+test("silence costs three bytes a packet, and the range says that nothing but that was coded", async () => {
+  const encoder = await TonearmFrameEncoder.create(OPTIONS);
+  const decoder = await ExactDecoder.create(2);
+  for (let frame = 0; frame < 3; frame++) {
+    const packet = encoder.encode(silence, silence);
+    expect(packet).toHaveLength(3);
+    expect(decoder.decode(packet).every((value) => Math.abs(value) < 1e-6)).toBe(true);
+    expect([encoder.finalRange, decoder.finalRange]).toEqual([2 ** 24, 2 ** 24]);
+  }
+  encoder.close();
+  decoder.close();
+});
+
+test.each([16, 64, 128, 320])("%d kbit/s: packets vary and keep the rate, or all are the same size", async (kbps) => {
+  for (const isVariable of [true, false]) {
+    const encoder = await TonearmFrameEncoder.create({ bitrateBps: 1000 * kbps, isVariable });
+    const sizes = Array.from({ length: 500 }, (_, frame) => encoder.encode(...frameOf(music, frame)).length);
+    const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+    expect(mean / ((1000 * kbps) / 400)).toBeGreaterThan(0.97);
+    expect(mean / ((1000 * kbps) / 400)).toBeLessThan(1.03);
+    expect(new Set(sizes).size > 1).toBe(isVariable);
+    encoder.close();
+  }
+});
+
+test("a packet that stands alone sounds the same to who has heard nothing before", async () => {
+  const encoder = await TonearmFrameEncoder.create(OPTIONS);
+  const [old, fresh] = [await ExactDecoder.create(2), await ExactDecoder.create(2)];
+  for (let frame = 0; frame < 20; frame++) old.decode(encoder.encode(...frameOf(music, frame)));
+  encoder.makeNextIndependent();
+  const ranges = [];
+  const errors: number[] = [];
+  for (let frame = 20; frame < 30; frame++) {
+    const packet = encoder.encode(...frameOf(music, frame)).slice();
+    const expected = old.decode(packet).slice();
+    const heard = fresh.decode(packet);
+    ranges.push([encoder.finalRange, fresh.finalRange]);
+    // Of the first what overlaps with the frame before is missing; noise differs, as it goes on from that frame's.
+    const from = frame === 20 ? 2 * 240 : 0;
+    errors.push(Math.max(...expected.subarray(from).map((value, index) => Math.abs(value - heard[from + index]!))));
+  }
+  expect(Math.max(...errors.slice(0, 2))).toBeLessThan(0.05);
+  expect(Math.max(...errors.slice(2))).toBeLessThan(0.0001);
+  for (const [ours, theirs] of ranges) expect(theirs).toBe(ours);
+  for (const each of [encoder, old, fresh]) each.close();
+});
+
+test("encoders of a thread do not hear each other, and a used one is as new once it is reset", async () => {
+  const alone = await TonearmFrameEncoder.create(OPTIONS);
+  const expected = encodeSecond(alone);
+  const [first, second] = [await TonearmFrameEncoder.create(OPTIONS), await TonearmFrameEncoder.create(OPTIONS)];
+  const packets = Array.from({ length: 50 }, (_, frame) => {
+    second.encode(...frameOf([right, left], 49 - frame));
+    return first.encode(...frameOf(music, frame)).slice();
+  });
+  expect(packets).toEqual(expected);
+  second.reset();
+  expect(encodeSecond(second)).toEqual(expected);
+  for (const encoder of [alone, first, second]) encoder.close();
+});
+
+test("a packet outlives the next frame, and a closed encoder gives none", async () => {
+  const encoder = await TonearmFrameEncoder.create(OPTIONS);
+  const packet = encoder.encode(...frameOf(music, 0));
+  const copy = packet.slice();
+  encoder.encode(...frameOf(music, 1));
+  expect(packet).toEqual(copy);
+  encoder.close();
+  encoder.close();
+  expect(() => encoder.encode(...frameOf(music, 2))).toThrow("the encoder is closed");
+});
+
+test("its memory grows with the encoders, up to a bound, and is used again", () => {
+  const kernel = new OpusEncoderKernel(compileOpusEncoder());
+  const slots = new Set<number>();
+  expect(() => {
+    for (;;) slots.add(kernel.acquire(2));
+  }).toThrow("there are as many encoders as there is room for");
+  expect(slots.size).toBeGreaterThan(1000);
+  const [slot] = slots;
+  kernel.release(slot!);
+  expect(kernel.acquire(1)).toBe(slot);
+  const packet = new Uint8Array(1276);
+  const last = [...slots].at(-1)!;
+  const settings = { bitrateBps: 64_000, isVariable: true };
+  expect(kernel.encode(last, left, right, settings, false, packet)).toBeGreaterThan(100);
+});
+
+test("the pool keeps them as it keeps those of libopus", () => {
+  const kernel = new OpusEncoderKernel(compileOpusEncoder());
+  const pool = new EncoderPool(() => new TonearmFrameEncoder(kernel, OPTIONS), { idleCountMax: 1 });
+  const [one, other] = [pool.acquire(), pool.acquire()];
+  const packets = encodeSecond(one);
+  pool.release(one);
+  pool.release(other);
+  expect(pool.idleCount).toBe(1);
+  expect(encodeSecond(pool.acquire())).toEqual(packets);
+});

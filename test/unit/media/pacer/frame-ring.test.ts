@@ -1,0 +1,141 @@
+// The frames that lie ready between an audio worker and the pacer.
+// Two threads at once: test/scenario/pacer-thread.test.ts.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
+import {
+  FrameRingReader,
+  FrameRingWriter,
+  PAYLOAD_BYTES_MAX,
+  RING_FRAMES,
+} from "../../../../src/media/pacer/frame-ring.ts";
+
+let writer: FrameRingWriter;
+let reader: FrameRingReader;
+
+beforeEach(() => {
+  writer = new FrameRingWriter();
+  reader = new FrameRingReader(writer.memory);
+});
+
+function put(number: number): boolean {
+  return writer.put(Buffer.alloc(1 + (number % PAYLOAD_BYTES_MAX), number), number * 20);
+}
+
+/** The number of the oldest frame, which leaves; its bytes and its moment have to be those that were put in. */
+function leave(): number | undefined {
+  const { dueMs } = reader;
+  const frame = reader.take();
+  if (frame === undefined) {
+    expect(dueMs).toBe(Number.POSITIVE_INFINITY);
+    return undefined;
+  }
+  const number = reader.takenDueMs / 20;
+  expect(dueMs).toBe(reader.takenDueMs);
+  expect(Buffer.compare(frame, Buffer.alloc(1 + (number % PAYLOAD_BYTES_MAX), number))).toBe(0);
+  reader.release();
+  return number;
+}
+
+describe("a ring of frames", () => {
+  test("gives them out in order, each as it was put in, over and over", () => {
+    for (let number = 0; number < 5 * RING_FRAMES; number += 3) {
+      for (const next of [number, number + 1, number + 2]) expect(put(next)).toBe(true);
+      expect([leave(), leave(), leave(), leave()]).toEqual([number, number + 1, number + 2, undefined]);
+    }
+  });
+
+  test("keeps what came in place of the one that was looked at, until its own moment", () => {
+    put(1);
+    expect(reader.dueMs).toBe(20);
+    expect(writer.takeBack(1)).toBe(1);
+    put(5);
+    expect(reader.take()).toBeDefined();
+    expect(reader.takenDueMs).toBe(100);
+    reader.putBack();
+    put(6);
+    expect([leave(), leave(), leave()]).toEqual([5, 6, undefined]);
+  });
+
+  test("has room for so many and no more, until one has left for good", () => {
+    for (let number = 0; number < RING_FRAMES; number++) expect(put(number)).toBe(true);
+    expect(put(99)).toBe(false);
+    expect(reader.take()).toBeDefined();
+    expect(put(99)).toBe(false);
+    reader.release();
+    expect([put(99), put(100)]).toEqual([true, false]);
+  });
+
+  test("is empty when the last frame has left, not while it is leaving", () => {
+    expect(writer.isEmpty).toBe(true);
+    put(1);
+    expect(writer.isEmpty).toBe(false);
+    reader.take();
+    expect(writer.isEmpty).toBe(false);
+    reader.release();
+    expect(writer.isEmpty).toBe(true);
+    put(2);
+    writer.takeBack(1);
+    expect(writer.isEmpty).toBe(true);
+  });
+
+  test("carries the largest frame whole", () => {
+    const largest = Buffer.from(Array.from({ length: PAYLOAD_BYTES_MAX }, (_, index) => index % 251));
+    writer.put(largest, 0);
+    expect(Buffer.compare(reader.take()!, largest)).toBe(0);
+  });
+});
+
+describe("taking back", () => {
+  test("takes the newest, so many at most, and the others leave", () => {
+    for (const number of [1, 2, 3, 4]) put(number);
+    expect(writer.takeBack(2)).toBe(2);
+    expect(put(5)).toBe(true);
+    expect([leave(), leave(), leave(), leave()]).toEqual([1, 2, 5, undefined]);
+  });
+
+  test("takes nothing that is leaving or has left", () => {
+    for (const number of [1, 2, 3]) put(number);
+    leave();
+    reader.take();
+    expect(writer.takeBack(99)).toBe(1);
+    expect(writer.takeBack(99)).toBe(0);
+    reader.release();
+    expect([writer.takeBack(99), leave()]).toEqual([0, undefined]);
+  });
+
+  test("of a full ring takes all, and it is as new", () => {
+    for (let number = 0; number < RING_FRAMES; number++) put(number);
+    expect(writer.takeBack(99)).toBe(RING_FRAMES);
+    for (let number = 50; number < 50 + RING_FRAMES; number++) expect(put(number)).toBe(true);
+    expect(leave()).toBe(50);
+  });
+});
+
+test("whatever comes in between, each frame leaves once or is taken back once, in order", () => {
+  const seed = 20_261_123;
+  const random = seededRandom(seed);
+  let ready: number[] = [];
+  let isLeaving = false;
+  for (let round = 0; round < 5000; round++) {
+    const what = `seed ${seed} round ${round}`;
+    const dice = random();
+    if (dice < 0.5) {
+      const hasRoom = ready.length + (isLeaving ? 1 : 0) < RING_FRAMES;
+      expect(put(round), what).toBe(hasRoom);
+      if (hasRoom) ready.push(round);
+    } else if (dice < 0.6) {
+      const countMax = Math.floor(random() * 4);
+      const kept = ready.slice(0, Math.max(0, ready.length - countMax));
+      expect(writer.takeBack(countMax), what).toBe(ready.length - kept.length);
+      ready = kept;
+    } else if (isLeaving) {
+      reader.release();
+      isLeaving = false;
+    } else {
+      isLeaving = reader.take() !== undefined;
+      expect(isLeaving ? reader.takenDueMs / 20 : undefined, what).toBe(ready.shift());
+    }
+    expect(writer.isEmpty, what).toBe(ready.length === 0 && !isLeaving);
+  }
+});

@@ -1,0 +1,287 @@
+// What leaves when, and what becomes of outlets and workers that end. In the time of the test, over sockets of its own.
+
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { FrameRingWriter } from "../../../../src/media/pacer/frame-ring.ts";
+import { Pacer, type PacerDesk } from "../../../../src/media/pacer/pacer.ts";
+import type { PacerEvent, TransportKey } from "../../../../src/media/pacer/pacer-messages.ts";
+import { prepareEncryption, XCHACHA_MODE } from "../../../../src/media/pacer/transport-encryption.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { type FakeDatagramSocket, FakeDatagrams } from "../../../support/fake-datagrams.ts";
+import { settle } from "../../../support/voice-builders.ts";
+
+/** The time of frames is another than the pacer's own. */
+const OFFSET_MS = 5000;
+const KEY: TransportKey = { mode: XCHACHA_MODE, secretKey: new Uint8Array(32).fill(7) };
+const RTP = { ssrc: 1000, sequence: 10, timestamp: 960 };
+let clock: FakeClock;
+let sockets: FakeDatagrams;
+let pacer: Pacer;
+/** Whose packets left, in their order. */
+let left: FakeDatagramSocket[];
+
+beforeAll(prepareEncryption);
+
+beforeEach(() => {
+  clock = new FakeClock();
+  left = [];
+  sockets = new FakeDatagrams((socket) => left.push(socket));
+  pacer = new Pacer({ clock, sockets, offsetMs: OFFSET_MS });
+});
+
+interface Worker {
+  readonly desk: PacerDesk;
+  readonly events: PacerEvent[];
+}
+
+function hire(): Worker {
+  const events: PacerEvent[] = [];
+  return { desk: pacer.serve((event) => events.push(event)), events };
+}
+
+interface Way {
+  readonly outletId: number;
+  readonly socket: FakeDatagramSocket;
+  readonly ring: FrameRingWriter;
+  /** Due at `dueMs` of the pacer's own clock. */
+  put(dueMs: number): void;
+}
+
+/** An outlet that has been opened, and no more. */
+function open({ desk }: Worker, outletId = 1): Way {
+  const ring = new FrameRingWriter();
+  desk.execute({ type: "open", outletId, address: "127.0.0.1", port: 9, ssrc: 1000, ring: ring.memory });
+  const socket = sockets.made.at(-1)!;
+  return { outletId, socket, ring, put: (dueMs) => ring.put(Buffer.alloc(20), dueMs + OFFSET_MS) };
+}
+
+/** One that sends. */
+async function start(worker: Worker, outletId = 1): Promise<Way> {
+  const way = open(worker, outletId);
+  await settle();
+  worker.desk.execute({ type: "start", outletId, key: KEY, rtp: RTP });
+  left.length = 0;
+  return way;
+}
+
+/** What was told but how late packets were. */
+const toldOf = ({ events }: Worker) => events.filter(({ type }) => type !== "lateness");
+
+describe("what is due", () => {
+  test("leaves when it is, of all workers, and the pacer says when the next will be", async () => {
+    const [first, second] = [hire(), hire()];
+    const [a, b, c] = [await start(first, 1), await start(first, 2), await start(second, 1)];
+    for (const dueMs of [20, 40]) a.put(dueMs);
+    b.put(25);
+    c.put(20);
+    expect(pacer.run()).toBe(20 + OFFSET_MS);
+    expect(left).toEqual([]);
+    clock.advance(20);
+    expect(pacer.run()).toBe(25 + OFFSET_MS);
+    expect(left).toEqual([a.socket, c.socket]);
+    clock.advance(5);
+    expect(pacer.run()).toBe(40 + OFFSET_MS);
+    clock.advance(15);
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    expect(left).toEqual([a.socket, c.socket, b.socket, a.socket]);
+  });
+
+  test("leaves at once when the pacer is late, in order, and its time in the stream is when it was due", async () => {
+    const way = await start(hire());
+    for (const dueMs of [20, 40, 80]) way.put(dueMs);
+    clock.stall(95);
+    pacer.run();
+    expect(way.socket.rtp.map((packet) => packet.readUInt16BE(2))).toEqual([10, 11, 12]);
+    expect(way.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2, 4]);
+  });
+
+  test("stays when it has been taken back", async () => {
+    const way = await start(hire());
+    for (const dueMs of [20, 40]) way.put(dueMs);
+    expect(way.ring.takeBack(2)).toBe(2);
+    clock.advance(60);
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    expect(way.socket.rtp).toEqual([]);
+  });
+
+  test("waits for the key", async () => {
+    const worker = hire();
+    const way = open(worker);
+    await settle();
+    way.put(0);
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    worker.desk.execute({ type: "start", outletId: 1, key: KEY, rtp: RTP });
+    pacer.run();
+    expect(way.socket.rtp).toHaveLength(1);
+  });
+});
+
+describe("how late packets are", () => {
+  test("is told to each worker of its own, twice a second", async () => {
+    const [first, second] = [hire(), hire()];
+    const [a, b] = [await start(first), await start(second)];
+    for (const dueMs of [20, 40]) a.put(dueMs);
+    b.put(20);
+    for (const atMs of [20, 43, 499]) {
+      clock.stall(atMs - clock.now());
+      pacer.run();
+    }
+    expect(first.events.filter(({ type }) => type === "lateness")).toEqual([]);
+    clock.stall(1);
+    pacer.run();
+    const [told] = first.events.filter((event) => event.type === "lateness");
+    expect(told?.lateness).toMatchObject({ latenessMsMax: 3, latenessMsSum: 3 });
+    expect(told?.lateness.latenessCounts.reduce((sum, count) => sum + count, 0)).toBe(2);
+    // Nothing of it was late.
+    expect(second.events.filter(({ type }) => type === "lateness")).toEqual([]);
+  });
+
+  test("begins afresh with each report", async () => {
+    const worker = hire();
+    const way = await start(worker);
+    for (const lateMs of [9, 2]) {
+      way.put(clock.now());
+      clock.stall(lateMs);
+      pacer.run();
+      clock.stall(500);
+      pacer.run();
+    }
+    const told = worker.events.flatMap((event) => (event.type === "lateness" ? [event.lateness.latenessMsMax] : []));
+    expect(told).toEqual([9, 2]);
+  });
+});
+
+describe("an outlet that fails", () => {
+  test("while it sends ends alone, and says why", async () => {
+    const worker = hire();
+    const [broken, whole] = [await start(worker, 1), await start(worker, 2)];
+    broken.socket.thrown = new Error("no more");
+    for (const way of [broken, whole]) for (const dueMs of [20, 40]) way.put(dueMs);
+    clock.advance(50);
+    pacer.run();
+    expect(whole.socket.rtp).toHaveLength(2);
+    expect(broken.socket.isClosed).toBe(true);
+    expect(toldOf(worker).slice(2)).toEqual([{ type: "dead", outletId: 1, reason: "no more" }]);
+    // What has not left is the worker's again.
+    expect(broken.ring.takeBack(9)).toBe(1);
+  });
+
+  test("in a timer of its own ends alone", async () => {
+    const worker = hire();
+    const [broken, whole] = [await start(worker, 1), await start(worker, 2)];
+    clock.advance(5000);
+    broken.socket.thrown = new Error("no more");
+    clock.advance(5000);
+    expect(toldOf(worker).at(-1)).toEqual({ type: "dead", outletId: 1, reason: "no more" });
+    expect([broken.socket.isClosed, whole.socket.isClosed]).toEqual([true, false]);
+    expect(whole.socket.sent.filter(({ length }) => length === 8)).toHaveLength(1);
+  });
+
+  test("takes no key any more, and leaves no timer", async () => {
+    const worker = hire();
+    const way = open(worker);
+    await settle();
+    way.socket.fail(new Error("unreachable"));
+    clock.stall(3000);
+    way.socket.fail(new Error("unreachable"));
+    expect(toldOf(worker).at(-1)).toEqual({ type: "dead", outletId: 1, reason: "unreachable" });
+    // The worker has not heard of it yet.
+    worker.desk.execute({ type: "start", outletId: 1, key: KEY, rtp: RTP });
+    worker.desk.execute({ type: "rekey", outletId: 1, key: KEY });
+    way.put(clock.now());
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    worker.desk.execute({ type: "close", outletId: 1 });
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("for want of a socket is told, and the next may do better", async () => {
+    const worker = hire();
+    sockets.isUsedUp = true;
+    const ring = new FrameRingWriter().memory;
+    worker.desk.execute({ type: "open", outletId: 1, address: "127.0.0.1", port: 9, ssrc: 1, ring });
+    expect(worker.events).toEqual([{ type: "unreachable", outletId: 1, reason: "too many open files" }]);
+    expect(pacer.isJoining).toBe(false);
+    sockets.isUsedUp = false;
+    await start(worker, 2);
+    expect(toldOf(worker).at(-1)).toMatchObject({ type: "discovered", outletId: 2 });
+  });
+});
+
+describe("opening", () => {
+  test("connects, asks for our address and tells it; answers are awaited meanwhile", async () => {
+    const worker = hire();
+    const { socket } = open(worker);
+    expect(pacer.isJoining).toBe(true);
+    await settle();
+    expect(socket.connectedTo).toBe("127.0.0.1:9");
+    const found = { address: "203.0.113.9", port: 4000 };
+    expect(worker.events).toEqual([{ type: "discovered", outletId: 1, found }]);
+    expect(pacer.isJoining).toBe(false);
+  });
+
+  test("goes without an answer after three seconds", async () => {
+    sockets.conduct.hasServer = false;
+    const worker = hire();
+    open(worker);
+    await settle();
+    clock.advance(3000);
+    await settle();
+    expect(worker.events).toEqual([{ type: "discovered", outletId: 1, found: undefined }]);
+  });
+
+  test.each([
+    ["the system connects it", { hasServer: true, connects: false }],
+    ["an answer has come", { hasServer: false, connects: true }],
+  ])("that is closed before %s leaves nothing behind, and nothing is told", async (_name, conduct) => {
+    Object.assign(sockets.conduct, conduct);
+    const worker = hire();
+    const { socket } = open(worker);
+    await settle();
+    worker.desk.execute({ type: "close", outletId: 1 });
+    await settle();
+    expect([socket.isClosed, pacer.isJoining, pacer.hasOutlets]).toEqual([true, false, false]);
+    expect([worker.events, clock.pendingCount]).toEqual([[], 0]);
+  });
+
+  test("what is said of an outlet that is not there is passed over", () => {
+    const { desk, events } = hire();
+    desk.execute({ type: "start", outletId: 3, key: KEY, rtp: RTP });
+    desk.execute({ type: "rekey", outletId: 3, key: KEY });
+    desk.execute({ type: "close", outletId: 3 });
+    desk.execute({ type: "wake" });
+    expect([events, sockets.made, clock.pendingCount]).toEqual([[], [], 0]);
+  });
+});
+
+describe("a worker that is gone", () => {
+  test("is heard to the end of what lies ready, then its sockets close, and others go on", async () => {
+    const [lost, other] = [hire(), hire()];
+    const [a, b, c] = [await start(lost, 1), await start(lost, 2), await start(other, 1)];
+    for (const dueMs of [20, 40, 60, 80, 100]) for (const way of [a, b, c]) way.put(dueMs);
+    const toldBefore = lost.events.length;
+    lost.desk.leave();
+    for (let step = 0; step < 5; step++) {
+      clock.advance(20);
+      pacer.run();
+    }
+    for (const { socket } of [a, b, c]) expect([socket.rtp.length, socket.isClosed]).toEqual([5, false]);
+    clock.advance(300);
+    expect([a.socket.isClosed, b.socket.isClosed, c.socket.isClosed]).toEqual([true, true, false]);
+    expect(lost.events).toHaveLength(toldBefore);
+    // The other's keep-alive.
+    expect(clock.pendingCount).toBe(1);
+    c.put(clock.now());
+    pacer.run();
+    expect(c.socket.rtp).toHaveLength(6);
+  });
+});
+
+test("a pacer that is closed has closed all its sockets, sends nothing and leaves no timer", async () => {
+  const worker = hire();
+  const ways = [await start(worker, 1), await start(worker, 2), open(worker, 3)];
+  for (const way of ways) way.put(0);
+  pacer.close();
+  pacer.run();
+  await settle();
+  for (const { socket } of ways) expect([socket.isClosed, socket.rtp]).toEqual([true, []]);
+  expect(clock.pendingCount).toBe(0);
+});
