@@ -72,7 +72,7 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
   else {
     const modules =
       codecPort === undefined ? ownCodecModules : new CodecModules(new RemoteCodecs(codecPort, systemClock));
-    const codecs = new Codecs({ complexity: 10, bitrateBps: 128_000 }, modules);
+    const codecs = new Codecs({ complexity: 10, bitrateBps: 128_000, encoder: "tonearm" }, modules);
     const { stream, packets } = readFixture(codec);
     const [decoder, encoder] = await Promise.all([codecs.createDecoder(stream), codecs.acquireEncoder()]);
     const [left, right] = [new Float32Array(960), new Float32Array(960)];

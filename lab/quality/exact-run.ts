@@ -2,6 +2,7 @@
 // and after each both range coders must be in the same state, if the encoder tells its own. Lab only.
 
 import { FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
+import type { FrameHead } from "../../src/media/opus/frame-head.ts";
 import { loadLibopus } from "../../src/media/opus/libopus.ts";
 import { OPUS_FRAME_BYTES_MAX, packetDurationSamples } from "../../src/media/opus/opus-packet.ts";
 import { seededRandom } from "../seeded-random.ts";
@@ -18,6 +19,8 @@ const SOUND_FRAMES_MEAN = 40;
 /** Of frames that lean on nothing before them, and of those among them with which the encoder begins anew. */
 const INDEPENDENT_SHARE = 0.013;
 const RESET_SHARE = 0.003;
+/** Of frames that are told what to begin with. */
+const GIVEN_HEAD_SHARE = 0.02;
 const BITRATES_KBPS = [16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 448, 510];
 
 export interface ExactPlan {
@@ -56,7 +59,8 @@ export interface ExactRun {
 }
 
 /**
- * Encodes so many frames in streams of random settings and ever other sounds, with resets and packets that stand alone.
+ * Encodes so many frames in streams of random settings and ever other sounds, with resets, packets that stand alone, and
+ * given heads.
  * Half of the streams meet a decoder that has heard others, as those of another player would.
  */
 export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
@@ -81,7 +85,8 @@ export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
       if (fate < INDEPENDENT_SHARE) encoder.makeNextIndependent();
       const { name, sound } = changing.next().value;
       sounds[name] = (sounds[name] ?? 0) + 1;
-      fault = faultOf(encoder, decoder, sound);
+      const head = random() < GIVEN_HEAD_SHARE ? randomHead(random) : undefined;
+      fault = faultOf(encoder, decoder, sound, head);
       if (fault === undefined) rangesCompared += encoder.finalRange === undefined ? 0 : 1;
       else onBad({ frame: frames, sound: name, options, fault });
     }
@@ -100,9 +105,20 @@ function randomOptions(random: () => number): JudgedOptions & { readonly channel
   };
 }
 
-function faultOf(encoder: JudgedEncoder, decoder: ExactDecoder, sound: SoundToEncode): string | undefined {
+function randomHead(random: () => number): FrameHead {
+  const period = random() < 0.3 ? 0 : 15 + Math.floor(1008 * random());
+  const [gainStep, taps] = [Math.floor(8 * random()), Math.floor(3 * random())];
+  return { period, gainStep, taps, isTransient: random() < 0.3 };
+}
+
+function faultOf(
+  encoder: JudgedEncoder,
+  decoder: ExactDecoder,
+  { left, right }: SoundToEncode,
+  head: FrameHead | undefined,
+): string | undefined {
   try {
-    const packet = encoder.encode(sound.left, sound.right);
+    const packet = encoder.encode(left, right, head);
     if (packet.length > PACKET_BYTES_MAX) return `the packet has ${packet.length} bytes`;
     if (packetDurationSamples(packet) !== FRAME_SAMPLES) return "the packet is not one of 20 ms";
     const { finalRange } = encoder;

@@ -55,6 +55,8 @@ export interface StartedAudio {
   attribute(error: unknown): boolean;
   /** To be called with every beat of the mark. */
   readonly onBeat: () => void;
+  /** For players to come, without waiting for it. */
+  readonly loadEncoder: () => void;
 }
 
 /** Starts an audio worker, which takes commands from then on. That it is ready, and lives, its thread says. */
@@ -118,5 +120,9 @@ export function startAudio(ground: AudioGround): StartedAudio {
   });
   const garbage = new GarbageNudge();
   const onBeat = (): void => void garbage.look(memory.usedBytes);
-  return { logger, attribute: (error) => bulkhead.attribute(error), onBeat };
+  return {
+    ...{ logger, onBeat },
+    attribute: (error) => bulkhead.attribute(error),
+    loadEncoder: () => codecs.loadEncoder(),
+  };
 }

@@ -24,13 +24,14 @@ export interface ThreadGround {
 export function startWorker({ start, mark, port, onClosed }: ThreadGround): { readonly onBeat: () => void } {
   const { settings, codecPort } = start;
   const clock = systemClock;
-  const { logger, attribute, onBeat } = startAudio({
+  const { logger, attribute, onBeat, loadEncoder } = startAudio({
     ...{ port, settings, mark, codecPort, clock, random: systemRandom, sockets: systemSockets },
     ownPacer: undefined,
     takeThreadLoad: createLoadMeter(clock, mark.threadNumber),
     onClosed,
   });
   catchStrays({ threadName: "an audio worker", clock, logger, attribute });
+  loadEncoder();
   return { onBeat };
 }
 

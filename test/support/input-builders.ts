@@ -14,7 +14,7 @@ export const inputSettings: WorkerSettings = {
   network: { allow: ["127.0.0.0/8"] },
   localRoots: [],
   players: { updateIntervalMs: 5_000, trackStuckThresholdMs: 10_000 },
-  opus: { complexity: 10, encoder: "libopus", bitrateBps: 128_000 },
+  opus: { complexity: 10, encoder: "tonearm", bitrateBps: 128_000 },
   buffer: { readAheadMs: 10_000, readAheadBytesMax: 256 * 1024 },
   http: { connectTimeoutMs: 5_000, socketTimeoutMs: 10_000, userAgent: "Tonearm/test", proxyUrl: undefined },
   routing: undefined,

@@ -40,7 +40,7 @@ const POSITION_MS_MAX = FRAME_MS;
  * is timescale at twenty times the speed: what it holds goes on for half a second, at a pitch that comes back.
  */
 const MIX_MS_MORE = 1000;
-const ENCODING = { complexity: 1, bitrateBps: 160_000 };
+const ENCODING = { complexity: 1, bitrateBps: 160_000, encoder: "tonearm" } as const;
 
 const stereo = { sampleRateHz: 48_000, channelCount: 2, description: undefined } as const;
 const OPUS: AudioStream = { ...stereo, codec: "opus", pcm: undefined };

@@ -21,7 +21,7 @@ const PCM: AudioStream = {
   codec: "pcm",
   pcm: { encoding: "float", bitsPerSample: 32, isBigEndian: false },
 };
-const SETTINGS = { complexity: 1, bitrateBps: 128_000 };
+const SETTINGS = { complexity: 1, bitrateBps: 128_000, encoder: "tonearm" } as const;
 
 const LEFT = makeSong(0, { sampleRateHz: 48_000, lengthMs: SONG_MS });
 const RIGHT = makeSong(1, { sampleRateHz: 48_000, lengthMs: SONG_MS });

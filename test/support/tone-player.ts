@@ -50,7 +50,7 @@ export interface ToneSong {
 
 /** Loads the codecs, which takes real time. */
 export async function warmUp(): Promise<void> {
-  const codecs = new Codecs({ complexity: 5, bitrateBps: 128_000 });
+  const codecs = new Codecs({ complexity: 5, bitrateBps: 128_000, encoder: "tonearm" });
   for (const stream of [OPUS_STREAM, PCM_STREAM]) (await codecs.createDecoder(stream)).close();
   codecs.releaseEncoder(await codecs.acquireEncoder());
 }
@@ -148,7 +148,7 @@ export class TonePlayer {
   readonly voice = new RecordingVoice();
   readonly events: WorkerEvent[] = [];
   readonly demuxers: ScriptedDemuxer[] = [];
-  readonly codecs = new CountingCodecs({ complexity: 5, bitrateBps: 128_000 });
+  readonly codecs = new CountingCodecs({ complexity: 5, bitrateBps: 128_000, encoder: "tonearm" });
   readonly player: AudioPlayer;
   /** Called with each new demuxer before it is read. */
   onOpen: (demuxer: ScriptedDemuxer) => void = () => undefined;

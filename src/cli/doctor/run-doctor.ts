@@ -9,7 +9,15 @@ import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
-import { clockCheck, daveCheck, decoderCheck, encryptionCheck, opusCheck, vorbisCheck } from "./sound-checks.ts";
+import {
+  clockCheck,
+  daveCheck,
+  decoderCheck,
+  encoderCheck,
+  encryptionCheck,
+  opusCheck,
+  vorbisCheck,
+} from "./sound-checks.ts";
 
 /** What the doctor sees of the process. */
 export interface DoctorContext {
@@ -79,6 +87,7 @@ function machineChecks(): Check[] {
     udpCheck,
     udpRouteCheck(),
     opusCheck,
+    encoderCheck,
     ...Object.entries(SAMPLE_STREAMS).map(([name, stream]) => decoderCheck(name, stream)),
     vorbisCheck,
     encryptionCheck,

@@ -25,6 +25,21 @@ export const opusCheck: Check = {
   },
 };
 
+/** The encoder of our own, for which libopus stands in. */
+export const encoderCheck: Check = {
+  name: "encoder",
+  async run() {
+    const { compileOpusEncoder } = await import("../../media/kernels/opus-encoder-kernel.ts");
+    try {
+      compileOpusEncoder();
+    } catch (error) {
+      const advice = "libopus stands in, for three times the processor time; is this a processor without SIMD?";
+      return { status: "warn", found: `it does not load: ${(error as Error).message}`, advice };
+    }
+    return { status: "ok", found: "Tonearm's own loads" };
+  },
+};
+
 /** A decoder that loads, or the warning that files of this kind will not play. */
 export function decoderCheck(name: string, stream: AudioStream): Check {
   return {

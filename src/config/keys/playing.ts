@@ -37,7 +37,8 @@ function opusKeys(read: ReadKey) {
     /** 0 to 10. */
     complexity: read(
       integerKey("lavalink.server.opusEncodingQuality", {
-        meaning: "Effort of the Opus encoder; 10 sounds best and costs most.",
+        meaning:
+          "Effort of the Opus encoder where that is libopus (tonearm.opus.encoder); 10 sounds best and costs most.",
         defaultValue: 10,
         min: 0,
         max: 10,
@@ -48,9 +49,9 @@ function opusKeys(read: ReadKey) {
     encoder: read(
       choiceKey("tonearm.opus.encoder", {
         meaning:
-          "What encodes to Opus: libopus, or the encoder of Tonearm's own, which takes a third of the processor time.",
-        names: ["libopus", "tonearm"],
-        defaultValue: "libopus",
+          "What encodes to Opus: the encoder of Tonearm's own, or libopus, which takes three times the processor time.",
+        names: ["tonearm", "libopus"],
+        defaultValue: "tonearm",
       }),
     ),
     bitrateBps:

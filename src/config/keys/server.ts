@@ -51,8 +51,8 @@ function workerKeys(read: ReadKey) {
     isLoadControlled: read(
       flagKey("tonearm.workers.loadControl", {
         meaning:
-          "When audio threads near their limit, encoders work less hard for all players, and when that is not " +
-          "enough, further players are refused. False: neither.",
+          "When audio threads near their limit, libopus works less hard for all players, and when that is not " +
+          "enough, or Tonearm's own encoder encodes, further players are refused. False: neither.",
         defaultValue: true,
       }),
     ),

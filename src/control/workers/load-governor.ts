@@ -1,7 +1,7 @@
 // What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread
-// that has less to do, encoders work less hard, one step at a time for all players, and when that is not enough,
-// further players are refused. When there is room again, encoders go back up. Main thread; decides, worker-pool.ts
-// carries out.
+// that has less to do, libopus works less hard, one step at a time for all players, and when that is not enough, or the
+// encoder is our own, further players are refused. When there is room again, libopus goes back up. Main thread; decides,
+// worker-pool.ts carries out.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -34,6 +34,8 @@ const RAISE_AFTER_MS_MAX = 5 * 60_000;
 export interface LoadGovernorOptions {
   /** The complexity that is configured, never exceeded. */
   readonly complexityMax: number;
+  /** False: encoders have one complexity, so that nothing can be saved with them. */
+  readonly canLower: boolean;
   /** False: nothing is done, whatever the load. */
   readonly isOn: boolean;
   readonly clock: Clock;
@@ -53,7 +55,8 @@ export class LoadGovernor {
 
   constructor(options: LoadGovernorOptions) {
     this.#options = options;
-    this.#steps = [options.complexityMax, ...STEPS.filter((step) => step < options.complexityMax)];
+    const { complexityMax, canLower } = options;
+    this.#steps = [complexityMax, ...STEPS.filter((step) => canLower && step < complexityMax)];
   }
 
   get complexity(): number {

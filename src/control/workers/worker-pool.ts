@@ -142,8 +142,9 @@ export class WorkerPool {
     this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
     this.#slotCount = options.count;
     const { clock, logger, isLoadControlled = true } = options;
+    const { complexity, encoder } = options.settings.opus;
     this.#governor = new LoadGovernor({
-      ...{ complexityMax: options.settings.opus.complexity, isOn: isLoadControlled, clock, logger },
+      ...{ complexityMax: complexity, canLower: encoder === "libopus", isOn: isLoadControlled, clock, logger },
       onComplexity: (complexity) => this.#tellComplexity(complexity),
     });
     for (const slot of this.#slots) this.#start(slot);

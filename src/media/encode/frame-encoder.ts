@@ -1,6 +1,8 @@
 // What a pipeline wants of an encoder, whichever it is, and the stock of idle ones from which players are served. Audio
 // thread.
 
+import type { FrameHead } from "../opus/frame-head.ts";
+
 /**
  * Shared by all encoders of a worker: from `WorkerSettings`, but that the complexity falls while the worker has too
  * much to do.
@@ -16,9 +18,12 @@ export interface OpusEncoderOptions {
 export interface FrameEncoder {
   /**
    * Encodes the first 960 samples of both channels. The packet is a view of an internal buffer: it stays valid through
-   * the next call of `encode` and is overwritten by the one after that. Throws when the encoder fails.
+   * the next call of `encode` and is overwritten by the one after that. Throws when the encoder fails. `head`: of the
+   * packet in whose place this one will be heard, when the packets behind that are to follow. They tell the loudness of
+   * bands as a change, and how loud a band is depends on filter and blocks; libopus, of which they mostly are, chooses
+   * the same without being told.
    */
-  encode(left: Float32Array, right: Float32Array): Uint8Array;
+  encode(left: Float32Array, right: Float32Array, head?: FrameHead): Uint8Array;
   /**
    * The next packet will not lean on those before it, for listeners who did not get them: their loudness per band is
    * coded as the change since the packet before, and would be wrong for 100 ms.

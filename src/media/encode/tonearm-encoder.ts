@@ -2,7 +2,8 @@
 // copies beyond the packet. Audio thread.
 
 import { SLOT_BYTES } from "../kernels/numbers/opus-encoder.ts";
-import { compileOpusEncoder, OpusEncoderKernel } from "../kernels/opus-encoder-kernel.ts";
+import { compileOpusEncoder, OpusEncoderKernel, warmUpOpusEncoder } from "../kernels/opus-encoder-kernel.ts";
+import type { FrameHead } from "../opus/frame-head.ts";
 import type { FrameEncoder, OpusEncoderOptions } from "./frame-encoder.ts";
 import { PacketBuffers } from "./packet-buffers.ts";
 import { SavedStates } from "./saved-states.ts";
@@ -33,16 +34,16 @@ export class TonearmFrameEncoder implements FrameEncoder {
     this.#slot = kernel.acquire(channelCount);
   }
 
-  /** For whoever has no audio thread's module (see codec-modules.ts): tests, tools. */
+  /** For whoever has no audio thread's module (see codec-modules.ts), and as warm as that: tests, tools. */
   static async create(options: TonearmEncoderOptions): Promise<TonearmFrameEncoder> {
     return new TonearmFrameEncoder(ownKernel(), options);
   }
 
-  encode(left: Float32Array, right: Float32Array): Uint8Array {
+  encode(left: Float32Array, right: Float32Array, head?: FrameHead): Uint8Array {
     if (this.#slot === undefined) throw new Error("the encoder is closed");
     const buffer = this.#buffers.take();
     const isIndependent = this.#savedStates.save(this.#viewState(this.#slot));
-    const size = this.#kernel.encode(this.#slot, left, right, this.#settings, isIndependent, buffer);
+    const size = this.#kernel.encode(this.#slot, left, right, this.#settings, isIndependent, head, buffer);
     if (size === 0) throw new Error("a frame could not be encoded");
     return buffer.subarray(0, size);
   }
@@ -82,6 +83,10 @@ export class TonearmFrameEncoder implements FrameEncoder {
 let kernel: OpusEncoderKernel | undefined;
 
 function ownKernel(): OpusEncoderKernel {
-  kernel ??= new OpusEncoderKernel(compileOpusEncoder());
+  if (kernel === undefined) {
+    const module = compileOpusEncoder();
+    warmUpOpusEncoder(module);
+    kernel = new OpusEncoderKernel(module);
+  }
   return kernel;
 }

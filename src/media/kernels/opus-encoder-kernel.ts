@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { WASM_PAGE_BYTES, type WasmMemory, type WasmModule } from "../../lib/web-assembly.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
+import type { FrameHead } from "../opus/frame-head.ts";
 import { F32_BYTES } from "./numbers/block.ts";
 import { INPUT_BYTE, PACKET_BYTE, SLOT_BYTES, SLOTS_BYTE, WHOLE_PACKET_BYTES_MAX } from "./numbers/opus-encoder.ts";
 import { BUILT_KERNELS } from "./wasm-loop.ts";
@@ -13,7 +14,16 @@ import { BUILT_KERNELS } from "./wasm-loop.ts";
 interface EncoderExports {
   start(): number;
   reset(slot: number, channelCount: number): void;
-  encode(slot: number, bitsPerSecond: number, isVariable: number, standsAlone: number): number;
+  encode(
+    slot: number,
+    bitsPerSecond: number,
+    isVariable: number,
+    standsAlone: number,
+    period: number,
+    gainStep: number,
+    taps: number,
+    isTransient: number,
+  ): number;
   rangeAfterPacket(): number;
 }
 
@@ -35,20 +45,21 @@ const GROWTH_PAGES = 4;
 /** After 100 to 200 frames nearly all of the time is spent in functions that V8 has compiled well. */
 const WARM_UP_FRAMES = 300;
 const WARM_UP_KNOCK_FRAMES = 10;
+/** A period below 0: the encoder chooses. */
+const CHOSEN_HEAD: FrameHead = { period: -1, gainStep: 0, taps: 0, isTransient: false };
 
-/**
- * Compiles the built encoder and encodes some seconds of noise with it, about 0.1 s of work: V8 makes fast code only
- * of functions that are hot, so a node that has just started would be slow for every player at once. What is hot here
- * is hot on all threads that get the module. Throws when it was not built.
- */
+/** Compiles the built encoder. Throws when it was not built, or the processor has no SIMD. */
 export function compileOpusEncoder(): WasmModule {
-  const module = new WebAssembly.Module(readFileSync(new URL(OPUS_ENCODER_FILE, BUILT_KERNELS)));
-  warmUp(new OpusEncoderKernel(module));
-  return module;
+  return new WebAssembly.Module(readFileSync(new URL(OPUS_ENCODER_FILE, BUILT_KERNELS)));
 }
 
-/** Noise that is loud now and then: sudden frames and steady ones, of both kinds of packets. */
-function warmUp(kernel: OpusEncoderKernel): void {
+/**
+ * Encodes some seconds of noise, about 0.1 s of work: V8 makes fast code only of functions that are hot, so a node that
+ * has just started would be slow for every player at once. What is hot here is hot on all threads that get the module.
+ * The noise is loud now and then: sudden frames and steady ones, of both kinds of packets.
+ */
+export function warmUpOpusEncoder(module: WasmModule): void {
+  const kernel = new OpusEncoderKernel(module);
   const slot = kernel.acquire(2);
   const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
   const into = new Uint8Array(WHOLE_PACKET_BYTES_MAX);
@@ -62,7 +73,7 @@ function warmUp(kernel: OpusEncoderKernel): void {
       left[index] = level * noise;
       right[index] = level * noise * noise;
     }
-    kernel.encode(slot, left, right, { bitrateBps: 128_000, isVariable: frame % 2 === 0 }, false, into);
+    kernel.encode(slot, left, right, { bitrateBps: 128_000, isVariable: frame % 2 === 0 }, false, undefined, into);
   }
 }
 
@@ -109,7 +120,8 @@ export class OpusEncoderKernel {
   /**
    * Encodes the first 960 samples of both sides (of the left one, with one channel) and writes the packet to `into`,
    * which is 1276 bytes long or more; returns its size. Whatever is in the sound, the packet is valid. `standsAlone`:
-   * it does not lean on those before it.
+   * it does not lean on those before it, and has no pitch filter. `head` is what it is to begin with; undefined: the
+   * encoder chooses.
    */
   encode(
     slot: number,
@@ -117,12 +129,15 @@ export class OpusEncoderKernel {
     right: Float32Array,
     settings: FrameSettings,
     standsAlone: boolean,
+    head: FrameHead | undefined,
     into: Uint8Array,
   ): number {
     this.#left.set(frameOf(left));
     this.#right.set(frameOf(right));
     const { bitrateBps, isVariable } = settings;
-    const size = this.#exports.encode(slot, bitrateBps, isVariable ? 1 : 0, standsAlone ? 1 : 0);
+    const { period, gainStep, taps, isTransient } = head ?? CHOSEN_HEAD;
+    const [variable, alone, short] = [isVariable ? 1 : 0, standsAlone ? 1 : 0, isTransient ? 1 : 0];
+    const size = this.#exports.encode(slot, bitrateBps, variable, alone, period, gainStep, taps, short);
     // All of its room: a view of just the packet would be an object for each frame.
     into.set(this.#packet);
     return size;

@@ -65,7 +65,7 @@ export function parseOpusPacket(
   const sizeBytes = position + layout.paddingBytes;
   if (isSelfDelimited ? sizeBytes > packet.length : sizeBytes !== packet.length) return undefined;
   const config = toc >> 3;
-  const mode = config < 12 ? "silk" : config < 16 ? "hybrid" : "celt";
+  const mode = isCelt(toc) ? "celt" : config < 12 ? "silk" : "hybrid";
   return { config, mode, isStereo: (toc & 4) !== 0, frameSamples, frames, sizeBytes };
 }
 
@@ -218,6 +218,11 @@ function lengthBytes(size: number): number[] {
   if (size < 252) return [size];
   const first = 252 + (size & 3);
   return [first, (size - first) / 4];
+}
+
+/** True when the packet's first byte says that its frames are CELT alone (table 2). */
+export function isCelt(toc: number): boolean {
+  return toc >> 3 >= 16;
 }
 
 /** Frame length by configuration (table 2): SILK 10, 20, 40, 60 ms; hybrid 10, 20; CELT 2.5, 5, 10, 20. */

@@ -40,8 +40,8 @@ export interface CodecSupply {
 
 /** What is configured of encoding. */
 export interface EncodingOptions extends OpusEncoderOptions {
-  /** Default `libopus`. `tonearm` has one complexity. */
-  readonly encoder?: "libopus" | "tonearm" | undefined;
+  /** `tonearm` has one complexity. Where it does not run (no SIMD), `libopus` stands in for it. */
+  readonly encoder: "tonearm" | "libopus";
 }
 
 /** One per audio worker; what its pipelines get their codecs from (`CodecSupply`). */
@@ -80,11 +80,16 @@ export class Codecs implements CodecSupply {
     const [name = ""] = container?.split("|") ?? [];
     const load = DECODERS_OF.get(name);
     if (load === undefined) return;
-    for (const loading of [
-      load(this.#modules),
-      this.#isOwnEncoder ? this.#modules.encoder() : this.#modules.libopus("encode"),
-    ])
-      loading.catch(() => undefined);
+    load(this.#modules).catch(() => undefined);
+    this.loadEncoder();
+  }
+
+  /**
+   * Loads the encoder, which a change of volume wants at once in mid-track. What is wrong with it is told when a track
+   * asks for it.
+   */
+  loadEncoder(): void {
+    this.#encoders().catch(() => undefined);
   }
 
   /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
@@ -94,17 +99,21 @@ export class Codecs implements CodecSupply {
 
   /** One that has encoded nothing, from stock where there is one. Rejects where it cannot be loaded. */
   async acquireEncoder(): Promise<FrameEncoder> {
-    this.#pool ??= this.#loadEncoders();
-    // A failure to load is not kept: the next track tries again.
-    this.#pool.catch(() => {
-      this.#pool = undefined;
-    });
-    return (await this.#pool).acquire();
+    return (await this.#encoders()).acquire();
   }
 
   /** Takes back what `acquireEncoder` gave, once. Its packets must not be used any more. */
   releaseEncoder(encoder: FrameEncoder): void {
     this.#pool?.then((pool) => pool.release(encoder)).catch(() => encoder.close());
+  }
+
+  #encoders(): Promise<EncoderPool> {
+    this.#pool ??= this.#loadEncoders();
+    // A failure to load is not kept: the next track tries again.
+    this.#pool.catch(() => {
+      this.#pool = undefined;
+    });
+    return this.#pool;
   }
 
   async #loadEncoders(): Promise<EncoderPool> {

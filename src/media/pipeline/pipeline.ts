@@ -386,8 +386,9 @@ export class Pipeline {
   }
 
   #transcode(transcoder: Transcoder): Uint8Array | undefined {
-    if (this.#chain.isNeutral && this.#resumePassingThrough(transcoder)) return this.#passThrough();
-    const frame = transcoder.encode(this.#supply);
+    const canReturn = this.#chain.isNeutral;
+    if (canReturn && transcoder.leadsBack && this.#resumePassingThrough(transcoder)) return this.#passThrough();
+    const frame = transcoder.encode(this.#supply, canReturn ? this.#packetToLeadBack(transcoder) : undefined);
     if (frame !== undefined) this.#onFrame(transcoder);
     return frame;
   }
@@ -396,16 +397,21 @@ export class Pipeline {
     this.#advanceTo(transcoder.encodedUntilMs);
   }
 
-  /** Nothing changes the sound any more: go back to the packets themselves, at the one that comes next. */
-  #resumePassingThrough(transcoder: Transcoder): boolean {
+  /** Nothing changes the sound any more: the packet behind this one, in whose place a frame is made, may come next. */
+  #packetToLeadBack(transcoder: Transcoder): Uint8Array | undefined {
     const nextMs = transcoder.encodedUntilMs;
-    const packets = this.#recent.takeFrom(nextMs);
-    if (packets === undefined) {
-      // Timescale may have left off within a packet: skip to the start of a later one.
-      const startMs = this.#recent.startBehind(nextMs);
-      if (startMs !== undefined) transcoder.skipTo(startMs);
-      return false;
-    }
+    const packet = this.#recent.dataAt(nextMs);
+    if (packet !== undefined) return packet;
+    // Timescale may have left off within a packet: skip to the start of a later one.
+    const startMs = this.#recent.startBehind(nextMs);
+    if (startMs !== undefined) transcoder.skipTo(startMs);
+    return undefined;
+  }
+
+  /** Goes back to the packets themselves, at the one that comes next. */
+  #resumePassingThrough(transcoder: Transcoder): boolean {
+    const packets = this.#recent.takeFrom(transcoder.encodedUntilMs);
+    if (packets === undefined) return false;
     this.#reader.queue.unshift(packets);
     this.#stopTranscoder();
     this.#startsMs.length = 0;

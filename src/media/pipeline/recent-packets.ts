@@ -110,6 +110,12 @@ export class RecentPackets {
     return undefined;
   }
 
+  /** The packet that begins at a track time; undefined when there is none, or it may not pass through. */
+  dataAt(trackMs: number): Uint8Array | undefined {
+    const entry = this.#entries.find(({ packet }) => Math.abs(packet.timestampMs - trackMs) < SAME_MOMENT_MS);
+    return entry !== undefined && this.#passable.has(entry) ? entry.packet.data : undefined;
+  }
+
   /**
    * For a track time that lies within one of them: where a later one begins, 5 to 25 ms ahead. Undefined when there is
    * none, or when they may not pass through.

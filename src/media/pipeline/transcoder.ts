@@ -6,6 +6,7 @@
 
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, FRAMES_AHEAD_MAX, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import { readFrameHead } from "../opus/frame-head.ts";
 import type { SoundChain, TrackSpan } from "../sound/sound-chain.ts";
 import { KeptFrames } from "./kept-frames.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
@@ -19,6 +20,9 @@ const SEEK_FADE_SAMPLES = 240;
  * Decoded sound kept for frames that are made anew, at most (0.4 s): enough for all of them at three times the speed.
  */
 const READ_KEPT_SAMPLES_MAX = 19_200;
+
+/** The pitch filter of before still holds at the beginning of the first, which is then louder than all the rest. */
+const LEADING_FRAMES = 2;
 
 /** 20 ms of sound. */
 export interface SoundFrame {
@@ -56,6 +60,8 @@ export class Transcoder {
   #isClosedOff = false;
   /** The chain knows that the track is over. */
   #isFinished = false;
+  /** So many of the frames made last begin as the packets in whose place they are. */
+  #leadingFrames = 0;
   /** What would have been heard without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
 
@@ -101,6 +107,7 @@ export class Transcoder {
 
   /** Jumps: what is decoded from the next packet on is heard from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
+    this.#leadingFrames = 0;
     this.#startFade();
     this.#options.chain.jump();
     this.#isClosedOff = false;
@@ -126,6 +133,7 @@ export class Transcoder {
    */
   takeBack(frameCount: number): void {
     const { chain, span } = this.#options;
+    this.#leadingFrames = 0;
     this.#kept.takeBack(frameCount);
     this.encoder.takeBack(frameCount);
     const { level, contentMs } = this.#kept.last;
@@ -141,21 +149,33 @@ export class Transcoder {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
     const isReady = this.#primed === "yes" && !this.#kept.isRepeating && lengthSamples >= SEEK_FADE_SAMPLES;
     if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#decoder.fifo.lengthSamples < lengthSamples) return false;
+    this.#leadingFrames = 0;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
     this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
     return true;
   }
 
-  /** The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all. */
-  encode(supply: PacketSupply): Uint8Array | undefined {
+  /**
+   * The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all.
+   * `replaced`: the packet that would be heard in its place, when those behind it may come next.
+   */
+  encode(supply: PacketSupply, replaced?: Uint8Array): Uint8Array | undefined {
     if (this.#primed !== "yes") {
       // A frame that nobody hears, so that the encoder knows what came before the first one that is sent.
       if (!this.#renderPriming(supply)) return undefined;
       this.encoder.encode(this.#left, this.#right);
       this.encoder.makeNextIndependent();
     }
-    return this.#renderFrame(supply) ? this.encoder.encode(this.#left, this.#right) : undefined;
+    if (!this.#renderFrame(supply)) return undefined;
+    this.#leadingFrames = replaced === undefined ? 0 : this.#leadingFrames + 1;
+    const head = replaced === undefined ? undefined : readFrameHead(replaced);
+    return this.encoder.encode(this.#left, this.#right, head);
+  }
+
+  /** The last frames were made for the packet behind the one in the place of the last to follow. */
+  get leadsBack(): boolean {
+    return this.#leadingFrames >= LEADING_FRAMES;
   }
 
   /**
@@ -164,6 +184,7 @@ export class Transcoder {
    * behind.
    */
   render(supply: PacketSupply): SoundFrame | undefined {
+    this.#leadingFrames = 0;
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
     this.#kept.settle();
     return isThere ? this.#frame : undefined;

@@ -98,6 +98,7 @@ describe("doctor", () => {
       "DNS",
       "UDP",
       "Opus",
+      "encoder",
       "MP3",
       "FLAC",
       "Vorbis",

@@ -15,7 +15,7 @@ const TEXTS = [
   "x",
   "LOADBALANCE",
   "ws",
-  "tonearm",
+  "libopus",
   "json",
   "http://a.test",
   "a:b:1",

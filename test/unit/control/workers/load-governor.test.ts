@@ -5,11 +5,11 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 
 const REPORT_MS = 500;
 
-function setup(complexityMax = 10, isOn = true) {
+function setup({ complexityMax = 10, canLower = true, isOn = true } = {}) {
   const clock = new FakeClock();
   const steps: number[] = [];
   const onComplexity = (complexity: number) => steps.push(complexity);
-  const governor = new LoadGovernor({ complexityMax, isOn, clock, logger: silentLogger, onComplexity });
+  const governor = new LoadGovernor({ complexityMax, canLower, isOn, clock, logger: silentLogger, onComplexity });
   const report = (load: number, seconds: number) => {
     for (let passedMs = 0; passedMs < seconds * 1000; passedMs += REPORT_MS) {
       clock.advance(REPORT_MS);
@@ -43,8 +43,18 @@ test("a thread that is as good as full takes nobody, whatever encoders could sav
   expect(governor.hasRoom(0.85)).toBe(false);
 });
 
+test("where encoders have one complexity, further players are refused where it would be the lowest", () => {
+  const { governor, steps, report } = setup({ canLower: false });
+  expect(() => governor.admit(0.64)).not.toThrow();
+  report(0.7, 60);
+  expect(() => governor.admit(0.7)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+  report(0.1, 60);
+  expect(steps).toEqual([]);
+  expect(() => governor.admit(0.1)).not.toThrow();
+});
+
 test("what is configured is never exceeded", () => {
-  const { steps, report } = setup(5);
+  const { steps, report } = setup({ complexityMax: 5 });
   report(0.9, 60);
   report(0.1, 600);
   expect(steps).toEqual([4, 1, 0, 1, 4, 5]);
@@ -89,7 +99,7 @@ test("a step up that has to be taken back makes the next try wait twice as long"
 });
 
 test("switched off it does nothing and refuses nobody", () => {
-  const { governor, steps, report } = setup(10, false);
+  const { governor, steps, report } = setup({ isOn: false });
   report(0.99, 60);
   expect(steps).toEqual([]);
   expect(() => governor.admit(2)).not.toThrow();

@@ -166,7 +166,7 @@ test("its memory grows with the encoders, up to a bound, and is used again", () 
   const packet = new Uint8Array(1276);
   const last = [...slots].at(-1)!;
   const settings = { bitrateBps: 64_000, isVariable: true };
-  expect(kernel.encode(last, left, right, settings, false, packet)).toBeGreaterThan(100);
+  expect(kernel.encode(last, left, right, settings, false, undefined, packet)).toBeGreaterThan(100);
 });
 
 test("the pool keeps them as it keeps those of libopus", () => {

@@ -3,10 +3,11 @@ import { readWasmCodec } from "../../../../src/lib/read-wasm-codec.ts";
 import { CodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
+import { compileOpusEncoder } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 
 /** Codecs of which none can be loaded, and what of them was asked for. */
-function setup(encoder?: "libopus" | "tonearm") {
+function setup(encoder: "libopus" | "tonearm" = "tonearm") {
   const asked: string[] = [];
   const fail = (name: string) => {
     asked.push(name);
@@ -17,16 +18,16 @@ function setup(encoder?: "libopus" | "tonearm") {
 }
 
 test.each([
-  ["mp3", ["mp3", "opus"]],
-  ["flac", ["flac", "opus"]],
-  ["mp4", ["aac", "opus"]],
-  ["adts|x", ["aac", "opus"]],
+  ["mp3", ["encoder", "mp3", "opus"]],
+  ["flac", ["encoder", "flac", "opus"]],
+  ["mp4", ["aac", "encoder", "opus"]],
+  ["adts|x", ["aac", "encoder", "opus"]],
   ["matroska/webm", []],
   ["ogg", []],
   ["toString", []],
   [undefined, []],
 ])(
-  "a track found in %s has %o loaded while it is opened; what cannot be loaded is told later",
+  "a track found in %s has %o loaded while it is opened, libopus as the encoder cannot be; what is wrong is told later",
   async (container, names) => {
     const { asked, codecs } = setup();
     codecs.warmUp(container);
@@ -35,11 +36,28 @@ test.each([
   },
 );
 
-test("the encoder of our own is loaded in place of libopus where it is chosen", async () => {
-  const { asked, codecs } = setup("tonearm");
+test("libopus is loaded in place of the encoder of our own where it is chosen", async () => {
+  const { asked, codecs } = setup("libopus");
   codecs.warmUp("mp3");
   await new Promise((resolve) => setImmediate(resolve));
-  expect(asked.sort()).toEqual(["encoder", "mp3"]);
+  expect(asked.sort()).toEqual(["mp3", "opus"]);
+});
+
+test("the encoder is loaded once, ahead of whoever wants it; what failed is loaded anew", async () => {
+  let askedCount = 0;
+  const readEncoder = async () => {
+    askedCount++;
+    if (askedCount === 1) throw new Error("not now");
+    return compileOpusEncoder();
+  };
+  const fail = () => Promise.reject(new Error("not installed"));
+  const modules = new CodecModules({ readWasm: fail, readEncoder, loadAac: fail });
+  const codecs = new Codecs({ complexity: 10, bitrateBps: 64_000, encoder: "tonearm" }, modules);
+  codecs.loadEncoder();
+  await new Promise((resolve) => setImmediate(resolve));
+  codecs.loadEncoder();
+  expect(await codecs.acquireEncoder()).toBeInstanceOf(TonearmFrameEncoder);
+  expect(askedCount).toBe(2);
 });
 
 test("what cannot run the encoder of our own encodes with libopus", async () => {

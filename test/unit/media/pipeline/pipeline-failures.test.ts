@@ -3,6 +3,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
+import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { type CodecSupply, Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
@@ -33,7 +34,7 @@ function start(parts: Parts) {
   const { decoder = createScriptedDecoder(), codecs } = parts;
   const { stream = SCRIPTED_STREAM, packets = createPackets(50) } = parts;
   const failures: unknown[] = [];
-  const ours = new Codecs({ complexity: 0, bitrateBps: 64_000 });
+  const ours = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" });
   const demuxer = new ScriptedDemuxer({ stream, packets });
   const pipeline = createPipeline(demuxer, {
     codecs: {
@@ -116,7 +117,7 @@ it.each(["prepare", "render", "begin", "finish", "jump"] as const)("a chain that
 
 it("an encoder that throws", async () => {
   const setup = start({});
-  vi.spyOn(OpusFrameEncoder.prototype, "encode").mockImplementation(fail);
+  vi.spyOn(TonearmFrameEncoder.prototype, "encode").mockImplementation(fail);
   await play(setup);
   expect(setup.failures).toEqual([expect.any(RangeError)]);
 });
@@ -125,7 +126,7 @@ it("a mix that throws, at every way in", async () => {
   const setup = start({});
   await play(setup, 10);
   vi.spyOn(SoundChain.prototype, "prepare").mockImplementation(fail);
-  vi.spyOn(OpusFrameEncoder.prototype, "encode").mockImplementation(fail);
+  vi.spyOn(TonearmFrameEncoder.prototype, "encode").mockImplementation(fail);
   const { pipeline } = setup;
   const [left, right] = [new Float32Array(960), new Float32Array(960)];
   expect([pipeline.hasMore, pipeline.render(), pipeline.canRender(), pipeline.encode({ left, right })]).toEqual([
@@ -140,7 +141,7 @@ it("a mix that throws, at every way in", async () => {
 it("decoders that cannot be made, at once or late, leave no encoder behind", async () => {
   for (const createDecoder of [() => Promise.reject(new RangeError("none")), async () => fail()]) {
     let held = 0;
-    const ours = new Codecs({ complexity: 0, bitrateBps: 64_000 });
+    const ours = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" });
     const setup = start({
       codecs: {
         createDecoder,

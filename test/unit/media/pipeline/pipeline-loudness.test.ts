@@ -67,7 +67,7 @@ function start(
   const pipeline = createPipeline(demuxer, {
     endMs,
     lengthMs: SONG_PACKETS * FRAME_MS,
-    codecs: new Codecs({ complexity: 5, bitrateBps: 160_000 }),
+    codecs: new Codecs({ complexity: 5, bitrateBps: 160_000, encoder: "tonearm" }),
     filters: filterSettings(filters),
   });
   opened.push(pipeline);

@@ -60,7 +60,7 @@ afterEach(() => {
 
 function start(stream: AudioStream, filters: object, options: Partial<PipelineOptions> = {}) {
   const demuxer = new ScriptedDemuxer({ stream, packets: packets.get(stream)! });
-  const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000 });
+  const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
   const pipeline = createPipeline(demuxer, { codecs, ...options, filters: filterSettings(filters) });
   opened.push(pipeline);
   return { pipeline };

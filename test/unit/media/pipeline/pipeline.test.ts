@@ -40,7 +40,8 @@ function song(timeSeconds: number): number {
 }
 
 beforeAll(async () => {
-  (await new Codecs({ complexity: 10, bitrateBps: 160_000 }).createDecoder(OPUS)).close(); // loads the module
+  const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
+  (await codecs.createDecoder(OPUS)).close(); // loads the module
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 160_000 });
   opusPackets = Array.from({ length: 150 }, (_, index) => {
     const pcm = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => song((index * FRAME_SAMPLES + at) / 48_000));
@@ -90,7 +91,7 @@ function start(stream: AudioStream, packets: readonly Packet[], options: Partial
 function startOn(demuxer: ScriptedDemuxer, options: Partial<PipelineOptions>): Omit<Setup, "demuxer"> {
   const failures: unknown[] = [];
   const pipeline = createPipeline(demuxer, {
-    codecs: new Codecs({ complexity: 10, bitrateBps: 160_000 }),
+    codecs: new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" }),
     onFailure: (error) => failures.push(error),
     ...options,
   });
@@ -198,7 +199,7 @@ describe("a chained file that goes on in another codec", () => {
   });
 
   it("and is closed while the next decoder is being made, closes that one too", async () => {
-    const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000 });
+    const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
     let openDecoders = 0;
     let isAsked = false;
     let give = (): void => undefined;

@@ -60,7 +60,7 @@ async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: num
   const pipeline = new Pipeline({
     ...{ input: SITE_INPUT, startMs: 0, endMs: undefined, lengthMs: undefined, volume: 100, filters: {} },
     open: (input, work) => opener.open(input, work),
-    codecs: new Codecs({ complexity: 0, bitrateBps: 64_000 }),
+    codecs: new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" }),
     budget: deps.budget,
     onProgress: () => undefined,
     onFailure: (error) => failures.push(error),

@@ -14,7 +14,14 @@ import { takeInput } from "./input.ts";
 import { measureLeaks } from "./leaks.ts";
 import { floatAt, setFloat, setInt } from "./lists.ts";
 import { BANDS_BYTES, LEVELS, LONG_LEVELS, PACKET_PLACE, RESOLUTIONS, SPECTRUM } from "./memory-map.ts";
-import { codePitch, filterPitch, isPitchFiltered, isSpectrumKnown, rememberPitch } from "./pitch-filter.ts";
+import {
+  codePitch,
+  filterPitch,
+  givePitchFilter,
+  isPitchFiltered,
+  isSpectrumKnown,
+  rememberPitch,
+} from "./pitch-filter.ts";
 import { beginPacket, encodeBit, encodeOf, encodeRaw, finishPacket, tell, tellEighths } from "./range-encoder.ts";
 import { bytesAllowed, chooseBytes, passSilence } from "./rate-control.ts";
 import { chooseResolutions } from "./resolution-choice.ts";
@@ -47,6 +54,16 @@ const RISEN_STRENGTH: f32 = 0.2;
 
 let isShort: bool = false;
 let strength: f32 = 0;
+/** Blocks of the next frame are given, and are short ones. */
+let isGiven: bool = false;
+let isGivenShort: bool = false;
+
+/** What the next frame begins with, period below 0: what it chooses; see opus-encoder.ts. */
+export function giveHead(period: i32, gainStep: i32, taps: i32, isTransient: bool): void {
+  givePitchFilter(period, gainStep, taps);
+  isGiven = period >= 0;
+  isGivenShort = isTransient;
+}
 
 /** Returns the packet's size, or 0. */
 export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: bool): i32 {
@@ -58,7 +75,8 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   encodeBit(isSilent, 15);
   if (isSilent) return finishSilence(channels, bitsPerSecond, isVariable ? SILENT_BYTES : allowed);
   const bits = allowed * 8;
-  isShort = findTransient(channels) && tell() + 20 <= bits;
+  const isSudden = findTransient(channels);
+  isShort = (isGiven ? isGivenShort : isSudden) && tell() + 20 <= bits;
   strength = transientStrength();
   filterPitch(channels, allowed > 12 * channels && !standsAlone, strength, allowed);
   if (tell() + 16 <= bits) codePitch();
@@ -120,7 +138,7 @@ function transform(channels: i32, mayBeShort: bool): void {
     toSpectra(channels, SPECTRUM, false);
     measureBands(channels, SPECTRUM, LONG_LEVELS);
   }
-  if (!isShort && mayBeShort) {
+  if (!isShort && mayBeShort && !isGiven) {
     memory.copy(LEVELS, LONG_LEVELS, 2 * BANDS_BYTES);
     isShort = hasRisen(channels);
     if (isShort) strength = RISEN_STRENGTH;

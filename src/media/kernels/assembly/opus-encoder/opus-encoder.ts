@@ -3,7 +3,7 @@
 // share this module's memory and take turns; each has a slot. AssemblyScript, audio thread.
 
 import { BITRATE_BPS_MAX, BITRATE_BPS_MIN } from "../../numbers/opus-encoder.ts";
-import { encodeFrame } from "./frame.ts";
+import { encodeFrame, giveHead } from "./frame.ts";
 import { SCRATCH_END } from "./memory-map.ts";
 import { finalRange } from "./range-encoder.ts";
 import { chooseSlot, clearSlot } from "./slot.ts";
@@ -24,11 +24,22 @@ export function reset(slot: usize, channels: i32): void {
 /**
  * Encodes the frame at INPUT_BYTE to a packet at PACKET_BYTE; returns its size, at least 3, at most
  * WHOLE_PACKET_BYTES_MAX, or 0 when it failed. `isVariable` lets the size vary around the rate; `standsAlone` makes a
- * packet that does not lean on those before it.
+ * packet that does not lean on those before it. It begins with the given pitch filter (PERIOD_MIN to PERIOD_MAX
+ * samples, gain step 0 to 7, taps 0 to 2; period 0: none) and blocks; period below 0: with what the encoder chooses.
  */
-export function encode(slot: usize, bitsPerSecond: i32, isVariable: bool, standsAlone: bool): i32 {
+export function encode(
+  slot: usize,
+  bitsPerSecond: i32,
+  isVariable: bool,
+  standsAlone: bool,
+  period: i32,
+  gainStep: i32,
+  taps: i32,
+  isTransient: bool,
+): i32 {
   chooseSlot(slot);
   const rate = max(BITRATE_BPS_MIN, min(BITRATE_BPS_MAX, bitsPerSecond));
+  giveHead(period, gainStep, taps, isTransient);
   return encodeFrame(rate, isVariable, standsAlone);
 }
 

@@ -59,6 +59,10 @@ const STRONG_TRANSIENT: f32 = 0.98;
 let period: i32 = PERIOD_MIN;
 let gainStep: i32 = -1;
 let isKnown: bool = false;
+/** For the next frame; see `givePitchFilter`. */
+let givenPeriod: i32 = -1;
+let givenGainStep: i32 = 0;
+let givenTaps: i32 = 0;
 
 /** True when the filter of this frame is on. */
 export function isPitchFiltered(): bool {
@@ -70,22 +74,44 @@ export function isSpectrumKnown(): bool {
   return isKnown;
 }
 
-/** Chooses and runs the filter (none unless `mayFilter`). `bytes` is what the frame may have. */
+/** Chooses the filter, or takes the given one, and runs it; none unless `mayFilter`. `bytes`: what a frame may have. */
 export function filterPitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
   gainStep = -1;
   period = max(kept(PITCH_PERIOD), PERIOD_MIN);
+  isKnown = false;
+  if (givenPeriod < 0) choosePitch(channels, mayFilter, strength, bytes);
+  else if (mayFilter) takeGivenFilter();
+  if (gainStep >= 0 && givenPeriod < 0) runIfWorthwhile(channels);
+  else runFilter(channels);
+  keepOverlaps(channels);
+}
+
+function choosePitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
   // Where nothing repeated itself, only every second frame is searched; and behind a frame that stands alone not the
   // next, as a period may be longer than a frame.
   const isSkipped = keptFloat(PITCH_GAIN) === 0 && kept(IS_UNLIKE) !== 0;
   setKept(IS_UNLIKE, mayFilter ? 0 : 1);
-  if (mayFilter && !isSkipped) {
-    period = findPeriod(channels);
-    gainStep = stepFor(CAUTION * periodLikeness(), strength, bytes);
-    setKept(IS_UNLIKE, i32(periodLikeness() < UNLIKE));
-  }
-  isKnown = false;
-  if (gainStep >= 0) runIfWorthwhile(channels);
-  else runFilter(channels);
+  if (!mayFilter || isSkipped) return;
+  period = findPeriod(channels);
+  gainStep = stepFor(CAUTION * periodLikeness(), strength, bytes);
+  setKept(IS_UNLIKE, i32(periodLikeness() < UNLIKE));
+}
+
+/** Period 0: none is to run; below: it is to be chosen. */
+export function givePitchFilter(samples: i32, step: i32, taps: i32): void {
+  givenPeriod = samples;
+  givenGainStep = step;
+  givenTaps = taps;
+}
+
+function takeGivenFilter(): void {
+  if (givenPeriod === 0) return;
+  period = givenPeriod;
+  gainStep = givenGainStep;
+  setKept(TAPS_CHOICE, givenTaps);
+}
+
+function keepOverlaps(channels: i32): void {
   for (let channel = 0; channel < channels; channel++) {
     const signal = SIGNAL + usize(channel) * SIGNAL_BYTES;
     memory.copy(keptOverlap(channel), signal + F32_BYTES * FRAME_SAMPLES, SLOPE_BYTES);
