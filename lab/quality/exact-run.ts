@@ -59,8 +59,8 @@ export interface ExactRun {
 }
 
 /**
- * Encodes so many frames in streams of random settings and ever other sounds, with resets, packets that stand alone, and
- * given heads.
+ * Encodes so many frames in streams of random settings and ever other sounds, with resets, packets that stand alone,
+ * and given heads.
  * Half of the streams meet a decoder that has heard others, as those of another player would.
  */
 export async function runExactly(plan: ExactPlan): Promise<ExactRun> {

@@ -1,7 +1,7 @@
 // What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread
 // that has less to do, libopus works less hard, one step at a time for all players, and when that is not enough, or the
-// encoder is our own, further players are refused. When there is room again, libopus goes back up. Main thread; decides,
-// worker-pool.ts carries out.
+// encoder is our own, further players are refused. When there is room again, libopus goes back up. Main thread;
+// decides, worker-pool.ts carries out.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
