@@ -1,5 +1,5 @@
-// The command line of `npm run bench:encoder`: what is wanted, and its three ways: listening, cost, many frames. Lab
-// only.
+// The command line of `npm run bench:encoder`: what is wanted, and its four ways: listening, cost, seams, many frames.
+// Lab only.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -9,7 +9,16 @@ import { type EncoderKind, encoderKindOf } from "./encoders.ts";
 import { type BadFrame, runExactly } from "./exact-run.ts";
 import { type HeardExcerpt, type ListeningPlan, listenThrough } from "./listening.ts";
 import { decodeExcerpt, drawExcerpts } from "./music.ts";
-import { comparisonTable, costTable, firstFramesTable, scoreTable, sharedRateLine, worstLines } from "./report.ts";
+import {
+  comparisonTable,
+  costTable,
+  firstFramesTable,
+  scoreTable,
+  seamTable,
+  sharedRateLine,
+  worstLines,
+} from "./report.ts";
+import { compareSeams } from "./seams.ts";
 
 const HELP = `How audible is what an Opus encoder does to music?
 
@@ -28,6 +37,8 @@ const HELP = `How audible is what an Opus encoder does to music?
 
   --cost              CPU of a frame instead, against libopus:10, and what the first frames of a process cost
   --turns N           default 200
+
+  --seams             what is heard where packets of libopus follow on frames of the encoder
 
   --frames N          N frames of hard sound instead, half of it music if there is a folder: every packet must be good,
                       and every final range libopus's; npm run encoder:exact is this with 100000
@@ -61,6 +72,7 @@ const FRESH_PROCESSES = 7;
 /** Music among the hard sound of many frames, and what the cost is measured with. */
 const EXACT_EXCERPTS = 20;
 const COST_EXCERPTS = 12;
+const SEAM_EXCERPTS = 24;
 const EXCERPT_SECONDS = 10;
 /** What is wrong in one frame is often so in many. */
 const BAD_FRAMES_TOLD_MAX = 20;
@@ -79,6 +91,7 @@ export async function encoderCommand(args: readonly string[], context: EncoderCo
   if (wanted.mode === "help") say(HELP);
   else if (wanted.mode === "first-frames") say(JSON.stringify(await measureFirstFrames(wanted.encoder.name)));
   else if (wanted.mode === "cost") await tellCost(wanted, context, say);
+  else if (wanted.mode === "seams") await tellSeams(wanted, say);
   else if (wanted.mode === "frames") return await tellExact(wanted, context, say);
   else await tellQuality(wanted, say);
   return 0;
@@ -100,15 +113,17 @@ function readWanted(args: readonly string[]): Wanted & { readonly mode: string }
       reuse: { type: "string" },
       cost: { type: "boolean", default: false },
       turns: { type: "string", default: "200" },
+      seams: { type: "boolean", default: false },
       frames: { type: "string", default: "0" },
       "first-frames": { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
-  const { quick, help, cost } = values;
+  const { quick, help, cost, seams } = values;
   const first = values["first-frames"];
   const frames = readNumber("frames", values.frames);
-  const mode = help ? "help" : first !== undefined ? "first-frames" : cost ? "cost" : frames > 0 ? "frames" : "quality";
+  const modes = { help, "first-frames": first !== undefined, cost, seams, frames: frames > 0, quality: true };
+  const [mode = "quality"] = Object.entries(modes).find(([, isWanted]) => isWanted) ?? [];
   const wanted = {
     mode,
     music: values.music,
@@ -125,7 +140,7 @@ function readWanted(args: readonly string[]): Wanted & { readonly mode: string }
     json: values.json,
     reuse: values.reuse,
   };
-  if ((mode === "quality" || mode === "cost") && wanted.music === undefined) {
+  if (["quality", "cost", "seams"].includes(mode) && wanted.music === undefined) {
     throw new Error("say where music is: --music FOLDER");
   }
   return wanted;
@@ -193,6 +208,10 @@ async function tellCost(
   }
   const fresh = kinds.map(({ name }) => [name, measureFreshProcesses(program, name, FRESH_PROCESSES)] as const);
   say("", firstFramesTable(new Map(fresh)));
+}
+
+async function tellSeams({ music = "", encoder, seed }: Wanted, say: (...lines: string[]) => void): Promise<void> {
+  say(seamTable(await compareSeams(musicFor(music, SEAM_EXCERPTS, seed), encoder)));
 }
 
 async function tellExact(

@@ -1,11 +1,13 @@
 // The tables of `npm run bench:encoder`. Lab only.
 
 import { markdownTable } from "../report/markdown-table.ts";
+import { quantile } from "../report/statistics.ts";
 import { CLASSES } from "./character.ts";
 import type { Cost, FirstFrames } from "./cost.ts";
 import { compareAtEqualRate, type Difference, meanOf, worstExcerpts } from "./equal-rate.ts";
 import { MEASURES, type MeasureName } from "./judge.ts";
 import type { HeardExcerpt } from "./listening.ts";
+import type { HeardSeams } from "./seams.ts";
 
 const TITLES: Readonly<Record<MeasureName, string>> = {
   noiseToMaskDb: "noise to mask, dB",
@@ -112,6 +114,16 @@ export function firstFramesTable(results: ReadonlyMap<string, FirstFrames>): str
   );
   const head = ["a fresh process", "made in, ms", "a frame of the first 2 s, µs", "longest", "later", "first to later"];
   return markdownTable(head, rows);
+}
+
+/** How far below the sound errors at seams are, in dB. */
+export function seamTable(heard: readonly HeardSeams[]): string {
+  const rows = heard.map(({ plan: { kind, ledFrames }, errors }) => {
+    const decibels = [0.5, 0.9, 0.99, 1].map((share) => 10 * Math.log10(quantile(errors, share) + 1e-9));
+    return [kind.name, String(ledFrames), ...decibels.map((value) => value.toFixed(1))];
+  });
+  const count = `of all (${heard[0]?.errors.length})`;
+  return markdownTable(["encoded again by", "frames led", "middle, dB", "worst of ten", "of a hundred", count], rows);
 }
 
 function signed(value: number, digits: number): string {

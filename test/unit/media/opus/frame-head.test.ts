@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
-import { ExactDecoder } from "../../../../lab/quality/exact-decoder.ts";
+import { encoderKindOf } from "../../../../lab/quality/encoders.ts";
+import { encodeSong, seamErrors } from "../../../../lab/quality/seams.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
-import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
-import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../../src/media/format/audio-format.ts";
+import { FRAME_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 import { type FrameHead, readFrameHead } from "../../../../src/media/opus/frame-head.ts";
 
 const HOSTILE_PACKETS = 5_000;
 const KNOCK_FRAMES = 7;
-const LED_FRAMES = 2;
 
 function noiseFrame(random: () => number): [Float32Array, Float32Array] {
   const side = () => Float32Array.from({ length: FRAME_SAMPLES }, () => random() - 0.5);
@@ -66,61 +65,13 @@ function tonalSong(frameCount: number): Float32Array {
   });
 }
 
-async function decode(packets: readonly Uint8Array[]): Promise<Float32Array> {
-  const decoder = await ExactDecoder.create(2);
-  const left = new Float32Array(packets.length * FRAME_SAMPLES);
-  packets.forEach((packet, index) => {
-    const sound = decoder.decode(packet);
-    for (let at = 0; at < FRAME_SAMPLES; at++) left[index * FRAME_SAMPLES + at] = sound[2 * at]!;
-  });
-  decoder.close();
-  return left;
-}
-
-function frameAt(sound: Float32Array, from: number): [Float32Array, Float32Array] {
-  const frame = new Float32Array(FRAME_SAMPLES);
-  frame.set(sound.subarray(from, from + FRAME_SAMPLES));
-  return [frame, frame];
-}
-
-/**
- * Share of the sound that is amiss where packets of libopus follow behind frames of ours, the worst of many places; not
- * at a knock, which comes out of nothing, so that its packet leans on how loud nothing was.
- */
-async function worstSeam(isLed: boolean): Promise<number> {
-  const [before, count] = [6, 60];
-  const song = tonalSong(count);
-  const libopus = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 128_000 });
-  const packets = Array.from({ length: count }, (_, nth) => {
-    return Uint8Array.from(libopus.encode(...frameAt(song, nth * FRAME_SAMPLES)));
-  });
-  libopus.close();
-  const wanted = await decode(packets);
-  const errors: number[] = [];
-  for (let seam = 20; seam < 40; seam++) {
-    if (seam % KNOCK_FRAMES === 0) continue;
-    const encoder = await TonearmFrameEncoder.create({ bitrateBps: 128_000 });
-    const ours = Array.from({ length: before }, (_, index) => {
-      const nth = seam - before + index;
-      const head = isLed && nth >= seam - LED_FRAMES ? readFrameHead(packets[nth]!) : undefined;
-      return Uint8Array.from(encoder.encode(...frameAt(wanted, nth * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES), head));
-    });
-    encoder.close();
-    const heard = await decode([...ours, packets[seam]!]);
-    const [error, level] = [0, 1].map((isLevel) => {
-      const from = before * FRAME_SAMPLES;
-      return heard.subarray(from).reduce((sum, value, at) => {
-        const want = wanted[seam * FRAME_SAMPLES + at]!;
-        return sum + (isLevel === 1 ? want : value - want) ** 2;
-      }, 0);
-    });
-    errors.push(error! / level!);
-  }
-  return Math.max(...errors);
-}
-
 test("packets of libopus follow on frames of ours that begin as those they replace", async () => {
-  const [led, free] = [await worstSeam(true), await worstSeam(false)];
-  expect(free).toBeGreaterThan(0.05);
-  expect(led).toBeLessThan(0.001);
+  const song = await encodeSong([tonalSong(60), tonalSong(60)]);
+  // A knock comes out of nothing, so that its packet leans on how loud nothing was.
+  const seams = Array.from({ length: 20 }, (_, index) => 20 + index).filter((seam) => seam % KNOCK_FRAMES !== 0);
+  const kind = encoderKindOf("tonearm");
+  const led = await seamErrors(song, seams, { kind, ledFrames: 2 });
+  const free = await seamErrors(song, seams, { kind, ledFrames: 0 });
+  expect(Math.max(...free)).toBeGreaterThan(0.05);
+  expect(Math.max(...led)).toBeLessThan(0.001);
 });

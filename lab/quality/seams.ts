@@ -1,0 +1,118 @@
+// How a song of libopus goes on behind frames of another encoder, as when a volume is taken back: its packets tell
+// loudness as a change, and what they lean on is the other's. Lab only.
+
+import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
+import { readFrameHead } from "../../src/media/opus/frame-head.ts";
+import type { Stereo } from "./ear-model.ts";
+import { type EncoderKind, encoderKindOf } from "./encoders.ts";
+import { ExactDecoder } from "./exact-decoder.ts";
+
+const BITRATE_BPS = 128_000;
+/** Of the other encoder before the seam; the first of them is behind what the decoder has forgotten. */
+const FRAMES_BEFORE = 6;
+/** Seams lie so far apart. */
+const SEAM_FRAMES = 17;
+const SILENT_ENERGY = 1e-3;
+
+/** A song as libopus at complexity 10 encodes it. */
+export interface EncodedSong {
+  readonly packets: readonly Uint8Array[];
+  /** What is heard of them, interleaved. */
+  readonly heard: Float32Array;
+}
+
+/** Who encodes again what is heard, and how. */
+export interface SeamPlan {
+  readonly kind: EncoderKind;
+  /** So many frames before the seam are told to begin as the packets they replace. */
+  readonly ledFrames: number;
+}
+
+/** Encodes the whole frames of it. */
+export async function encodeSong([left, right]: Stereo): Promise<EncodedSong> {
+  const encoder = await encoderKindOf("libopus:10").create({ bitrateBps: BITRATE_BPS });
+  const packets = Array.from({ length: Math.floor(left.length / FRAME_SAMPLES) }, (_, frame) => {
+    const from = frame * FRAME_SAMPLES;
+    const sides = [left, right].map((side) => side.subarray(from, from + FRAME_SAMPLES)) as [
+      Float32Array,
+      Float32Array,
+    ];
+    return Uint8Array.from(encoder.encode(...sides));
+  });
+  encoder.close();
+  return { packets, heard: await decode(packets) };
+}
+
+/** Where seams are looked at in a song: nearly all of it, now here, now there. */
+function seamsOf({ packets }: EncodedSong): number[] {
+  const seams: number[] = [];
+  for (let seam = 2 * SEAM_FRAMES; seam < packets.length - 2; seam += SEAM_FRAMES) seams.push(seam);
+  return seams;
+}
+
+/**
+ * For each seam (the number of the packet behind it) the error of that packet's sound against what it is in its own
+ * stream, as a share of its energy. Where there is silence, none.
+ */
+export async function seamErrors(song: EncodedSong, seams: readonly number[], plan: SeamPlan): Promise<number[]> {
+  const errors: number[] = [];
+  for (const seam of seams) {
+    const before = await encodeAgain(song, seam, plan);
+    const sound = await decode([...before, song.packets[seam]!]);
+    let [error, energy] = [0, 0];
+    for (let sample = 0; sample < 2 * FRAME_SAMPLES; sample++) {
+      const wanted = song.heard[2 * FRAME_SAMPLES * seam + sample]!;
+      error += (sound[2 * FRAME_SAMPLES * FRAMES_BEFORE + sample]! - wanted) ** 2;
+      energy += wanted ** 2;
+    }
+    if (energy > SILENT_ENERGY) errors.push(error / energy);
+  }
+  return errors;
+}
+
+/** The frames before a seam, by the other encoder, each where the packet that it replaces is heard. */
+async function encodeAgain(song: EncodedSong, seam: number, { kind, ledFrames }: SeamPlan): Promise<Uint8Array[]> {
+  const encoder = await kind.create({ bitrateBps: BITRATE_BPS });
+  const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
+  const packets: Uint8Array[] = [];
+  for (let frame = seam - FRAMES_BEFORE; frame < seam; frame++) {
+    for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
+      const at = 2 * (frame * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES + sample);
+      left[sample] = song.heard[at]!;
+      right[sample] = song.heard[at + 1]!;
+    }
+    const head = frame >= seam - ledFrames ? readFrameHead(song.packets[frame]!) : undefined;
+    packets.push(Uint8Array.from(encoder.encode(left, right, head)));
+  }
+  encoder.close();
+  return packets;
+}
+
+async function decode(packets: readonly Uint8Array[]): Promise<Float32Array> {
+  const decoder = await ExactDecoder.create(2);
+  const sound = new Float32Array(2 * FRAME_SAMPLES * packets.length);
+  packets.forEach((packet, index) => {
+    sound.set(decoder.decode(packet), 2 * FRAME_SAMPLES * index);
+  });
+  decoder.close();
+  return sound;
+}
+
+/** What was heard with one plan at the seams of all songs (`seamErrors`). */
+export interface HeardSeams {
+  readonly plan: SeamPlan;
+  readonly errors: readonly number[];
+}
+
+/** libopus after itself, and the encoder with none, one and two frames led. */
+export async function compareSeams(music: readonly Stereo[], encoder: EncoderKind): Promise<HeardSeams[]> {
+  const heard: { readonly plan: SeamPlan; readonly errors: number[] }[] = [
+    { plan: { kind: encoderKindOf("libopus:10"), ledFrames: 0 }, errors: [] },
+    ...[0, 1, 2].map((ledFrames) => ({ plan: { kind: encoder, ledFrames }, errors: [] })),
+  ];
+  for (const piece of music) {
+    const song = await encodeSong(piece);
+    for (const { plan, errors } of heard) errors.push(...(await seamErrors(song, seamsOf(song), plan)));
+  }
+  return heard;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { encoderKindOf } from "../../../../lab/quality/encoders.ts";
+import { seamTable } from "../../../../lab/quality/report.ts";
+import { compareSeams } from "../../../../lab/quality/seams.ts";
+import { chordSong } from "../../../support/judged-songs.ts";
+
+test("libopus after itself, and ours with none, one and two frames led, at the same seams", async () => {
+  const heard = await compareSeams([chordSong(3), chordSong(2)], encoderKindOf("tonearm"));
+  expect(heard.map(({ plan }) => [plan.kind.name, plan.ledFrames])).toEqual([
+    ["libopus:10", 0],
+    ["tonearm", 0],
+    ["tonearm", 1],
+    ["tonearm", 2],
+  ]);
+  const counts = heard.map(({ errors }) => errors.length);
+  expect(new Set(counts).size).toBe(1);
+  expect(counts[0]).toBeGreaterThan(8);
+  const [, free, , led] = heard.map(({ errors }) => errors.reduce((sum, error) => sum + error, 0));
+  expect(led).toBeLessThan(free!);
+});
+
+test("the table has decibels below the sound, and how many seams there were", () => {
+  const plan = { kind: encoderKindOf("tonearm"), ledFrames: 2 };
+  const table = seamTable([{ plan, errors: [0.1, 0.01, 0.001] }]);
+  expect(table).toContain("of all (3)");
+  expect(table).toMatch(/tonearm *\| *2 *\| *-20\.0 *\|.*-10\.0/);
+});
