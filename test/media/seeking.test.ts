@@ -102,7 +102,7 @@ async function listenAtPlaces(url: string): Promise<StereoSound[]> {
     else await listener.untilHeard(guildId, from + HEARD_PACKETS);
     pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).sound);
   }
-  await listener.bot.destroy(guildId);
+  await listener.leave(guildId);
   return pieces;
 }
 

@@ -77,7 +77,7 @@ export class SongListener {
     await this.untilEnd(guildId);
     delay.disable();
     const recording = await this.take(guildId);
-    await this.#bot.destroy(guildId);
+    await this.leave(guildId);
     return { ...recording, isStarved: delay.max > STARVED_NS };
   }
 
@@ -112,6 +112,13 @@ export class SongListener {
   async untilSilence(guildId: string): Promise<void> {
     const { listener } = this.#stage.discord.channel(`${guildId}7`);
     await this.#stage.discord.until(() => listener.isAtStop, `silence in guild ${guildId}`);
+  }
+
+  /** Destroys the player, and waits until it has left: the answer may come before its end of the call. */
+  async leave(guildId: string): Promise<void> {
+    await this.#bot.destroy(guildId);
+    const { call } = this.#stage.discord.channel(`${guildId}7`);
+    await this.#stage.discord.until(() => call.sessions.length === 0, `the end of guild ${guildId}'s call`);
   }
 
   framesOf(guildId: string): readonly HeardFrame[] {

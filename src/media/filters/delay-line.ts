@@ -12,9 +12,12 @@ export class DelayLine {
   /** Where the next sample goes; the one written last is just before it. */
   at = 0;
 
-  /** Holds at least `delaySamples` (rounded up to a power of two), at first those that `previous` holds. */
+  /**
+   * Holds at least `delaySamples`, and 5 ms more, which a longer line that continues this one fades in (together rounded
+   * up to a power of two); at first those that `previous` holds.
+   */
   constructor(delaySamples: number, previous?: DelayLine) {
-    const length = 2 ** Math.ceil(Math.log2(delaySamples + 1));
+    const length = 2 ** Math.ceil(Math.log2(delaySamples + FADE_SAMPLES + 1));
     this.left = new Float32Array(length);
     this.right = new Float32Array(length);
     this.mask = length - 1;

@@ -85,14 +85,19 @@ describe("echo", () => {
     expect([peak(others), peak(right)]).toEqual([0, 0]);
   });
 
-  it("goes on from a copy when the delay changes, without a click in what comes back", () => {
-    const chain = chainWith(settings("echo", { delay: 300, decay: 0.9, mix: 1 }));
+  it.each([
+    [300, 1900, 40],
+    // As long as the ring that it is kept in, but for a few samples.
+    [10, 250, 10],
+    [42.5, 300, 21],
+  ])("goes on from a copy when the delay of %d ms becomes %d and %d, without a click", (first, second, third) => {
+    const chain = chainWith(settings("echo", { delay: first, decay: 0.9, mix: 1 }));
     const tone = sound(8, sine(0.1, 220));
     const fifo = new StereoFifo();
     const output = new Float32Array(tone.length);
     for (let start = 0; start < tone.length; start += 960) {
-      if (start === 2 * SECOND) chain.setFilters(settings("echo", { delay: 1900, decay: 0.3, mix: 1 }));
-      if (start === 5 * SECOND) chain.setFilters(settings("echo", { delay: 40, decay: 0.9, mix: 1 }));
+      if (start === 2 * SECOND) chain.setFilters(settings("echo", { delay: second, decay: 0.3, mix: 1 }));
+      if (start === 5 * SECOND) chain.setFilters(settings("echo", { delay: third, decay: 0.9, mix: 1 }));
       fifo.append(tone, tone, start, 960);
       chain.prepare(fifo, 960);
       chain.render(fifo, output.subarray(start, start + 960), new Float32Array(960), 960);
