@@ -13,8 +13,8 @@ export class DelayLine {
   at = 0;
 
   /**
-   * Holds at least `delaySamples`, and 5 ms more, which a longer line that continues this one fades in (together rounded
-   * up to a power of two); at first those that `previous` holds.
+   * Holds at least `delaySamples`, and 5 ms more, which a longer line that continues this one fades in (together
+   * rounded up to a power of two); at first those that `previous` holds.
    */
   constructor(delaySamples: number, previous?: DelayLine) {
     const length = 2 ** Math.ceil(Math.log2(delaySamples + FADE_SAMPLES + 1));
