@@ -122,7 +122,8 @@ export class World {
   }
 
   close(): void {
-    this.#child.disconnect();
+    // It may have ended by itself: whoever stops the bench by a signal stops both.
+    if (this.#child.connected) this.#child.disconnect();
   }
 }
 
