@@ -63,6 +63,7 @@ export function barChart({ title, nodes, columns, rows, notes }: Chart): string 
   ];
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
+    `<title>${escaped(title)}</title>`,
     "<style>",
     "text { font-family: 'DejaVu Sans', Arial, sans-serif; font-size: 12px; fill: #222 }",
     ".title { font-size: 18px; font-weight: bold } .column, .name { font-weight: bold } .small { fill: #666 }",
