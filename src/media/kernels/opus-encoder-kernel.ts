@@ -136,7 +136,9 @@ export class OpusEncoderKernel {
     this.#right.set(frameOf(right));
     const { bitrateBps, isVariable } = settings;
     const { period, gainStep, taps, isTransient } = head ?? CHOSEN_HEAD;
-    const [variable, alone, short] = [isVariable ? 1 : 0, standsAlone ? 1 : 0, isTransient ? 1 : 0];
+    const variable = isVariable ? 1 : 0;
+    const alone = standsAlone ? 1 : 0;
+    const short = isTransient ? 1 : 0;
     const size = this.#exports.encode(slot, bitrateBps, variable, alone, period, gainStep, taps, short);
     // All of its room: a view of just the packet would be an object for each frame.
     into.set(this.#packet);

@@ -1,5 +1,6 @@
-// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks; nothing is loaded
-// before a track needs it, so a worker that only passes Opus through never loads a codec. Audio thread.
+// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks. The encoder is loaded
+// ahead, as a change of volume in mid-track wants it at once; a decoder is when a track is found to need it. Audio
+// thread.
 
 import { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
