@@ -138,9 +138,9 @@ function watched(encoder: FrameEncoder): FrameEncoder {
   if (watchedEncoders.has(encoder)) return encoder;
   watchedEncoders.add(encoder);
   const encode = encoder.encode.bind(encoder);
-  encoder.encode = (left, right) => {
+  encoder.encode = (left, right, head) => {
     for (const channel of [left, right]) expectSane(channel);
-    return encode(left, right);
+    return encode(left, right, head);
   };
   return encoder;
 }

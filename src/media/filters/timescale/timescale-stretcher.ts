@@ -154,6 +154,8 @@ export class TimescaleStretcher {
       if (trackEnd === undefined) return false;
       range.high = Math.min(range.high, known - COMPARED_SAMPLES - this.#at);
     }
+    // Behind a jump forwards there must be room for one back, should it have gone too far.
+    if (trackEnd !== undefined && drift > 0) range.high = Math.min(range.high, trackEnd - this.#at - LAST_SAMPLES);
     range.low = Math.max(range.low, this.#window.start - this.#at);
     if (late < ONSET_PATIENCE_SAMPLES * stretch) this.#spareOnsets(drift > 0);
     if (range.low > range.high) return true;

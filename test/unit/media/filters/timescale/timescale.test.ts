@@ -215,40 +215,42 @@ describe("chunks", () => {
 });
 
 describe("any settings", () => {
-  const seed = Math.floor(Math.random() * 2 ** 31);
-  const random = seededRandom(seed);
-  const factor = () => Math.exp((random() * 2 - 1) * Math.log(random() < 0.3 ? 20 : 2));
-
-  it(`give the right length, finite sound and little held (seed ${seed})`, () => {
-    for (let round = 0; round < 40; round++) {
-      const settings = { speed: factor(), pitch: factor(), rate: random() < 0.5 ? 1 : factor() };
-      const signal = (["tone", "noise", "clicks", "sweep"] as const)[Math.floor(random() * 4)]!;
-      const lengthSamples = 1 + Math.floor(48_000 * random());
-      const input = {
-        left: signals[signal].left.subarray(0, lengthSamples),
-        right: signals[signal].right.subarray(0, lengthSamples),
-      };
-      const listening = new Listening(settings, input, 1 + Math.floor(random() * FRAME_SAMPLES));
-      let before = 0;
-      while (listening.hearFrame()) {
-        const { position } = listening;
-        expect(position, JSON.stringify(settings)).toBeGreaterThanOrEqual(before);
-        expect(listening.filter.heldSamples, JSON.stringify(settings)).toBeLessThan(40_000);
-        before = position;
+  // In the second a jump just before the end once went too far for anything to mend it.
+  it.each([Math.floor(Math.random() * 2 ** 31), 1_278_905_148])(
+    "give the right length, finite sound and little held (seed %d)",
+    (seed) => {
+      const random = seededRandom(seed);
+      const factor = () => Math.exp((random() * 2 - 1) * Math.log(random() < 0.3 ? 20 : 2));
+      for (let round = 0; round < 40; round++) {
+        const settings = { speed: factor(), pitch: factor(), rate: random() < 0.5 ? 1 : factor() };
+        const signal = (["tone", "noise", "clicks", "sweep"] as const)[Math.floor(random() * 4)]!;
+        const lengthSamples = 1 + Math.floor(48_000 * random());
+        const input = {
+          left: signals[signal].left.subarray(0, lengthSamples),
+          right: signals[signal].right.subarray(0, lengthSamples),
+        };
+        const listening = new Listening(settings, input, 1 + Math.floor(random() * FRAME_SAMPLES));
+        let before = 0;
+        while (listening.hearFrame()) {
+          const { position } = listening;
+          expect(position, JSON.stringify(settings)).toBeGreaterThanOrEqual(before);
+          expect(listening.filter.heldSamples, JSON.stringify(settings)).toBeLessThan(40_000);
+          before = position;
+        }
+        expect(listening.filter.heldSamples).toBe(0);
+        expect(listening.position).toBe(lengthSamples);
+        const { left } = listening.heard;
+        expect(peak(left) < 1.5, JSON.stringify(settings)).toBe(true);
+        const pitch = Math.min(Math.max(settings.pitch * settings.rate, 0.05), 16);
+        const tempo = Math.min(Math.max(settings.speed * settings.rate, 0.05, pitch / 16), 16, pitch * 16);
+        // Where pitch goes far down, each millisecond of slack is as much longer.
+        const slackMs = LENGTH_MS_MAX / Math.min(1, 2 * pitch);
+        if (lengthSamples < 9600) continue;
+        const errorMs = (left.length - lengthSamples / tempo) / 48;
+        expect(Math.abs(errorMs), `${signal} ${lengthSamples} ${JSON.stringify(settings)}`).toBeLessThan(slackMs);
       }
-      expect(listening.filter.heldSamples).toBe(0);
-      expect(listening.position).toBe(lengthSamples);
-      const { left } = listening.heard;
-      expect(peak(left) < 1.5, JSON.stringify(settings)).toBe(true);
-      const pitch = Math.min(Math.max(settings.pitch * settings.rate, 0.05), 16);
-      const tempo = Math.min(Math.max(settings.speed * settings.rate, 0.05, pitch / 16), 16, pitch * 16);
-      // Where pitch goes far down, each millisecond of slack is as much longer.
-      const slackMs = LENGTH_MS_MAX / Math.min(1, 2 * pitch);
-      if (lengthSamples < 9600) continue;
-      const errorMs = (left.length - lengthSamples / tempo) / 48;
-      expect(Math.abs(errorMs), `${signal} ${lengthSamples} ${JSON.stringify(settings)}`).toBeLessThan(slackMs);
-    }
-  });
+    },
+  );
 
   it.each([
     [{ speed: 100 }, { speed: 16 }],
