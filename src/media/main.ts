@@ -30,8 +30,10 @@ function startThread(ownPort: NonNullable<typeof parentPort>, start: WorkerStart
     else loading ??= load();
   });
   startBeating(mark, systemClock, () => onBeat());
-  ownPort.postMessage({ type: "ready" } satisfies WorkerEvent);
-  if (start.isSpare) loading = load();
+  const tellReady = (): void => ownPort.postMessage({ type: "ready" } satisfies WorkerEvent);
+  // A spare is there to take over at once, which it can when all is loaded.
+  if (start.isSpare) loading = load().then(tellReady);
+  else tellReady();
 }
 
 if (parentPort === null) throw new Error("media/main.ts runs in a worker thread only");

@@ -44,6 +44,14 @@ test("a worker that cannot load what plays is lost with the reason when it is ne
   expect(await failed).toEqual([expect.any(TypeError)]);
 });
 
+test("a spare is ready once what plays is loaded: one that cannot load it never is", async () => {
+  const worker = new Worker(MEDIA_ENTRY, { workerData: { markMemory: WorkMark.allocate(), isSpare: true } });
+  const messages: unknown[] = [];
+  worker.on("message", (message) => messages.push(message));
+  expect(await once(worker, "error")).toEqual([expect.any(TypeError)]);
+  expect(messages).toEqual([]);
+});
+
 test("what every player needs is loaded before the first command is carried out", async () => {
   const channel = new BroadcastChannel("loaded modules");
   const loaded: string[] = [];
