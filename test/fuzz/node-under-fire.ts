@@ -66,6 +66,8 @@ export class NodeUnderFire {
     const started = new NodeUnderFire(node, target, bystander);
     await started.#setUpBystander();
     await started.#spareIsThere();
+    // Before, it was smaller.
+    started.#looks = [];
     return started;
   }
 
