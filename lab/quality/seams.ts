@@ -3,12 +3,12 @@
 
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import { readFrameHead } from "../../src/media/opus/frame-head.ts";
+import { decodeHeard, type StereoSound } from "../listen/heard.ts";
 import type { Stereo } from "./ear-model.ts";
 import { type EncoderKind, encoderKindOf } from "./encoders.ts";
-import { ExactDecoder } from "./exact-decoder.ts";
 
 const BITRATE_BPS = 128_000;
-/** Of the other encoder before the seam; the first of them is behind what the decoder has forgotten. */
+/** Of the other encoder before the seam: by then nothing is heard of the decoder having begun with them. */
 const FRAMES_BEFORE = 6;
 /** Seams lie so far apart. */
 const SEAM_FRAMES = 17;
@@ -17,8 +17,8 @@ const SILENT_ENERGY = 1e-3;
 /** A song as libopus at complexity 10 encodes it. */
 export interface EncodedSong {
   readonly packets: readonly Uint8Array[];
-  /** What is heard of them, interleaved. */
-  readonly heard: Float32Array;
+  /** What is heard of them. */
+  readonly heard: StereoSound;
 }
 
 /** Who encodes again what is heard, and how. */
@@ -32,15 +32,10 @@ export interface SeamPlan {
 export async function encodeSong([left, right]: Stereo): Promise<EncodedSong> {
   const encoder = await encoderKindOf("libopus:10").create({ bitrateBps: BITRATE_BPS });
   const packets = Array.from({ length: Math.floor(left.length / FRAME_SAMPLES) }, (_, frame) => {
-    const from = frame * FRAME_SAMPLES;
-    const sides = [left, right].map((side) => side.subarray(from, from + FRAME_SAMPLES)) as [
-      Float32Array,
-      Float32Array,
-    ];
-    return Uint8Array.from(encoder.encode(...sides));
+    return Uint8Array.from(encoder.encode(...frameAt({ left, right }, frame * FRAME_SAMPLES)));
   });
   encoder.close();
-  return { packets, heard: await decode(packets) };
+  return { packets, heard: await decodeHeard(packets) };
 }
 
 /** Where seams are looked at in a song: nearly all of it, now here, now there. */
@@ -58,12 +53,14 @@ export async function seamErrors(song: EncodedSong, seams: readonly number[], pl
   const errors: number[] = [];
   for (const seam of seams) {
     const before = await encodeAgain(song, seam, plan);
-    const sound = await decode([...before, song.packets[seam]!]);
+    const heard = frameAt(await decodeHeard([...before, song.packets[seam]!]), FRAMES_BEFORE * FRAME_SAMPLES);
+    const wanted = frameAt(song.heard, seam * FRAME_SAMPLES);
     let [error, energy] = [0, 0];
-    for (let sample = 0; sample < 2 * FRAME_SAMPLES; sample++) {
-      const wanted = song.heard[2 * FRAME_SAMPLES * seam + sample]!;
-      error += (sound[2 * FRAME_SAMPLES * FRAMES_BEFORE + sample]! - wanted) ** 2;
-      energy += wanted ** 2;
+    for (const [index, side] of wanted.entries()) {
+      for (const [sample, value] of side.entries()) {
+        error += (heard[index]![sample]! - value) ** 2;
+        energy += value ** 2;
+      }
     }
     if (energy > SILENT_ENERGY) errors.push(error / energy);
   }
@@ -73,29 +70,19 @@ export async function seamErrors(song: EncodedSong, seams: readonly number[], pl
 /** The frames before a seam, by the other encoder, each where the packet that it replaces is heard. */
 async function encodeAgain(song: EncodedSong, seam: number, { kind, ledFrames }: SeamPlan): Promise<Uint8Array[]> {
   const encoder = await kind.create({ bitrateBps: BITRATE_BPS });
-  const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
   const packets: Uint8Array[] = [];
   for (let frame = seam - FRAMES_BEFORE; frame < seam; frame++) {
-    for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
-      const at = 2 * (frame * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES + sample);
-      left[sample] = song.heard[at]!;
-      right[sample] = song.heard[at + 1]!;
-    }
+    const sound = frameAt(song.heard, frame * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES);
     const head = frame >= seam - ledFrames ? readFrameHead(song.packets[frame]!) : undefined;
-    packets.push(Uint8Array.from(encoder.encode(left, right, head)));
+    packets.push(Uint8Array.from(encoder.encode(...sound, head)));
   }
   encoder.close();
   return packets;
 }
 
-async function decode(packets: readonly Uint8Array[]): Promise<Float32Array> {
-  const decoder = await ExactDecoder.create(2);
-  const sound = new Float32Array(2 * FRAME_SAMPLES * packets.length);
-  packets.forEach((packet, index) => {
-    sound.set(decoder.decode(packet), 2 * FRAME_SAMPLES * index);
-  });
-  decoder.close();
-  return sound;
+/** Both sides of 20 ms from a sample on. */
+function frameAt({ left, right }: StereoSound, from: number): [Float32Array, Float32Array] {
+  return [left.subarray(from, from + FRAME_SAMPLES), right.subarray(from, from + FRAME_SAMPLES)];
 }
 
 /** What was heard with one plan at the seams of all songs (`seamErrors`). */

@@ -9,7 +9,7 @@ import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
 import { AAC_PACKAGE } from "./decode/codec-modules.ts";
 import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
-import { compileOpusEncoder, warmUpOpusEncoder } from "./kernels/opus-encoder-kernel.ts";
+import { compileWarmOpusEncoder } from "./kernels/opus-encoder-kernel.ts";
 
 // What is compiled here is compiled as a whole. Otherwise each function is when it is first called, on the audio
 // thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag is the process', but
@@ -17,11 +17,7 @@ import { compileOpusEncoder, warmUpOpusEncoder } from "./kernels/opus-encoder-ke
 setFlagsFromString("--no-wasm-lazy-compilation");
 
 async function load(codec: CodecName): Promise<LoadedCodec> {
-  if (codec === "encoder") {
-    const module = compileOpusEncoder();
-    warmUpOpusEncoder(module);
-    return { kind: "encoder", module };
-  }
+  if (codec === "encoder") return { kind: "encoder", module: compileWarmOpusEncoder() };
   if (codec !== "aac") return { kind: "wasm", wasm: await readWasmCodec(codec) };
   const require = createRequire(import.meta.url);
   warmUp(require(AAC_PACKAGE) as WebCodecs);

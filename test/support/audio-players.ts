@@ -1,11 +1,13 @@
 // Audio players as an audio worker makes them, on a clock that stands still, with a voice and songs of the test's.
 
 import type { PlayCommand } from "../../src/bridge/commands.ts";
+import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import { AudioPlayer, type PlayerSurroundings } from "../../src/media/player/audio-player.ts";
 import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
 import { TickLoop } from "../../src/media/tick/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
 import { createBulkhead } from "./bulkheads.ts";
+import type { FakeClock } from "./fake-clock.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 export const STUCK_MS = 10_000;
@@ -52,6 +54,14 @@ export function playCommand(changes: Partial<PlayCommand> = {}): PlayCommand {
   const input = { kind: "local", path: "/song", container: undefined } as const;
   const whole = { trackId: 1, startMs: 0, endMs: undefined, lengthMs: undefined, isPaused: false };
   return { type: "play", playerId: 1, input, ...whole, ...changes };
+}
+
+/** `count` frames' time, with the reading between them that a real worker would do. */
+export async function tickFrames(clock: FakeClock, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    clock.advance(FRAME_MS);
+    await readAhead();
+  }
 }
 
 /** Lets reads that are due happen, without time passing. */

@@ -2,7 +2,7 @@
 // copies beyond the packet. Audio thread.
 
 import { SLOT_BYTES } from "../kernels/numbers/opus-encoder.ts";
-import { compileOpusEncoder, OpusEncoderKernel, warmUpOpusEncoder } from "../kernels/opus-encoder-kernel.ts";
+import { compileWarmOpusEncoder, OpusEncoderKernel } from "../kernels/opus-encoder-kernel.ts";
 import type { FrameHead } from "../opus/frame-head.ts";
 import type { FrameEncoder, OpusEncoderOptions } from "./frame-encoder.ts";
 import { PacketBuffers } from "./packet-buffers.ts";
@@ -83,10 +83,6 @@ export class TonearmFrameEncoder implements FrameEncoder {
 let kernel: OpusEncoderKernel | undefined;
 
 function ownKernel(): OpusEncoderKernel {
-  if (kernel === undefined) {
-    const module = compileOpusEncoder();
-    warmUpOpusEncoder(module);
-    kernel = new OpusEncoderKernel(module);
-  }
+  kernel ??= new OpusEncoderKernel(compileWarmOpusEncoder());
   return kernel;
 }

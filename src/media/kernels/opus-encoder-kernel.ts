@@ -54,12 +54,18 @@ export function compileOpusEncoder(): WasmModule {
 }
 
 /**
- * Encodes some seconds of noise, about 0.1 s of work: V8 makes fast code only of functions that are hot, so a node that
- * has just started would be slow for every player at once. What is hot here is hot on all threads that get the module.
- * The noise is loud now and then: sudden frames and steady ones, of both kinds of packets.
+ * The same, and encodes some seconds of noise with it, about 0.1 s of work: V8 makes fast code only of functions that
+ * are hot, so a node that has just started would be slow for every player at once. What is hot here is hot on all
+ * threads that get the module.
  */
-export function warmUpOpusEncoder(module: WasmModule): void {
-  const kernel = new OpusEncoderKernel(module);
+export function compileWarmOpusEncoder(): WasmModule {
+  const module = compileOpusEncoder();
+  warmUp(new OpusEncoderKernel(module));
+  return module;
+}
+
+/** Noise that is loud now and then: sudden frames and steady ones, of both kinds of packets. */
+function warmUp(kernel: OpusEncoderKernel): void {
   const slot = kernel.acquire(2);
   const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
   const into = new Uint8Array(WHOLE_PACKET_BYTES_MAX);

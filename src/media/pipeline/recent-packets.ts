@@ -102,18 +102,13 @@ export class RecentPackets {
 
   /** Takes out those from a track time on; undefined when none begins there, or that one may not pass through. */
   takeFrom(trackMs: number): QueuedPacket[] | undefined {
-    for (let index = 0; index < this.#entries.length; index++) {
-      const entry = this.#entries[index]!; // below the length
-      if (Math.abs(entry.packet.timestampMs - trackMs) >= SAME_MOMENT_MS) continue;
-      return this.#passable.has(entry) ? this.#entries.splice(index) : undefined;
-    }
-    return undefined;
+    const index = this.#passableAt(trackMs);
+    return index === -1 ? undefined : this.#entries.splice(index);
   }
 
   /** The packet that begins at a track time; undefined when there is none, or it may not pass through. */
   dataAt(trackMs: number): Uint8Array | undefined {
-    const entry = this.#entries.find(({ packet }) => Math.abs(packet.timestampMs - trackMs) < SAME_MOMENT_MS);
-    return entry !== undefined && this.#passable.has(entry) ? entry.packet.data : undefined;
+    return this.#entries[this.#passableAt(trackMs)]?.packet.data;
   }
 
   /**
@@ -136,6 +131,13 @@ export class RecentPackets {
 
   clear(): void {
     this.#entries.length = 0;
+  }
+
+  /** The index of the one that begins at a track time, or -1. */
+  #passableAt(trackMs: number): number {
+    const index = this.#entries.findIndex(({ packet }) => Math.abs(packet.timestampMs - trackMs) < SAME_MOMENT_MS);
+    const entry = this.#entries[index];
+    return entry !== undefined && this.#passable.has(entry) ? index : -1;
   }
 }
 

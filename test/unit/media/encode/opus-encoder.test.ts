@@ -1,22 +1,21 @@
 import { createDecoder } from "libopus-wasm";
 import { expect, test, vi } from "vitest";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
-import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
+import { fitTone } from "../../../../lab/listen/tone.ts";
 import { EncoderPool, type FrameEncoder } from "../../../../src/media/encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
-import { ENCODER_DELAY_SAMPLES, FRAMES_AHEAD_MAX } from "../../../../src/media/format/audio-format.ts";
+import { FRAMES_AHEAD_MAX } from "../../../../src/media/format/audio-format.ts";
 import { loadLibopus, OPUS_ENCODER_BYTES } from "../../../../src/media/opus/libopus.ts";
 import { isPassthroughPacket } from "../../../../src/media/opus/opus-packet.ts";
+import { expectTwoTones, LEFT_TONE, RIGHT_TONE } from "../../../support/two-tones.ts";
 
 const OPTIONS = { complexity: 10, bitrateBps: 128_000 };
-const left = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 48_000 });
-const right = makeTone({ frequencyHz: 1000, sampleRateHz: 48_000, lengthSamples: 48_000, amplitude: 0.25 });
 
 function encodeAll(encoder: FrameEncoder): Uint8Array[] {
   return Array.from({ length: 50 }, (_, frame) => {
     const range = [frame * 960, frame * 960 + 960] as const;
-    return encoder.encode(left.subarray(...range), right.subarray(...range)).slice();
+    return encoder.encode(LEFT_TONE.subarray(...range), RIGHT_TONE.subarray(...range)).slice();
   });
 }
 
@@ -28,12 +27,7 @@ test("what is encoded is heard by an independent decoder: both channels, level, 
   const decoder = await createDecoder({ channels: 2 });
   const pcm = packets.flatMap((packet) => [...decoder.decodeFloat(packet)]);
   decoder.free();
-  const heard = (channel: number) => Float32Array.from({ length: 38_400 }, (_, i) => pcm[(4800 + i) * 2 + channel]!);
-  const fits = [fitTone(heard(0), 440, 48_000), fitTone(heard(1), 1000, 48_000)] as const;
-  expect(fits[0].amplitude).toBeCloseTo(0.5, 2);
-  expect(fits[1].amplitude).toBeCloseTo(0.25, 2);
-  const expectedPhase = (2 * Math.PI * 440 * (4800 - ENCODER_DELAY_SAMPLES)) / 48_000;
-  expect(Math.cos(fits[0].phase - expectedPhase)).toBeGreaterThan(0.999);
+  expectTwoTones(pcm);
 });
 
 test("the bitrate is about what was asked for", async () => {
@@ -48,12 +42,12 @@ test("the bitrate is about what was asked for", async () => {
 
 test("a packet stays valid through the next encode and not longer", async () => {
   const encoder = await OpusFrameEncoder.create(OPTIONS);
-  const first = encoder.encode(left.subarray(0, 960), right.subarray(0, 960));
+  const first = encoder.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960));
   const copy = first.slice();
-  const second = encoder.encode(left.subarray(960, 1920), right.subarray(960, 1920));
+  const second = encoder.encode(LEFT_TONE.subarray(960, 1920), RIGHT_TONE.subarray(960, 1920));
   expect(first).toEqual(copy);
   expect(second.buffer).not.toBe(first.buffer);
-  const third = encoder.encode(left.subarray(1920, 2880), right.subarray(1920, 2880));
+  const third = encoder.encode(LEFT_TONE.subarray(1920, 2880), RIGHT_TONE.subarray(1920, 2880));
   expect(third.buffer).toBe(first.buffer);
   encoder.close();
 });
@@ -119,12 +113,12 @@ test.each([
 ])("packets that are taken back are made again bit for bit by %s", async (_name, create) => {
   const [encoder, control]: FrameEncoder[] = [await create(), await create()];
   if (encoder === undefined || control === undefined) throw new Error("two were made");
-  const encode = (one: FrameEncoder, frame: number, side = left) =>
+  const encode = (one: FrameEncoder, frame: number, side = LEFT_TONE) =>
     one.encode(side.subarray(frame * 960, frame * 960 + 960), side.subarray(frame * 960, frame * 960 + 960)).slice();
   const wanted = Array.from({ length: 20 }, (_, frame) => encode(control, frame));
   const heard: Uint8Array[] = [];
   for (let count = 1; heard.length < 15; count = (count % FRAMES_AHEAD_MAX) + 1) {
-    for (let frame = 0; frame < count; frame++) encode(encoder, heard.length + frame, right);
+    for (let frame = 0; frame < count; frame++) encode(encoder, heard.length + frame, RIGHT_TONE);
     encoder.takeBack(count);
     heard.push(encode(encoder, heard.length));
   }
@@ -145,7 +139,7 @@ test("what was made independent is so again when it is taken back, at the comple
     new OpusFrameEncoder(await loadLibopus(), options),
     await OpusFrameEncoder.create(OPTIONS),
   ];
-  const frame = (one: OpusFrameEncoder) => one.encode(left.subarray(0, 960), right.subarray(0, 960)).slice();
+  const frame = (one: OpusFrameEncoder) => one.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960)).slice();
   for (const one of [encoder, control]) {
     frame(one);
     one.makeNextIndependent();
@@ -187,7 +181,7 @@ test("an encoder is no larger than what is kept of it", async () => {
 test("a closed encoder takes nothing back: what it was belongs to nobody, or to another", async () => {
   const opus = await loadLibopus();
   const encoder = new OpusFrameEncoder(opus, OPTIONS);
-  encoder.encode(left.subarray(0, 960), right.subarray(0, 960));
+  encoder.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960));
   encoder.close();
   const controlled = vi.spyOn(opus, "setComplexity");
   encoder.takeBack(1);

@@ -1,21 +1,19 @@
 import { expect, test } from "vitest";
-import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
+import { fitTone } from "../../../../lab/listen/tone.ts";
 import { ExactDecoder } from "../../../../lab/quality/exact-decoder.ts";
 import { HARD_SOUNDS, HardSound } from "../../../../lab/quality/hard-sounds.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { EncoderPool } from "../../../../src/media/encode/frame-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
-import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 import { compileOpusEncoder, OpusEncoderKernel } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
 import { isPassthroughPacket, parseOpusPacket } from "../../../../src/media/opus/opus-packet.ts";
+import { expectTwoTones, LEFT_TONE, RIGHT_TONE } from "../../../support/two-tones.ts";
 
 const OPTIONS = { bitrateBps: 128_000 };
-const left = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 48_000 });
-const right = makeTone({ frequencyHz: 1000, sampleRateHz: 48_000, lengthSamples: 48_000, amplitude: 0.25 });
 const silence = new Float32Array(960);
 
 /** A second of two tones, some noise and a knock now and then: steady and sudden frames. */
-const music = [left, right].map((tone, side) => {
+const music = [LEFT_TONE, RIGHT_TONE].map((tone, side) => {
   const random = seededRandom(side);
   return tone.map((value, at) => 0.5 * value + 0.05 * (random() - 0.5) + (at % 9000 < 40 ? 0.4 : 0));
 }) as [Float32Array, Float32Array]; // two tones
@@ -34,16 +32,11 @@ test("what is encoded is heard by libopus's decoder: both channels, level, pitch
   const decoder = await ExactDecoder.create(2);
   const pcm: number[] = [];
   for (let frame = 0; frame < 50; frame++) {
-    const packet = encoder.encode(...frameOf([left, right], frame));
+    const packet = encoder.encode(...frameOf([LEFT_TONE, RIGHT_TONE], frame));
     expect(isPassthroughPacket(packet)).toBe(true);
     pcm.push(...decoder.decode(packet));
   }
-  const heard = (channel: number) => Float32Array.from({ length: 38_400 }, (_, i) => pcm[(4800 + i) * 2 + channel]!);
-  const fits = [fitTone(heard(0), 440, 48_000), fitTone(heard(1), 1000, 48_000)] as const;
-  expect(fits[0].amplitude).toBeCloseTo(0.5, 2);
-  expect(fits[1].amplitude).toBeCloseTo(0.25, 2);
-  const expectedPhase = (2 * Math.PI * 440 * (4800 - ENCODER_DELAY_SAMPLES)) / 48_000;
-  expect(Math.cos(fits[0].phase - expectedPhase)).toBeGreaterThan(0.999);
+  expectTwoTones(pcm);
   encoder.close();
   decoder.close();
 });
@@ -53,7 +46,7 @@ test("one channel is heard as one", async () => {
   const decoder = await ExactDecoder.create(1);
   const pcm: number[] = [];
   for (let frame = 0; frame < 50; frame++) {
-    const packet = encoder.encode(...frameOf([left, right], frame));
+    const packet = encoder.encode(...frameOf([LEFT_TONE, RIGHT_TONE], frame));
     expect(parseOpusPacket(packet)?.isStereo).toBe(false);
     pcm.push(...decoder.decode(packet));
   }
@@ -133,7 +126,7 @@ test("encoders of a thread do not hear each other, and a used one is as new once
   const expected = encodeSecond(alone);
   const [first, second] = [await TonearmFrameEncoder.create(OPTIONS), await TonearmFrameEncoder.create(OPTIONS)];
   const packets = Array.from({ length: 50 }, (_, frame) => {
-    second.encode(...frameOf([right, left], 49 - frame));
+    second.encode(...frameOf([RIGHT_TONE, LEFT_TONE], 49 - frame));
     return first.encode(...frameOf(music, frame)).slice();
   });
   expect(packets).toEqual(expected);
@@ -166,7 +159,7 @@ test("its memory grows with the encoders, up to a bound, and is used again", () 
   const packet = new Uint8Array(1276);
   const last = [...slots].at(-1)!;
   const settings = { bitrateBps: 64_000, isVariable: true };
-  expect(kernel.encode(last, left, right, settings, false, undefined, packet)).toBeGreaterThan(100);
+  expect(kernel.encode(last, LEFT_TONE, RIGHT_TONE, settings, false, undefined, packet)).toBeGreaterThan(100);
 });
 
 test("the pool keeps them as it keeps those of libopus", () => {

@@ -6,7 +6,13 @@ import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
 import { AheadVoice, SILENCE } from "../../../support/ahead-voice.ts";
-import { connectPlayer, createAudioPlayer, playCommand, readAhead } from "../../../support/audio-players.ts";
+import {
+  connectPlayer,
+  createAudioPlayer,
+  playCommand,
+  readAhead,
+  tickFrames,
+} from "../../../support/audio-players.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { NUMBERED_STREAM, numberedPackets } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
@@ -37,12 +43,7 @@ function play(changes: Partial<PlayCommand> = {}): void {
   player.play(playCommand(changes));
 }
 
-async function tick(count: number): Promise<void> {
-  for (let index = 0; index < count; index++) {
-    clock.advance(FRAME_MS);
-    await readAhead();
-  }
-}
+const tick = (count: number): Promise<void> => tickFrames(clock, count);
 
 async function playing(frames = 20): Promise<void> {
   play();

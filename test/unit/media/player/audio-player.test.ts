@@ -7,7 +7,14 @@ import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
 import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import type { Voice } from "../../../../src/media/voice/voice.ts";
-import { connectPlayer, createAudioPlayer, playCommand, readAhead, STUCK_MS } from "../../../support/audio-players.ts";
+import {
+  connectPlayer,
+  createAudioPlayer,
+  playCommand,
+  readAhead,
+  STUCK_MS,
+  tickFrames,
+} from "../../../support/audio-players.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { NUMBERED_STREAM, numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
@@ -87,13 +94,7 @@ function play(changes: Partial<PlayCommand> = {}): void {
   player.play(playCommand(changes));
 }
 
-/** `count` ticks, with the reading between them that a real worker would do. */
-async function tick(count: number): Promise<void> {
-  for (let index = 0; index < count; index++) {
-    clock.advance(FRAME_MS);
-    await readAhead();
-  }
-}
+const tick = (count: number): Promise<void> => tickFrames(clock, count);
 
 function eventsOf(type: WorkerEvent["type"]): WorkerEvent[] {
   return events.filter((event) => event.type === type);
