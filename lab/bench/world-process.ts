@@ -22,6 +22,7 @@ const media = await MediaServer.start({ root: mediaRoot, files });
 /** From the fake Discord's clock to the one that all processes share. */
 const clockOffsetMs = monotonicMs() - performance.now();
 let countedBefore = countFrames();
+let windowStartMs = performance.now();
 const sums = new Map<string, ArrivalStatistics>();
 
 function answer(request: WorldRequest): unknown {
@@ -63,6 +64,7 @@ function firstSoundOf(guildId: string): number | null {
 }
 
 function beginWindow(): void {
+  windowStartMs = performance.now();
   countedBefore = countFrames();
   for (const { timing } of discord.receivers) timing.begin();
 }
@@ -70,9 +72,11 @@ function beginWindow(): void {
 /** Streams that began within the window are counted; they are not timed, as they have yet to settle. */
 function endWindow(): WindowSounds {
   const timings = discord.receivers.map(({ timing }) => timing);
+  const seconds = (performance.now() - windowStartMs) / 1000;
   for (const timing of timings) timing.end();
   const counted = countFrames();
   return {
+    seconds,
     ...steadinessOf(timings),
     silentFrames: counted.silent - countedBefore.silent,
     lostPackets: counted.lost - countedBefore.lost,

@@ -29,6 +29,8 @@ export type WorldRequest =
 
 /** What came in a window, of all streams. */
 export interface WindowSounds extends Steadiness {
+  /** How long packets were counted, by the process that counts them. */
+  readonly seconds: number;
   readonly silentFrames: number;
   /** By RTP: sent and lost, or left out by the node. */
   readonly lostPackets: number;

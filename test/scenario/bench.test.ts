@@ -56,6 +56,8 @@ const MEASURED = {
   jitterMs: expect.any(Number),
   spacingMsP99: expect.any(Number),
   packetsMissing: expect.any(Number),
+  framesLeftOut: expect.any(Number),
+  packetsLost: expect.any(Number),
   othersPercent: expect.any(Number),
   load: expect.any(Number),
 };

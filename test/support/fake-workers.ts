@@ -76,11 +76,16 @@ export class FakeWorkers implements WorkerProvider {
     );
   }
 
+  /** Whether one more may have a worker of its own. */
+  hasRoomAlone = true;
+
   /** The player gets a worker of its own. */
-  isolate(tenant: WorkerTenant): void {
+  isolate(tenant: WorkerTenant): boolean {
+    if (!this.hasRoomAlone) return false;
     this.isAlone = true;
     tenant.onWorkerLost({ kind: "suspect", activity: "prepare" });
     this.start();
+    return true;
   }
 
   /** What `admit` throws. */

@@ -23,7 +23,9 @@ export class SilentWorkers implements WorkerProvider {
 
   detach(): void {}
 
-  isolate(): void {}
+  isolate(): boolean {
+    return true;
+  }
 
   admit(): void {}
 

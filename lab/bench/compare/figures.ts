@@ -26,6 +26,8 @@ export const FIGURES = {
   spacingMsP99: { title: "\u007cinterval - 20 ms\u007c p99, ms", digits: 2 },
   packetsDue: { title: "packets due", digits: 0, hasRatio: false },
   packetsMissing: { title: "packets missing", digits: 0, hasRatio: false },
+  framesLeftOut: { title: "of them left out by the node", digits: 0, hasRatio: false },
+  packetsLost: { title: "of them lost on the way", digits: 0, hasRatio: false },
   silentFrames: { title: "silent frames", digits: 0, hasRatio: false },
   firstSoundMsP50: { title: "first sound after p50, ms", digits: 1 },
   firstSoundMsP99: { title: "first sound after p99, ms", digits: 1 },

@@ -91,11 +91,12 @@ export async function lookTwice<T extends { readonly isHeld: boolean }>(attempt:
 export function whyNotCarried({
   latenessMsP99 = 0,
   packetsMissing = 0,
+  framesLeftOut = 0,
   listenerCpuPercent = 0,
 }: Figures): string | undefined {
   const reasons = [
     latenessMsP99 > LATENESS_MS_MAX ? `late by ${latenessMsP99.toFixed(1)} ms at p99` : "",
-    packetsMissing > 0 ? `${packetsMissing} packets missing` : "",
+    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} left out by the node)` : "",
   ].filter((reason) => reason !== "");
   if (reasons.length === 0) return undefined;
   const isListenerFull = listenerCpuPercent > LISTENER_PERCENT_MAX;

@@ -15,16 +15,15 @@ export function soundFigures(sounds: WindowSounds): Figures {
     jitterMs: sounds.jitterMs,
     spacingMsP99: sounds.spacingMsP99,
     packetsMissing: missingByRtp(sounds),
+    framesLeftOut: sounds.skippedFrames,
+    packetsLost: sounds.lostPackets,
     silentFrames: sounds.silentFrames,
   };
 }
 
 /** Of one in which all players sound all the time: what is missing may also be known because fewer came than are due. */
-export function dueFigures(
-  sounds: WindowSounds,
-  { players, seconds }: { readonly players: number; readonly seconds: number },
-): Figures {
-  const packetsDue = Math.round(seconds * FRAMES_PER_SECOND) * players;
+export function dueFigures(sounds: WindowSounds, players: number): Figures {
+  const packetsDue = Math.round(sounds.seconds * FRAMES_PER_SECOND) * players;
   const short = packetsDue - sounds.packets - EDGE_PACKETS * players;
   return { packetsDue, packetsMissing: Math.max(missingByRtp(sounds), short) };
 }

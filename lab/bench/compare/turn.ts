@@ -110,7 +110,7 @@ async function measureWindow(place: TurnPlace, plan: TurnPlan, crowd: Crowd): Pr
   return {
     ...processFigures(place, plan, before, after),
     ...(players > 0 && soundFigures(sounds)),
-    ...(workload.isSteady && dueFigures(sounds, { players, seconds: (after.atMs - before.atMs) / 1000 })),
+    ...(workload.isSteady && dueFigures(sounds, players)),
     ...own,
   };
 }

@@ -50,7 +50,8 @@ const FRAME_MINUTES_KEPT = 2;
 export interface WorkerProvider {
   attach(tenant: WorkerTenant): void;
   detach(tenant: WorkerTenant): void;
-  isolate(tenant: WorkerTenant): void;
+  /** Gives the player a worker of its own; false, and nothing was done: as many as may have one do. */
+  isolate(tenant: WorkerTenant): boolean;
   admit(tenant: WorkerTenant): void;
   placeOf(tenant: WorkerTenant): TenantPlace | undefined;
   addIncident(incident: Incident): void;
@@ -309,11 +310,12 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   #startOnWorker(playing: LoadedTrack): void {
     if (this.#handle === undefined) return;
-    if (!this.#handle.isAlone && this.#options.deadlyTracks.has(playing.track)) {
-      this.#options.workers.isolate(this);
-      return;
-    }
     try {
+      if (!this.#handle.isAlone && this.#options.deadlyTracks.has(playing.track)) {
+        if (this.#options.workers.isolate(this)) return;
+        const message = "the track has stopped audio workers before, and as many as may play alone do; try again later";
+        throw new NodeError("track-crashes-worker", message);
+      }
       const input = this.#options.tracks.playableInput(playing.track);
       const options = { isPaused: this.#isPaused, epochMs: this.#clock.epochMs() };
       this.#handle.send(playing.playCommand(input, options));
@@ -341,10 +343,9 @@ export class Player implements WorkerTenant, UpdateTarget {
   /** It takes so much of its worker that others are late. */
   #onGreedy(share: number): void {
     const percent = Math.round(share * 100);
-    const fields = { guildId: this.guildId, percent };
-    if (this.#handle?.isAlone !== true) {
+    if (this.#handle?.isAlone !== true && this.#options.workers.isolate(this)) {
+      const fields = { guildId: this.guildId, percent };
       this.#options.logger.warn("a track takes more than its share of a worker and plays on alone", fields);
-      this.#options.workers.isolate(this);
       return;
     }
     this.#send({ type: "stop" });

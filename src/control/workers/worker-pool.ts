@@ -216,13 +216,18 @@ export class WorkerPool {
     this.totals.addIncident(incident);
   }
 
-  /** Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone. */
-  isolate(tenant: WorkerTenant): void {
+  /**
+   * Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone, and
+   * false when as many are as may be.
+   */
+  isolate(tenant: WorkerTenant): boolean {
     const place = this.#places.get(tenant);
-    if (place === undefined || place.slot.isAlone) return;
+    if (place === undefined || place.slot.isAlone) return true;
+    if (!this.#makeRoom()) return false;
     this.#destroyAt(place);
     this.#displace(tenant, { kind: "suspect", activity: "prepare" });
     this.#serveWaiting();
+    return true;
   }
 
   /** Forgets the player. What it had on its worker is destroyed by the player's own command. */

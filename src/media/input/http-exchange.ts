@@ -121,6 +121,8 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
       await budget.turn();
       // It may have ended meanwhile, and answer another request.
       if (!this.#isEnded) this.#flow?.pump();
+      // Whoever reads ahead may wait for the reader next: that is no work.
+      budget.pause();
     }
     if (this.#pieces.length === 0 && !this.#isEnded && this.#failure === undefined) {
       budget.pause();

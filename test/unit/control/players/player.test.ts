@@ -851,6 +851,30 @@ describe("a worker that dies", () => {
     expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
   });
 
+  test("one that takes too much where nobody else can play alone ends as too costly, and may be tried again", async () => {
+    await play();
+    heard();
+    workers.hasRoomAlone = false;
+    workers.say({ type: "trackGreedy", trackId: 1, share: 0.5 });
+    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    expect(deadlyTracks.has(buildTrack())).toBe(false);
+    await play();
+    expect(workers.commands.at(-1)?.type).toBe("play");
+  });
+
+  test("a track that is known to cost workers is not tried among others where it cannot play alone", async () => {
+    deadlyTracks.add(buildTrack());
+    workers.hasRoomAlone = false;
+    await play();
+    clock.advance(0);
+    expect(workers.commands.map(({ type }) => type)).not.toContain("play");
+    expect(heard().slice(-2)).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    workers.hasRoomAlone = true;
+    await play();
+    expect(workers.isAlone).toBe(true);
+    expect(workers.commands.at(-1)?.type).toBe("play");
+  });
+
   test("a track is suspected without a sign when three workers in a row die soon after its start there", async () => {
     await play();
     for (let loss = 0; loss < 3; loss++) {

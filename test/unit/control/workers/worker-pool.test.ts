@@ -454,15 +454,22 @@ describe("whoever costs a worker", () => {
   test("makes room for the next when suspect no more; with no room, what it did is given up at once", async () => {
     start("obedient");
     const culprits: Tenant[] = [];
-    for (let count = 0; count < 5; count++) {
+    for (let count = 0; count < 4; count++) {
       const culprit = await settled();
       culprits.push(culprit);
       culprit.isSuspect = true;
-      pool.isolate(culprit);
-      if (count < 4) await culprit.next("position");
+      expect(pool.isolate(culprit)).toBe(true);
+      await culprit.next("position");
     }
-    expect(culprits.map(({ handle }) => handle?.isAlone)).toEqual([true, true, true, true, false]);
-    expect(culprits[4]?.log).toContain("lost guilty");
+    expect(culprits.map(({ handle }) => handle?.isAlone)).toEqual([true, true, true, true]);
+    const fifth = await settled();
+    expect(pool.isolate(fifth)).toBe(false);
+    expect(fifth.log).not.toContainEqual(expect.stringMatching(/^lost/));
+    await mark(fifth, "read");
+    await expect(orderOf(fifth, "exit")).rejects.toThrow();
+    expect(fifth.log).toContain("lost guilty");
+    await fifth.next("position");
+    expect(fifth.handle?.isAlone).toBe(false);
     const [first, second] = culprits;
     if (first !== undefined) first.isSuspect = false;
     const sixth = await settled();

@@ -79,8 +79,8 @@ describe("a ramp", () => {
   test("carries what comes whole and within a frame, and says why it does not carry the rest", () => {
     expect(whyNotCarried({ latenessMsP99: 20, packetsMissing: 0, listenerCpuPercent: 99 })).toBeUndefined();
     expect(whyNotCarried({ latenessMsP99: 20.1, packetsMissing: 0 })).toBe("late by 20.1 ms at p99");
-    expect(whyNotCarried({ latenessMsP99: 31, packetsMissing: 7, listenerCpuPercent: 97 })).toBe(
-      "late by 31.0 ms at p99, 7 packets missing, the listener itself at 97 % of a core",
+    expect(whyNotCarried({ latenessMsP99: 31, packetsMissing: 7, framesLeftOut: 5, listenerCpuPercent: 97 })).toBe(
+      "late by 31.0 ms at p99, 7 packets missing (5 left out by the node), the listener itself at 97 % of a core",
     );
   });
 

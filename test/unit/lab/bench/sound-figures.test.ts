@@ -4,30 +4,30 @@ import type { WindowSounds } from "../../../../lab/bench/world.ts";
 
 function soundsOf(sounds: Partial<WindowSounds>): WindowSounds {
   return {
-    ...{ packets: 0, latenessMsP99: 0, latenessMsMax: 0, jitterMs: 0, spacingMsP99: 0, spacingMsMax: 0 },
+    ...{ seconds: 10, packets: 0, latenessMsP99: 0, latenessMsMax: 0, jitterMs: 0, spacingMsP99: 0, spacingMsMax: 0 },
     ...{ silentFrames: 0, lostPackets: 0, skippedFrames: 0, ...sounds },
   };
 }
 
 test("what RTP says was lost or left out is missing, and silence is told apart", () => {
   const figures = soundFigures(soundsOf({ lostPackets: 3, skippedFrames: 4, silentFrames: 5 }));
-  expect(figures).toMatchObject({ packetsMissing: 7, silentFrames: 5 });
+  expect(figures).toMatchObject({ packetsMissing: 7, packetsLost: 3, framesLeftOut: 4, silentFrames: 5 });
 });
 
 test("a player that just stops is missing although RTP has no gap", () => {
-  const figures = dueFigures(soundsOf({ packets: 1500 }), { players: 4, seconds: 10 });
+  const figures = dueFigures(soundsOf({ packets: 1500 }), 4);
   expect(figures).toEqual({ packetsDue: 2000, packetsMissing: 492 });
 });
 
 test("a packet at each edge of the window is missing to nobody", () => {
-  const figures = dueFigures(soundsOf({ packets: 1992 }), { players: 4, seconds: 10 });
+  const figures = dueFigures(soundsOf({ packets: 1992 }), 4);
   expect(figures.packetsMissing).toBe(0);
-  expect(dueFigures(soundsOf({ packets: 1991 }), { players: 4, seconds: 10 }).packetsMissing).toBe(1);
+  expect(dueFigures(soundsOf({ packets: 1991 }), 4).packetsMissing).toBe(1);
 });
 
 test("packets that are gone by RTP are not counted twice, and more than were due make up for none", () => {
   const late = soundsOf({ packets: 1990, lostPackets: 10 });
-  expect(dueFigures(late, { players: 4, seconds: 10 }).packetsMissing).toBe(10);
+  expect(dueFigures(late, 4).packetsMissing).toBe(10);
   const many = soundsOf({ packets: 2050, skippedFrames: 3 });
-  expect(dueFigures(many, { players: 4, seconds: 10 }).packetsMissing).toBe(3);
+  expect(dueFigures(many, 4).packetsMissing).toBe(3);
 });

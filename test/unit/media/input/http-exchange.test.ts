@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
+import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
 import type { HttpAnswer } from "../../../../src/media/input/http-answer.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { createInputDeps } from "../../../support/input-builders.ts";
@@ -22,6 +23,8 @@ async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promis
   readonly answered: Promise<HttpAnswer>;
   /** Of the track, so far. */
   readonly turnCount: () => number;
+  /** The same budget. */
+  readonly budget: TrackBudget;
 }> {
   const server: Server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -41,10 +44,11 @@ async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promis
     turnCount++;
     return next(usedMs);
   };
-  const pace = new RequestPace(createTrackBudget({ turns }));
+  const budget = createTrackBudget({ turns });
+  const pace = new RequestPace(budget);
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const answered = client.get({ url, signal: new AbortController().signal, pace });
-  return { answered, turnCount: () => turnCount };
+  return { answered, turnCount: () => turnCount, budget };
 }
 
 async function read(answer: HttpAnswer): Promise<{ readonly bytes: Buffer; readonly pieceCount: number }> {
@@ -61,6 +65,16 @@ it.each([8_000, 32_000])("a body of %i chunks of one byte is taken apart in turn
   const { bytes } = await read(await answered);
   expect(bytes.toString()).toBe(text.join(""));
   expect(turnCount()).toBeGreaterThanOrEqual(count / 750 - 2);
+});
+
+it("whoever was given bytes and asks for no more is not at work", async () => {
+  const { answered, turnCount, budget } = await ask(`${CHUNKED}${"1\r\na\r\n".repeat(8_000)}0\r\n\r\n`);
+  const { body } = await answered;
+  // The first that was held back in the socket.
+  while (turnCount() === 0) await body.next();
+  const { usedMs } = budget;
+  budget.pause(); // counts a stretch that is still open, and else nothing
+  expect(budget.usedMs).toBe(usedMs);
 });
 
 it("pieces that come together are handed out together", async () => {
