@@ -63,7 +63,7 @@ export interface StartedAudio {
 export function startAudio(ground: AudioGround): StartedAudio {
   const { port, settings, mark, codecPort, clock, random, sockets } = ground;
   const bulkhead = new Bulkhead({ mark, onFault: (playerId, error) => worker.onFault(playerId, error) });
-  const turns = new ThreadTurns();
+  const turns = new ThreadTurns({ clock });
   const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
   const createBudget = (owner: number): TrackBudget => {
     const ofTrack = createTrackMemory("the track", memory);

@@ -42,7 +42,7 @@ export interface StartedLookups {
 
 /** Starts a look-up worker, which says `ready` at once and takes commands from then on. */
 export function startLookups({ port, settings, mark, names, clock, sockets }: LookupGround): StartedLookups {
-  const turns = new ThreadTurns({ isLeastUsedFirst: true });
+  const turns = new ThreadTurns({ clock, isLeastUsedFirst: true });
   const memory = new ByteBudget({ owner: "the look-up thread", limitBytes: THREAD_MEMORY_BYTES_MAX });
   const channel = new EventChannel<LookupCommand>(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));

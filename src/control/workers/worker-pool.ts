@@ -216,10 +216,7 @@ export class WorkerPool {
     this.totals.addIncident(incident);
   }
 
-  /**
-   * Takes a player off the worker that it shares: it goes on where it is, alone. Without effect when it is alone, and
-   * false when as many are as may be.
-   */
+  /** Takes a player off the worker that it shares: it goes on alone. False, and no effect: as many are as may be. */
   isolate(tenant: WorkerTenant): boolean {
     const place = this.#places.get(tenant);
     if (place === undefined || place.slot.isAlone) return true;

@@ -1,7 +1,16 @@
 // The queue of those that wait for their next stretch on a thread: one at a time, with timers and sockets in between,
-// so that many tracks that read at once hold up nobody's packets longer than one does. One per audio or look-up thread.
+// so that many tracks that read at once hold up nobody's packets longer than one does. Stretches that are short come
+// some at a time: a turn of the event loop may be long, and then hundreds that read would have to wait for too many of
+// them. One per audio or look-up thread.
+
+import { type Clock, systemClock } from "../../lib/clock.ts";
+
+/** After so many, or once they have taken so long together, timers and sockets are served before the next. */
+const ROUND_TURNS_MAX = 8;
+const ROUND_MS_MAX = 0.5;
 
 export interface ThreadTurnsOptions {
+  readonly clock?: Clock;
   /**
    * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work
    * that is asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first
@@ -17,10 +26,13 @@ interface Waiting {
 
 /** Its queue is no longer than there are tracks on the thread: each waits for one turn at a time. */
 export class ThreadTurns {
+  readonly #clock: Clock;
   readonly #isLeastUsedFirst: boolean;
   readonly #waiting: Waiting[] = [];
+  #isRoundPlanned = false;
 
-  constructor({ isLeastUsedFirst = false }: ThreadTurnsOptions = {}) {
+  constructor({ clock = systemClock, isLeastUsedFirst = false }: ThreadTurnsOptions = {}) {
+    this.#clock = clock;
     this.#isLeastUsedFirst = isLeastUsedFirst;
   }
 
@@ -28,13 +40,25 @@ export class ThreadTurns {
   next(usedMs = 0): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ usedMs, start });
-      if (this.#waiting.length === 1) setImmediate(() => this.#serve());
+      if (!this.#isRoundPlanned) this.#planRound();
     });
   }
 
-  #serve(): void {
-    this.#take()?.start();
-    if (this.#waiting.length > 0) setImmediate(() => this.#serve());
+  /** What a turn is given for is done in microtasks, which come behind each callback of `setImmediate`. */
+  #planRound(): void {
+    this.#isRoundPlanned = true;
+    const turns = Math.min(this.#waiting.length, ROUND_TURNS_MAX);
+    let startedMs: number | undefined;
+    for (let turn = 1; turn <= turns; turn++) {
+      setImmediate(() => {
+        const nowMs = this.#clock.now();
+        startedMs ??= nowMs;
+        if (nowMs - startedMs < ROUND_MS_MAX) this.#take()?.start();
+        if (turn < turns) return;
+        this.#isRoundPlanned = false;
+        if (this.#waiting.length > 0) this.#planRound();
+      });
+    }
   }
 
   #take(): Waiting | undefined {

@@ -851,7 +851,7 @@ describe("a worker that dies", () => {
     expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
   });
 
-  test("one that takes too much where nobody else can play alone ends as too costly, and may be tried again", async () => {
+  test("one that takes too much and can have no worker of its own ends, and may be tried again", async () => {
     await play();
     heard();
     workers.hasRoomAlone = false;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { WorkMark } from "../../../../src/bridge/work-mark.ts";
-import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
 import { BudgetedSource } from "../../../../src/media/input/budgeted-source.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -62,29 +61,6 @@ describe("a stretch of work", () => {
     expect(mark.work).toEqual({ owner: 7, activity: "read" });
     budget.pause();
     expect(mark.work).toBeUndefined();
-  });
-});
-
-describe("turns", () => {
-  test("are given one at a time, in order, with sockets and timers in between", async () => {
-    const turns = new ThreadTurns();
-    const order: string[] = [];
-    const wait = async (name: string): Promise<void> => {
-      await turns.next();
-      order.push(name);
-    };
-    const all = Promise.all([wait("a"), wait("b"), wait("c")]);
-    const others = new Promise<void>((resolve) => {
-      let rounds = 0;
-      const look = (): void => {
-        order.push("others");
-        if (++rounds < 3) setImmediate(look);
-        else resolve();
-      };
-      setImmediate(look);
-    });
-    await Promise.all([all, others]);
-    expect(order).toEqual(["a", "others", "b", "others", "c", "others"]);
   });
 });
 
