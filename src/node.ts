@@ -7,6 +7,8 @@ import type { NodeConfig } from "./config/node-config.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
+import { KeyFile } from "./control/access/key-file.ts";
+import { KeyRing } from "./control/access/key-ring.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
@@ -93,6 +95,7 @@ export interface Node {
 
 /** What a node consists of, in the order in which the parts are closed. */
 interface Parts {
+  readonly keyFile: KeyFile | undefined;
   readonly sessions: Sessions;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
@@ -137,6 +140,10 @@ async function buildParts(
   const { clock, random, threads } = options.ground;
   const { logger } = logs;
   const password = config.server.password.reveal();
+  const { keysPath } = config.server;
+  const keys = new KeyRing(clock);
+  // First, as it is read now: a mistake in it ends the start.
+  const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
@@ -163,10 +170,12 @@ async function buildParts(
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
+  const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const sessions = new Sessions({
     clock,
     random,
     logger,
+    limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) =>
@@ -190,12 +199,18 @@ async function buildParts(
   const { endpoint: path, isPasswordNeeded } = config.metrics;
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo },
+    ...{ sources: plugins, readInfo, keys, limitsOf },
     readLoad: () => loadToJson(workers.load),
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },
   });
-  return { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
+  if (keyFile !== undefined) {
+    keyFile.onReplaced = () => {
+      sessions.endStrangers((owner) => keys.has(owner));
+      api.dropStale();
+    };
+  }
+  return { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -269,11 +284,11 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
+  { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
+    for (const part of [keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
       try {
         await part?.close();
       } catch (error) {

@@ -37,7 +37,7 @@ export interface ConfigContext {
 export function completeConfig({ proxy, timeouts, ...values }: KeyValues, context: ConfigContext) {
   const config = {
     ...values,
-    server: serverOf(values.server, context.random),
+    server: serverOf(values.server, context),
     workers: { ...values.workers, count: values.workers.count || context.coreCount },
     plugins: completedPlugins(values.plugins, context),
     local: {
@@ -64,10 +64,12 @@ export function isReachableAddress(address: string): boolean {
   return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
 }
 
-function serverOf({ password, ...values }: KeyValues["server"], random: Random) {
+function serverOf({ password, keysPath, ...values }: KeyValues["server"], { random, cwd }: ConfigContext) {
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
   return {
     ...values,
+    /** Absolute; undefined: there are no keys beside the password. */
+    keysPath: keysPath.trim() === "" ? undefined : resolve(cwd, keysPath.trim()),
     password: password ?? generated(),
     /** True when nobody configured a password: it has to be shown once. */
     isPasswordGenerated: password === undefined,

@@ -33,6 +33,15 @@ function endpointKeys(read: ReadKey) {
         example: "a long text that nobody guesses",
       }),
     ),
+    /** Empty: there are none. */
+    keysPath: read(
+      textKey("tonearm.keys.file", {
+        meaning:
+          "File of further keys, each with a name and limits of its own, made by `tonearm keys add NAME`. It is read " +
+          "again when it changes. Relative paths count from where the node was started. Empty: none.",
+        defaultValue: "",
+      }),
+    ),
   };
 }
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
+import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
@@ -19,7 +20,7 @@ import { sourceRoutes } from "../api/source-routes.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
-import { PasswordCheck } from "./authentication.ts";
+import { Authentication } from "./authentication.ts";
 import { Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
@@ -32,6 +33,7 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
+  readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
@@ -50,17 +52,19 @@ export class Api {
   readonly #app: FastifyInstance;
   readonly #endpoint: WebSocketEndpoint;
   readonly #connections: Connections;
+  readonly #keys: ApiOptions["keys"];
 
   constructor(options: ApiOptions) {
-    const passwordCheck = new PasswordCheck(options);
+    this.#keys = options.keys;
+    const authentication = new Authentication(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
-    const checkPassword = (asker: Asker) => {
-      const authorization = passwordCheck.check(asker);
-      if (authorization === "granted") connections.shownPassword(asker.socket);
-      return authorization;
+    const recognize = (asker: Asker) => {
+      const recognition = authentication.recognize(asker);
+      if (recognition.kind === "known") connections.shownPassword(asker.socket);
+      return recognition;
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
-    const endpoint = new WebSocketEndpoint({ ...options, connections, checkPassword, protocols });
+    const endpoint = new WebSocketEndpoint({ ...options, connections, recognize, protocols });
     this.#endpoint = endpoint;
     this.#connections = connections;
     const { requestLogging, logger } = options;
@@ -77,7 +81,7 @@ export class Api {
     this.#app = createRestServer({
       context,
       connections,
-      checkPassword,
+      recognize,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, endpoint),
       routes: [
@@ -88,8 +92,8 @@ export class Api {
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,
-          // The end point checks the password itself: its statuses are not those of REST.
-          isOpen: true,
+          // The end point looks at the password itself: its statuses are not those of REST.
+          access: "open",
           handle: ({ method, asker }) => endpoint.answerPlainRequest(method, asker),
         },
       ],
@@ -107,6 +111,11 @@ export class Api {
     }
     await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
+  }
+
+  /** The keys have changed: connections that were opened with one that is no longer valid are closed. */
+  dropStale(): void {
+    this.#endpoint.dropStale((identity) => this.#keys.isCurrent(identity));
   }
 
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
