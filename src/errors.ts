@@ -66,6 +66,7 @@ export const ERROR_FAULTS = {
   "site-unavailable": "caller",
   "site-unreachable": "remote",
   "source-unavailable": "caller",
+  "tls-invalid": "environment",
   "track-crashes-worker": "ourselves",
   "track-too-costly": "remote",
   "track-undecodable": "caller",

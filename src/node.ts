@@ -16,6 +16,7 @@ import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
+import { TlsListener } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
@@ -140,10 +141,11 @@ async function buildParts(
   const { clock, random, threads } = options.ground;
   const { logger } = logs;
   const password = config.server.password.reveal();
-  const { keysPath } = config.server;
+  const { keysPath, tls: tlsSettings } = config.server;
   const keys = new KeyRing(clock);
-  // First, as it is read now: a mistake in it ends the start.
+  // First, as their files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
+  const tls = tlsSettings && new TlsListener({ settings: tlsSettings, clock, logger });
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
@@ -199,7 +201,7 @@ async function buildParts(
   const { endpoint: path, isPasswordNeeded } = config.metrics;
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo, keys, limitsOf },
+    ...{ sources: plugins, readInfo, keys, limitsOf, tls },
     readLoad: () => loadToJson(workers.load),
     requestLogging: config.logging.requests,
     metrics: metrics && { path, isPasswordNeeded, source: metrics },

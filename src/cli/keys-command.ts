@@ -62,7 +62,9 @@ function change(path: string, { action, name, context }: Change): number {
   const keys = readKeys(path);
   const isThere = keys?.some((known) => known.name === name) ?? false;
   // Values stay the texts that they are written as.
-  const document: Document = parseDocument(keys === undefined ? "" : readFileSync(path, "utf8"), { schema: "failsafe" });
+  const document: Document = parseDocument(keys === undefined ? "" : readFileSync(path, "utf8"), {
+    schema: "failsafe",
+  });
   if (!isMap(document.contents)) document.contents = document.createNode({});
   if (action === "add" && isThere) {
     throw refusal(`there is a key ${name} already; \`tonearm keys rotate ${name}\` makes another for it`);

@@ -48,7 +48,8 @@ function announce(
   const { host, port } = node.address;
   const place = host.includes(":") ? `[${host}]` : host;
   const reach = isReachableAddress(config.server.address) ? "" : " (for this machine only, see server.address)";
-  logger.info(`listening on http://${place}:${port}${reach}`, { workers: config.workers.count });
+  const scheme = config.server.tls === undefined ? "http" : "https";
+  logger.info(`listening on ${scheme}://${place}:${port}${reach}`, { workers: config.workers.count });
   if (!config.server.isPasswordGenerated) return;
   // Not through the logger: its lines are kept, and this is for the person who looks on.
   context.write(

@@ -7,6 +7,7 @@ import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 import { completedPlugins } from "./plugin-rules.ts";
 import { checkedRoutePlanner } from "./route-planner-rules.ts";
+import { checkedTls } from "./tls-rules.ts";
 
 /** Every plain key is in it as keys/ has it. */
 export type NodeConfig = DeepReadonly<ReturnType<typeof completeConfig>>;
@@ -64,10 +65,13 @@ export function isReachableAddress(address: string): boolean {
   return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
 }
 
-function serverOf({ password, keysPath, ...values }: KeyValues["server"], { random, cwd }: ConfigContext) {
+function serverOf({ password, keysPath, tls, ...values }: KeyValues["server"], context: ConfigContext) {
+  const { random, cwd } = context;
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
   return {
     ...values,
+    /** Undefined: HTTP. */
+    tls: checkedTls(tls, context),
     /** Absolute; undefined: there are no keys beside the password. */
     keysPath: keysPath.trim() === "" ? undefined : resolve(cwd, keysPath.trim()),
     password: password ?? generated(),

@@ -13,6 +13,7 @@ import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import { Api } from "../../src/control/server/api.ts";
+import type { TlsListener } from "../../src/control/server/tls-listener.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
@@ -39,6 +40,7 @@ export interface ApiServerOptions {
   readonly sources?: Partial<SourceControl>;
   readonly load?: (identifier: string) => Promise<LoadResult>;
   readonly keys?: KeyRing;
+  readonly tls?: TlsListener;
 }
 
 export interface Answer {
@@ -87,6 +89,7 @@ export class ApiServer {
       password: options.password ?? PASSWORD,
       sessions,
       keys,
+      tls: options.tls,
       limitsOf,
       tracks: { load },
       clock,

@@ -1,6 +1,7 @@
 // The keys of where clients reach the node, and of the threads it starts.
 
 import { flagKey, integerKey, type ReadKey, secretKey, textKey } from "./key.ts";
+import { tlsKeys } from "./tls.ts";
 
 export function serverKeys(read: ReadKey) {
   return { server: endpointKeys(read), workers: workerKeys(read) };
@@ -42,6 +43,7 @@ function endpointKeys(read: ReadKey) {
         defaultValue: "",
       }),
     ),
+    tls: tlsKeys(read),
   };
 }
 

@@ -25,6 +25,7 @@ import { Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
+import type { TlsListener } from "./tls-listener.ts";
 import { routeUpgrades, shouldUpgrade } from "./upgrade-requests.ts";
 import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
@@ -33,6 +34,8 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
+  /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
+  readonly tls: TlsListener | undefined;
   readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
@@ -53,6 +56,7 @@ export class Api {
   readonly #endpoint: WebSocketEndpoint;
   readonly #connections: Connections;
   readonly #keys: ApiOptions["keys"];
+  readonly #tls: TlsListener | undefined;
 
   constructor(options: ApiOptions) {
     this.#keys = options.keys;
@@ -101,6 +105,7 @@ export class Api {
     connections.watch(this.#app.server);
     paceConnections(this.#app.server, options.clock);
     routeUpgrades(this.#app.server, endpoint, connections);
+    this.#tls = options.tls;
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */
@@ -108,6 +113,10 @@ export class Api {
     if (listen !== undefined) {
       await this.#app.ready();
       return listen(this.#app.server);
+    }
+    if (this.#tls !== undefined) {
+      await this.#app.ready();
+      return this.#tls.listen(this.#app.server, { host, port, backlog: BACKLOG });
     }
     await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
@@ -120,6 +129,7 @@ export class Api {
 
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
   async close(): Promise<void> {
+    this.#tls?.close();
     await this.#endpoint.close();
     await this.#app.close();
     this.#connections.close();

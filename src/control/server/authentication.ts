@@ -10,10 +10,11 @@ import { timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { LogFields, Logger } from "../../log.ts";
+import type { Logger } from "../../log.ts";
 import { type Identity, PASSWORD_HOLDER } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Asker } from "../api/route.ts";
+import { Tally } from "./tally.ts";
 
 /**
  * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `hasty`: right, but
@@ -31,7 +32,6 @@ const FORGIVEN_PER_MS = 1 / 1000;
 const BELIEVED_MS = 24 * 60 * 60 * 1000;
 /** Of either kind; one more makes the oldest forgotten. */
 const ADDRESSES_MAX = 10_000;
-const TOLD_INTERVAL_MS = 60_000;
 
 interface WrongCount {
   readonly count: number;
@@ -106,28 +106,6 @@ export class Authentication {
     const before = this.#wrong.get(address);
     if (before === undefined) return 0;
     return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) * FORGIVEN_PER_MS);
-  }
-}
-
-/** Tells of something at most once a minute, with how often it was. */
-class Tally {
-  readonly #options: Pick<AuthenticationOptions, "clock" | "logger">;
-  readonly #message: string;
-  #count = 0;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
-
-  constructor(options: Pick<AuthenticationOptions, "clock" | "logger">, message: string) {
-    this.#options = options;
-    this.#message = message;
-  }
-
-  count(fields: LogFields): void {
-    this.#count++;
-    const now = this.#options.clock.now();
-    if (now - this.#toldAtMs < TOLD_INTERVAL_MS) return;
-    this.#options.logger.warn(this.#message, { ...fields, count: this.#count });
-    this.#toldAtMs = now;
-    this.#count = 0;
   }
 }
 
