@@ -67,7 +67,7 @@ function materialOf(values: KeyValues["server"]["tls"], context: TlsContext): Tl
   }
   if (certificate === "") {
     if (privateKey !== undefined) {
-      context.reject("server.ssl.certificate-private-key", "expected server.ssl.certificate as well");
+      context.warn("server.ssl.certificate-private-key is set and server.ssl.certificate is not: HTTP is served");
     }
     return undefined;
   }

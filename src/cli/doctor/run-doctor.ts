@@ -7,6 +7,7 @@ import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
+import { accessChecks } from "./access-checks.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import {
@@ -78,7 +79,11 @@ const runtimeCheck: Check = {
 };
 
 function configuredChecks({ server, routePlanner }: NodeConfig): Check[] {
-  return [portCheck(server), ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)])];
+  return [
+    portCheck(server),
+    ...accessChecks(server),
+    ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
+  ];
 }
 
 function machineChecks(): Check[] {
