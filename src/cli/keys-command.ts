@@ -15,7 +15,7 @@ import type { StartContext } from "./start.ts";
 const ACTIONS = ["list", "add", "rotate", "retire", "remove"] as const;
 type Action = (typeof ACTIONS)[number];
 
-const HEADING = `# Keys of Tonearm: who may use the node beside the one password. \`tonearm keys\` writes it and keeps what you write.
+const HEADING = `# Keys of Tonearm: who may use the node beside the one password. \`tonearm keys\` writes it.
 # Below a name: role (client, viewer, operator), sessions, players, requestsPerSecond, sources, filters.
 `;
 

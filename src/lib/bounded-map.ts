@@ -1,5 +1,6 @@
 // A map that forgets what was set longest ago when it is full. A leaf without domain knowledge.
 
+/** As a `Map`, of which only these two are needed. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #sizeMax: number;
@@ -9,6 +10,7 @@ export class BoundedMap<Key, Value> {
     this.#sizeMax = sizeMax;
   }
 
+  /** Leaves its age as it is. */
   get(key: Key): Value | undefined {
     return this.#entries.get(key);
   }

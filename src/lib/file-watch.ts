@@ -7,6 +7,7 @@ import type { Clock, Timer } from "./clock.ts";
 
 const INTERVAL_MS = 2000;
 
+/** Which files, and what to do then. */
 export interface FileWatchOptions {
   /** Absolute; a file that is not there yet may come. */
   readonly paths: readonly string[];
@@ -30,6 +31,7 @@ export class FileWatch {
     this.#timer = this.#schedule();
   }
 
+  /** Looks no more; `onChange` may be called once more for a look that is under way. */
   close(): void {
     this.#timer.cancel();
   }

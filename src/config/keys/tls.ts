@@ -5,6 +5,7 @@ import { choiceType } from "./value-type.ts";
 
 const TLS_VERSIONS = ["TLSv1.2", "TLSv1.3"] as const;
 const PEM = "A file, or the text itself.";
+const REREAD = "Read again when it changes.";
 
 export function tlsKeys(read: ReadKey) {
   return {
@@ -31,7 +32,7 @@ function pemKeys(read: ReadKey) {
   return {
     certificate: read(
       textKey("server.ssl.certificate", {
-        meaning: `Certificate in PEM, with those that lead to its authority behind it. ${PEM} Read again when it changes.`,
+        meaning: `Certificate in PEM, with those that lead to its authority behind it. ${PEM} ${REREAD}`,
         defaultValue: "",
       }),
     ),
@@ -56,7 +57,7 @@ function storeKeys(read: ReadKey) {
   return {
     storePath: read(
       textKey("server.ssl.key-store", {
-        meaning: "PKCS#12 file with certificate and private key, instead of PEM. Read again when it changes.",
+        meaning: `PKCS#12 file with certificate and private key, instead of PEM. ${REREAD}`,
         defaultValue: "",
       }),
     ),
@@ -90,7 +91,7 @@ function clientKeys(read: ReadKey) {
     ),
     trust: read(
       textKey("server.ssl.trust-certificate", {
-        meaning: `Certificates in PEM that clients' certificates must come from. ${PEM} Read again when it changes.`,
+        meaning: `Certificates in PEM that clients' certificates must come from. ${PEM} ${REREAD}`,
         defaultValue: "",
       }),
     ),

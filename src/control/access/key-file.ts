@@ -19,6 +19,7 @@ export interface KeyFileOptions {
   readonly logger: Logger;
 }
 
+/** Fills the ring from its making on. */
 export class KeyFile {
   /** Called when the ring has other keys. */
   onReplaced: () => void = () => undefined;

@@ -10,6 +10,7 @@ import { type Identity, type Limits, UNLIMITED } from "./identity.ts";
 const BURST_SECONDS = 10;
 const NOTHING: Limits = { ...UNLIMITED, sessions: 0, players: 0 };
 
+/** Empty at first. */
 export class KeyRing {
   readonly #clock: Clock;
   #identities: ReadonlyMap<string, Identity> = new Map();

@@ -31,6 +31,7 @@ interface ListenOptions {
   readonly backlog: number;
 }
 
+/** One for the node, where `server.ssl` is set. */
 export class TlsListener {
   readonly #options: TlsListenerOptions;
   readonly #tls: TlsServer;

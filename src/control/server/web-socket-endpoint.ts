@@ -132,7 +132,7 @@ export class WebSocketEndpoint {
     for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
-  /** The keys have changed: whoever has shown one that is no longer valid is let go, and may come back with another. */
+  /** The keys have changed: whoever has shown one that is no longer valid is let go, and may show another. */
   dropStale(isCurrent: (identity: Identity) => boolean): void {
     for (const [socket, { identity }] of this.#sockets) {
       if (!isCurrent(identity)) socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
@@ -172,8 +172,8 @@ export class WebSocketEndpoint {
 
   /**
    * The session that the client asks for, if it is its own and waiting: no user and no key gets the players of another.
-   * One whose socket is still open is asked for a sign of life first: a client that lost its connection often returns before we
-   * notice.
+   * One whose socket is still open is asked for a sign of life first: a client that lost its connection often returns
+   * before we notice.
    */
   async #findResumable(
     protocol: SocketProtocol,
