@@ -93,7 +93,10 @@ import { Connector, Shoukaku } from "shoukaku";
 class Nobody extends Connector {
   getId() { return "1"; }
   sendPacket() {}
-  listen() { this.ready([{ name: "node", url: "127.0.0.1:" + process.env.PORT, auth: process.env.KEY, secure: true }]); }
+  listen() {
+    const url = "127.0.0.1:" + process.env.PORT;
+    this.ready([{ name: "node", url, auth: process.env.KEY, secure: true }]);
+  }
 }
 const shoukaku = new Shoukaku(new Nobody({}), []);
 shoukaku.on("ready", async (name) => {
