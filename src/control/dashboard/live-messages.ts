@@ -1,0 +1,164 @@
+// What the dashboard's page and the node say to each other over /dashboard/live: JSON, one object a message. Main
+// thread, and the page in the browser, which imports types only.
+
+import type { LogLevel } from "../../log.ts";
+import type { LoadJson } from "../protocol/node-load-json.ts";
+import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
+import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
+import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
+import type { StatsJson } from "../protocol/stats-json.ts";
+
+/** `viewer` sees everything and changes nothing. */
+export type DashboardRole = "viewer" | "operator";
+
+/** What the node says. */
+export type LiveMessage = HelloMessage | StateMessage | LogMessage | DoneMessage;
+
+/** Once, first. */
+export interface HelloMessage {
+  readonly type: "hello";
+  readonly role: DashboardRole;
+  /** Of Tonearm. */
+  readonly version: string;
+  /** How often the state comes. */
+  readonly intervalMs: number;
+}
+
+/** At once, whenever the view changes, and every `intervalMs`. */
+export interface StateMessage {
+  readonly type: "state";
+  /** Epoch milliseconds of the node: positions are those of that moment. */
+  readonly atMs: number;
+  readonly stats: StatsJson;
+  readonly load: LoadJson;
+  /** No new sessions and players are taken. */
+  readonly isDraining: boolean;
+  readonly players: {
+    /** Of all sessions, also of those whose client is away. */
+    readonly total: number;
+    /** How many the view's filter leaves. */
+    readonly matching: number;
+    /** From the view's `offset` on, at most its `count`. */
+    readonly rows: readonly PlayerRow[];
+  };
+  /** At most 500. */
+  readonly sessions: readonly SessionRow[];
+  readonly sources: readonly SourceJson[];
+  readonly plugins: readonly PluginJson[];
+  /** Null: none is configured. */
+  readonly routePlanner: RoutePlannerJson | null;
+  /** Of the player in the view's `focus`; null when it is not there. */
+  readonly focus: PlayerDiagnosisJson | null;
+}
+
+/** One player. */
+export interface PlayerRow {
+  readonly sessionId: string;
+  readonly guildId: string;
+  /** Null: nothing is loaded. */
+  readonly track: {
+    readonly title: string;
+    readonly author: string;
+    readonly uri: string | null;
+    readonly sourceName: string;
+    readonly isStream: boolean;
+    readonly lengthMs: number;
+    /** Who asked for it, as far as the bot has told in the track's user data. */
+    readonly requester: string | null;
+  } | null;
+  readonly positionMs: number;
+  readonly isPaused: boolean;
+  /** The voice connection is there. */
+  readonly isConnected: boolean;
+  /** Index of the audio worker; null while it waits for one. */
+  readonly worker: number | null;
+  /** Kept apart from the others, on a worker of its own. */
+  readonly isAlone: boolean;
+  readonly mode: "opening" | "passthrough" | "transcoding" | null;
+  /** Share of a core, over the last half second; null: not known. */
+  readonly cost: number | null;
+  readonly heldBytes: number;
+  readonly framesLost: number;
+  /** Why it stuttered last; null: never. */
+  readonly lastIncident: PlayerDiagnosisJson["incidents"][number] | null;
+}
+
+/** One client. */
+export interface SessionRow {
+  readonly id: string;
+  /** The bot's user id. */
+  readonly userId: string;
+  /** As the client calls itself. */
+  readonly clientName: string | null;
+  /** Name of its key; null: it has shown the password. */
+  readonly key: string | null;
+  /** False: its client is away, and may come back. */
+  readonly isConnected: boolean;
+  readonly players: number;
+  readonly playing: number;
+}
+
+/** Lines of the node's log, oldest first; only while the view has a `logLevel`. */
+export interface LogMessage {
+  readonly type: "log";
+  readonly lines: readonly LogRow[];
+}
+
+/** Secrets are taken out of it. */
+export interface LogRow {
+  readonly atMs: number;
+  readonly level: LogLevel;
+  readonly message: string;
+  /** As `name=value`, in one text. */
+  readonly fields: string;
+}
+
+/** What became of an action. */
+export interface DoneMessage {
+  readonly type: "done";
+  /** As the page has numbered it. */
+  readonly id: number;
+  /** Null: it is done. */
+  readonly error: string | null;
+}
+
+/** What the page says. */
+export type PageMessage = ViewMessage | ActMessage;
+
+/** What it wants to see from now on; all of it, each time. */
+export interface ViewMessage {
+  readonly type: "view";
+  /** Players whose guild, session, title, author, source, requester or client has this text in it. Empty: all. */
+  readonly filter: string;
+  /** Only those that stuttered within the last ten minutes. */
+  readonly onlyTrouble: boolean;
+  /** 0 or more. */
+  readonly offset: number;
+  /** 1 to 200. */
+  readonly count: number;
+  readonly focus: PlayerPlace | null;
+  /** Least level of the log lines that are sent; null: none. The latest come first, then each as it is logged. */
+  readonly logLevel: LogLevel | null;
+}
+
+/** For operators. */
+export interface ActMessage {
+  readonly type: "act";
+  /** For the answer: a whole number. */
+  readonly id: number;
+  readonly action: DashboardAction;
+}
+
+/** Whose player. */
+export interface PlayerPlace {
+  readonly sessionId: string;
+  readonly guildId: string;
+}
+
+/** What an operator can have done. `skip` ends the track as if it were over, so that the bot goes on with the next. */
+export type DashboardAction =
+  | ({ readonly kind: "pause" | "resume" | "skip" | "stop" } & PlayerPlace)
+  | { readonly kind: "reloadPlugin"; readonly name: string }
+  | { readonly kind: "drain"; readonly isOn: boolean }
+  | { readonly kind: "freeAddress"; readonly address: string }
+  | { readonly kind: "freeAllAddresses" };
