@@ -49,6 +49,7 @@ export const ERROR_FAULTS = {
   "media-unsupported-codec": "caller",
   "memory-exhausted": "remote",
   "network-allow-invalid": "environment",
+  "node-draining": "environment",
   "node-overloaded": "environment",
   "player-busy": "caller",
   "player-destroyed": "caller",

@@ -19,10 +19,12 @@ export interface SoundState {
   readonly queuedMs: number;
   /** Memory the track holds: bytes read ahead, tables, decoder. */
   readonly heldBytes: number;
+  /** Time of its thread that it has used since the batch before, milliseconds. */
+  readonly usedMs: number;
 }
 
-/** playerId, framesSent, mode, queuedMs, heldBytes. */
-const FIELDS = 5;
+/** playerId, framesSent, mode, queuedMs, heldBytes, usedMs. */
+const FIELDS = 6;
 
 /** The states of many players, one after the other; made by `packSounds`. */
 export type SoundBatch = readonly number[];
@@ -30,8 +32,8 @@ export type SoundBatch = readonly number[];
 /** Their order is kept. */
 export function packSounds(states: readonly SoundState[]): SoundBatch {
   const values: number[] = [];
-  for (const { playerId, framesSent, mode, queuedMs, heldBytes } of states) {
-    values.push(playerId, framesSent, SOUND_MODES.indexOf(mode), queuedMs, heldBytes);
+  for (const { playerId, framesSent, mode, queuedMs, heldBytes, usedMs } of states) {
+    values.push(playerId, framesSent, SOUND_MODES.indexOf(mode), queuedMs, heldBytes, usedMs);
   }
   return values;
 }
@@ -40,8 +42,11 @@ export function packSounds(states: readonly SoundState[]): SoundBatch {
 export function unpackSounds(values: SoundBatch): SoundState[] {
   const states: SoundState[] = [];
   for (let at = 0; at + FIELDS <= values.length; at += FIELDS) {
-    const [playerId = 0, framesSent = 0, mode = 0, queuedMs = 0, heldBytes = 0] = values.slice(at, at + FIELDS);
-    states.push({ playerId, framesSent, mode: SOUND_MODES[mode] ?? "opening", queuedMs, heldBytes });
+    const [playerId = 0, framesSent = 0, mode = 0, queuedMs = 0, heldBytes = 0, usedMs = 0] = values.slice(
+      at,
+      at + FIELDS,
+    );
+    states.push({ playerId, framesSent, mode: SOUND_MODES[mode] ?? "opening", queuedMs, heldBytes, usedMs });
   }
   return states;
 }

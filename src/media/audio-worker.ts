@@ -236,8 +236,9 @@ export class AudioWorker {
     let heaviestPlayer: PlayerId | undefined;
     let heaviestMs = -1;
     for (const player of this.#players.values()) {
+      let usedMs = 0;
       this.#options.bulkhead.run(player.playerId, "timer", () => {
-        const usedMs = player.takeUsedMs();
+        usedMs = player.takeUsedMs();
         if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
         player.checkHealth({ hasOthers, threadLoad });
       });
@@ -246,7 +247,7 @@ export class AudioWorker {
         const position = player.position;
         if (position !== undefined) positions.push(position);
       }
-      const sound = player.takeSoundState();
+      const sound = player.takeSoundState(usedMs);
       if (sound !== undefined) sounds.push(sound);
       const { counters } = player.watch;
       const minute = counters.takeMinute(player.playerId, epochMs);

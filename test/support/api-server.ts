@@ -12,7 +12,7 @@ import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
-import { Api } from "../../src/control/server/api.ts";
+import { Api, type ApiOptions } from "../../src/control/server/api.ts";
 import type { TlsListener } from "../../src/control/server/tls-listener.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
@@ -41,6 +41,7 @@ export interface ApiServerOptions {
   readonly load?: (identifier: string) => Promise<LoadResult>;
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
+  readonly dashboard?: ApiOptions["dashboard"];
 }
 
 export interface Answer {
@@ -90,6 +91,7 @@ export class ApiServer {
       sessions,
       keys,
       tls: options.tls,
+      dashboard: options.dashboard,
       limitsOf,
       tracks: { load },
       clock,

@@ -43,6 +43,18 @@ export class FakeSessionPlayer implements SessionPlayer {
     throw new Error("nobody asks for that here");
   }
 
+  get lastTroubleEpochMs(): never {
+    throw new Error("nobody asks for that here");
+  }
+
+  overview(): never {
+    throw new Error("nobody asks for that here");
+  }
+
+  skip(): never {
+    throw new Error("nobody asks for that here");
+  }
+
   frameMinute(minute: number): FrameMinute | undefined {
     return this.frames?.minute === minute ? this.frames : undefined;
   }

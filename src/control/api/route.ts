@@ -35,8 +35,17 @@ export type RestAnswer =
   | { readonly kind: "json"; readonly value: unknown }
   | ListAnswer
   | WrittenAnswer
-  | { readonly kind: "empty"; readonly status: number }
-  | { readonly kind: "text"; readonly text: string; readonly contentType: string; readonly status: number };
+  | { readonly kind: "empty"; readonly status: number; readonly headers?: AnswerHeaders }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly contentType: string;
+      readonly status: number;
+      readonly headers?: AnswerHeaders;
+    };
+
+/** Further headers of an answer. */
+export type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** 200 with `value` as JSON; bigints as their digits. */
 export function json(value: unknown): RestAnswer {

@@ -10,6 +10,7 @@ import {
   type PlayerReport,
   type Repair,
   type RepairKind,
+  sumOf,
   VOICE_COUNTS,
   type VoiceCounts,
   type VoiceReport,
@@ -27,6 +28,7 @@ import { IncidentLines } from "./incident-lines.ts";
 
 const INCIDENTS_KEPT = 20;
 const FRAME_MS = 20;
+const COST_SPAN_MIN_MS = 100;
 
 export interface PlayerDiagnosisOptions {
   readonly clock: Clock;
@@ -35,11 +37,25 @@ export interface PlayerDiagnosisOptions {
   readonly onIncident: (incident: Incident) => void;
 }
 
+/** How a player's sound does, in short. */
+export interface SoundOverview {
+  /** Undefined: there has been none. */
+  readonly mode: SoundState["mode"] | undefined;
+  /** Share of a core that its track takes; undefined: not known. */
+  readonly cost: number | undefined;
+  readonly heldBytes: number;
+  readonly framesLost: number;
+  /** The newest; undefined: none yet. */
+  readonly lastIncident: IncidentJson | undefined;
+}
+
 /** What only the player knows. */
 type PlayerPart = Pick<PlayerDiagnosisJson, "guildId" | "sessionId" | "track" | "position" | "paused">;
 
 export class PlayerDiagnosis {
   readonly #options: PlayerDiagnosisOptions;
+  /** Share of a core that its track took of late. */
+  #cost: number | undefined;
   readonly #lines: IncidentLines;
   #framesSent = 0;
   readonly #lost = noLosses();
@@ -56,6 +72,7 @@ export class PlayerDiagnosis {
   #incidents: readonly Incident[] = [];
   #lastRepair: Repair | undefined;
   #toldAtMs: number | undefined;
+  #soundAtMs: number | undefined;
   /** A worker was lost while sound was heard: when, Unix epoch milliseconds. */
   #lostEpochMs: number | undefined;
 
@@ -65,7 +82,12 @@ export class PlayerDiagnosis {
   }
 
   onSoundState(state: SoundState): void {
-    this.#toldAtMs = this.#options.clock.now();
+    const now = this.#options.clock.now();
+    const sinceMs = this.#soundAtMs === undefined ? 0 : now - this.#soundAtMs;
+    // What came together says nothing of how long it took.
+    if (sinceMs >= COST_SPAN_MIN_MS) this.#cost = Math.min(1, state.usedMs / sinceMs);
+    this.#soundAtMs = now;
+    this.#toldAtMs = now;
     this.#sound = state;
     this.#framesSent += state.framesSent;
   }
@@ -91,6 +113,29 @@ export class PlayerDiagnosis {
   onWorkerLost({ isHeard }: { readonly isHeard: boolean }): void {
     this.#open = undefined;
     if (isHeard) this.#lostEpochMs ??= this.#options.clock.epochMs();
+  }
+
+  /** When it stuttered last, Unix epoch milliseconds; -Infinity: never. */
+  get lastTroubleEpochMs(): number {
+    return this.#lastIncident?.startEpochMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** In short; without a track there is no sound. */
+  get overview(): SoundOverview {
+    const sound = this.#sound;
+    const incident = this.#lastIncident;
+    const isOver = incident !== undefined && incident === this.#incidents[0];
+    return {
+      mode: sound?.mode,
+      cost: this.#cost,
+      heldBytes: sound?.heldBytes ?? 0,
+      framesLost: sumOf(this.#lost),
+      lastIncident: incident && incidentToJson(incident, { isOver }),
+    };
+  }
+
+  get #lastIncident(): Incident | undefined {
+    return this.#loss ?? this.#open ?? this.#incidents[0];
   }
 
   /** Sound goes out, or none is wanted any more: what was missing since a worker was lost is all. */

@@ -26,6 +26,7 @@ import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { PlayerDiagnosis } from "./player-diagnosis.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
+import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { PlayerUpdate, TrackChange } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
@@ -161,6 +162,32 @@ export class Player implements WorkerTenant, UpdateTarget {
     };
     const own = { guildId, sessionId, track: played ?? null, position, paused: this.#isPaused };
     return this.#diagnosis.toJson(own, workers.placeOf(this));
+  }
+
+  get lastTroubleEpochMs(): number {
+    return this.#diagnosis.lastTroubleEpochMs;
+  }
+
+  overview(): PlayerOverview {
+    const { position, connected } = this.#stateJson();
+    const place = this.#options.workers.placeOf(this);
+    return {
+      track: this.#state.kind === "loaded" ? this.#state.playing.track : undefined,
+      positionMs: position,
+      isPaused: this.#isPaused,
+      isConnected: connected,
+      worker: (place?.host ?? place?.home)?.index,
+      isAlone: place?.home.isAlone ?? false,
+      sound: this.#diagnosis.overview,
+    };
+  }
+
+  skip(): Promise<void> {
+    return this.#updates.run(async () => {
+      if (this.#state.kind === "idle") return;
+      this.#send({ type: "stop" });
+      this.#end("finished");
+    });
   }
 
   frameMinute(minute: number): FrameMinute | undefined {

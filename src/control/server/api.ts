@@ -12,11 +12,12 @@ import { generalRoutes } from "../api/general-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
 import { type Metrics, metricsRoutes } from "../api/metrics-route.ts";
 import { openApiRoute } from "../api/openapi.ts";
-import type { Asker } from "../api/route.ts";
+import type { Asker, RestRoute } from "../api/route.ts";
 import { routePlannerRoutes } from "../api/route-planner-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
+import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
@@ -34,6 +35,8 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
+  /** Undefined: there is none. */
+  readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
   readonly tls: TlsListener | undefined;
   readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
@@ -41,6 +44,12 @@ export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
   readonly metrics: Metrics | undefined;
+}
+
+/** What the dashboard is to the API. */
+interface DashboardPart {
+  readonly routes: readonly RestRoute[];
+  readonly upgrades: readonly UpgradeTarget[];
 }
 
 interface ListenOptions {
@@ -68,7 +77,8 @@ export class Api {
       return recognition;
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
-    const endpoint = new WebSocketEndpoint({ ...options, connections, recognize, protocols });
+    const endpoint = new WebSocketEndpoint({ ...options, recognize, protocols });
+    const upgrades = [endpoint, ...(options.dashboard?.upgrades ?? [])];
     this.#endpoint = endpoint;
     this.#connections = connections;
     const { requestLogging, logger } = options;
@@ -87,12 +97,13 @@ export class Api {
       connections,
       recognize,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
-      shouldUpgrade: (request) => shouldUpgrade(request, endpoint),
+      shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
       routes: [
         ...v4Routes,
         openApiRoute(v4Routes, () => options.readInfo().version.semver),
         ...v3Routes(context),
         ...metricsRoutes(options.metrics),
+        ...(options.dashboard?.routes ?? []),
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,
@@ -104,7 +115,7 @@ export class Api {
     });
     connections.watch(this.#app.server);
     paceConnections(this.#app.server, options.clock);
-    routeUpgrades(this.#app.server, endpoint, connections);
+    routeUpgrades(this.#app.server, upgrades, connections);
     this.#tls = options.tls;
   }
 

@@ -1,5 +1,5 @@
 // Who asks (protocol-v4.md section 1.2), what guessing costs, and whether a key asks too often. Main thread; used for
-// REST, for the WebSocket handshake and for whatever else takes the password.
+// REST and for the WebSocket handshake.
 //
 // A wrong text is told so, until its address has sent too many. From then on an address from which nothing right has
 // come may try once a second, whatever it shows. One that has shown something right lately is heard at once, with all
@@ -7,14 +7,13 @@
 // others out.
 
 import { timingSafeEqual } from "node:crypto";
-import ipaddr from "ipaddr.js";
-import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { Guesses } from "../access/guesses.ts";
 import { type Identity, PASSWORD_HOLDER } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
+import { Tally } from "../access/tally.ts";
 import type { Asker } from "../api/route.ts";
-import { Tally } from "./tally.ts";
 
 /**
  * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `hasty`: right, but
@@ -27,16 +26,7 @@ export type Recognition =
 
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
-const FORGIVEN_PER_MS = 1 / 1000;
-/** How long an address is believed that has shown something right. */
-const BELIEVED_MS = 24 * 60 * 60 * 1000;
-/** Of either kind; one more makes the oldest forgotten. */
-const ADDRESSES_MAX = 10_000;
-
-interface WrongCount {
-  readonly count: number;
-  readonly atMs: number;
-}
+const FORGIVEN_MS = 1000;
 
 export interface AuthenticationOptions {
   readonly password: string;
@@ -46,66 +36,37 @@ export interface AuthenticationOptions {
 }
 
 export class Authentication {
-  readonly #options: AuthenticationOptions;
+  readonly #keys: AuthenticationOptions["keys"];
   readonly #isPassword: (header: string) => boolean;
-  readonly #wrong = new BoundedMap<string, WrongCount>(ADDRESSES_MAX);
-  /** By address, when it has shown something right. */
-  readonly #right = new BoundedMap<string, number>(ADDRESSES_MAX);
-  readonly #refusals: Tally;
+  readonly #guesses: Guesses;
   readonly #hasty: Tally;
 
-  constructor(options: AuthenticationOptions) {
-    this.#options = options;
-    this.#isPassword = createComparison(options.password);
-    this.#refusals = new Tally(options, "somebody sends many wrong passwords");
-    this.#hasty = new Tally(options, "a client asks more often than its key may");
+  constructor({ password, keys, clock, logger }: AuthenticationOptions) {
+    this.#keys = keys;
+    this.#isPassword = createComparison(password);
+    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS };
+    this.#guesses = new Guesses({ ...bounds, clock, logger, message: "somebody sends many wrong passwords" });
+    this.#hasty = new Tally({ clock, logger }, "a client asks more often than its key may");
   }
 
   /** Looks at the `Authorization` header of a request, and counts the request. */
   recognize({ headers, socket }: Asker): Recognition {
     const { authorization } = headers;
     if (authorization === undefined) return { kind: "missing" };
-    const address = networkOf(socket.remoteAddress ?? "");
-    const count = this.#wrongCount(address) + 1;
-    const isTooMany = count > WRONG_COUNT_MAX;
-    if (isTooMany && !this.#isBelieved(address)) return this.#refuse(address);
-    const identity = this.#identify(authorization);
-    if (identity !== undefined) {
-      this.#right.set(address, this.#options.clock.now());
-      return this.#admit(identity);
-    }
-    if (isTooMany) return this.#refuse(address);
-    this.#wrong.set(address, { count, atMs: this.#options.clock.now() });
-    return { kind: "wrong" };
+    const found = this.#guesses.try(socket.remoteAddress, () => this.#identify(authorization));
+    return typeof found === "string" ? { kind: found } : this.#admit(found);
   }
 
   #identify(authorization: string): Identity | undefined {
-    return this.#isPassword(authorization) ? PASSWORD_HOLDER : this.#options.keys.find(authorization);
+    return this.#isPassword(authorization) ? PASSWORD_HOLDER : this.#keys.find(authorization);
   }
 
   #admit(identity: Identity): Recognition {
     const { name } = identity;
-    const waitMs = this.#options.keys.spend(identity);
+    const waitMs = this.#keys.spend(identity);
     if (name === undefined || waitMs === 0) return { kind: "known", identity };
     this.#hasty.count({ key: name });
     return { kind: "hasty", name, waitMs };
-  }
-
-  #refuse(address: string): Recognition {
-    this.#refusals.count({ address });
-    return { kind: "refused" };
-  }
-
-  #isBelieved(address: string): boolean {
-    const atMs = this.#right.get(address);
-    return atMs !== undefined && this.#options.clock.now() - atMs < BELIEVED_MS;
-  }
-
-  /** How many wrong ones still count for an address. */
-  #wrongCount(address: string): number {
-    const before = this.#wrong.get(address);
-    if (before === undefined) return 0;
-    return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) * FORGIVEN_PER_MS);
   }
 }
 
@@ -127,15 +88,4 @@ function padded(bytes: Buffer, sizeBytes: number): Buffer {
   const result = Buffer.alloc(sizeBytes);
   bytes.copy(result, 0, 0, sizeBytes);
   return result;
-}
-
-/** A home has 2^64 addresses of IPv6, which count as one. */
-function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
-  return parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(":");
 }

@@ -234,9 +234,15 @@ function sendAnswer(
 ): FastifyReply {
   switch (answer.kind) {
     case "empty":
-      return reply.code(answer.status).send();
+      return reply
+        .headers(answer.headers ?? {})
+        .code(answer.status)
+        .send();
     case "text":
-      return reply.code(answer.status).header("Content-Type", answer.contentType).send(Buffer.from(answer.text));
+      return reply
+        .headers({ ...answer.headers, "Content-Type": answer.contentType })
+        .code(answer.status)
+        .send(Buffer.from(answer.text));
     case "json":
     case "list":
     case "written": {

@@ -8,7 +8,7 @@ import type { TlsSettings } from "../../config/tls-rules.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FileWatch } from "../../lib/file-watch.ts";
 import type { Logger } from "../../log.ts";
-import { Tally } from "./tally.ts";
+import { Tally } from "../access/tally.ts";
 import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
 
 /** A client that has not finished its handshake by then is let go. */

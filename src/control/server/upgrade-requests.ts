@@ -5,9 +5,9 @@
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Connections } from "./connections.ts";
 import { inboundConnectionOf } from "./inbound-connection.ts";
-import type { UpgradeRequest, WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
 const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
 
@@ -15,13 +15,14 @@ const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
  * True for a request that leaves HTTP. The body of any other that asks for it is said to the connection, as Node
  * forgets what comes with its end.
  */
-export function shouldUpgrade(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
-  if (isHandshake(request, endpoint)) return true;
+export function shouldUpgrade(request: IncomingMessage, targets: readonly UpgradeTarget[]): boolean {
+  if (targetOf(request, targets) !== undefined) return true;
   inboundConnectionOf(request).expectBody(bodySizeBytes(request));
   return false;
 }
 
-export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, connections: Connections): void {
+/** From here on requests to switch go to the target that they are for, when what came before them is answered. */
+export function routeUpgrades(server: Server, targets: readonly UpgradeTarget[], connections: Connections): void {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // From here on nobody else listens.
     const onError = (): void => {
@@ -39,22 +40,24 @@ export function routeUpgrades(server: Server, endpoint: WebSocketEndpoint, conne
       (socket as { readableFlowing: boolean | null }).readableFlowing = null;
       // The server has set it for the pause behind an earlier answer.
       socket.setTimeout(0);
-      const protocol = isHandshake(request, endpoint) ? endpoint.protocolOf(request) : undefined;
-      if (protocol === undefined) replayWithoutUpgrade(server, { request, socket, head });
-      else endpoint.upgrade(protocol, { request, socket, head });
+      const target = targetOf(request, targets);
+      if (target === undefined) replayWithoutUpgrade(server, { request, socket, head });
+      else target.upgrade({ request, socket, head }, () => connections.upgraded(socket));
     });
   });
 }
 
 /**
- * A handshake that the end point answers. One with a body is none, in WebSocket as for Node.js, which from 25 on hands
- * out a stream of its own instead of the socket while the body is still to come.
+ * Whom a handshake is for. One with a body is none, in WebSocket as for Node.js, which from 25 on hands out a stream of
+ * its own instead of the socket while the body is still to come.
  */
-function isHandshake(request: IncomingMessage, endpoint: Pick<WebSocketEndpoint, "protocolOf">): boolean {
-  const { method, headers } = request;
+function targetOf(request: IncomingMessage, targets: readonly UpgradeTarget[]): UpgradeTarget | undefined {
+  const { method, headers, url } = request;
   const hasBody = headers["transfer-encoding"] !== undefined || bodySizeBytes(request) > 0;
   const isForWebSocket = method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBody;
-  return isForWebSocket && endpoint.protocolOf(request) !== undefined;
+  if (!isForWebSocket) return undefined;
+  const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
+  return targets.find((target) => target.isFor(path));
 }
 
 /** As announced: of a chunked one nothing is. */

@@ -2,7 +2,6 @@
 // and 4.2). Main thread.
 
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
@@ -15,10 +14,10 @@ import type { LogFields, Logger } from "../../log.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
+import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Recognition } from "./authentication.ts";
-import type { Connections } from "./connections.ts";
 import { apiVersionLine, bareAnswer, hastyText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
 
@@ -51,21 +50,25 @@ export interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly connections: Pick<Connections, "upgraded">;
   readonly recognize: (asker: Asker) => Recognition;
   readonly protocols: readonly SocketProtocol[];
 }
 
 /** A handshake that is answered with a status instead of 101. */
 interface Refusal {
-  readonly status: "400 Bad Request" | "401 Unauthorized" | "403 Forbidden" | "429 Too Many Requests";
+  readonly status:
+    | "400 Bad Request"
+    | "401 Unauthorized"
+    | "403 Forbidden"
+    | "429 Too Many Requests"
+    | "503 Service Unavailable";
   readonly isResumeAnswered?: boolean;
   readonly retryAfterS?: number;
   /** Why, where more is told than the status. */
   readonly text?: string;
 }
 
-export class WebSocketEndpoint {
+export class WebSocketEndpoint implements UpgradeTarget {
   readonly #options: WebSocketEndpointOptions;
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -86,18 +89,16 @@ export class WebSocketEndpoint {
     this.#turns = new WorkTurns(options.clock);
     // Wrong version or key: ws leaves the answer to us when somebody listens.
     this.#server.on("wsClientError", (_error, socket, request) => {
-      refuse(socket, { status: "400 Bad Request" }, this.protocolOf(request)?.version);
+      refuse(socket, { status: "400 Bad Request" }, this.#protocolOf(request).version);
     });
   }
 
-  /** The protocol that a request to switch to WebSocket is for, or undefined when its path has none. */
-  protocolOf({ url }: IncomingMessage): SocketProtocol | undefined {
-    const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
-    return this.#options.protocols.find(({ paths }) => paths.includes(path));
+  isFor(path: string): boolean {
+    return this.#options.protocols.some(({ paths }) => paths.includes(path));
   }
 
-  /** Answers one request to switch to WebSocket. */
-  upgrade(protocol: SocketProtocol, { request, socket, head }: UpgradeRequest): void {
+  upgrade({ request, socket, head }: UpgradeRequest, onUpgraded: () => void): void {
+    const protocol = this.#protocolOf(request);
     const onError = (): void => {
       socket.destroy();
     };
@@ -113,7 +114,7 @@ export class WebSocketEndpoint {
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
         socket.off("error", onError);
-        this.#complete({ request, socket, head, protocol, identity, session });
+        this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
       })
       .catch((error: unknown) => {
         this.#options.logger.error("a WebSocket handshake failed", { error });
@@ -147,6 +148,14 @@ export class WebSocketEndpoint {
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
     return { kind: "text", status: 400, text, contentType: "text/plain;charset=UTF-8" };
+  }
+
+  /** Of a request that is for one of them. */
+  #protocolOf({ url }: IncomingMessage): SocketProtocol {
+    const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
+    const protocol = this.#options.protocols.find(({ paths }) => paths.includes(path));
+    if (protocol === undefined) throw new Error(`there is no WebSocket at ${path}`);
+    return protocol;
   }
 
   #check(request: IncomingMessage): Identity | Refusal {
@@ -217,10 +226,11 @@ export class WebSocketEndpoint {
   }
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
-  #complete({ request, socket, head, protocol, identity, session }: Handshake): void {
+  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): void {
     const resumable = session?.isWaiting ? session : undefined;
-    if (resumable === undefined && !this.#options.sessions.makeRoomFor(identity.name)) {
-      refuse(socket, tooManySessions(identity), protocol.version);
+    const room = resumable === undefined ? this.#options.sessions.makeRoomFor(identity.name) : "room";
+    if (room !== "room") {
+      refuse(socket, room === "draining" ? DRAINING : tooManySessions(identity), protocol.version);
       return;
     }
     const addHeader = (headers: string[]): void => {
@@ -228,7 +238,7 @@ export class WebSocketEndpoint {
     };
     this.#server.once("headers", addHeader);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#options.connections.upgraded(socket);
+      onUpgraded();
       watchLiveness(webSocket, this.#options.clock);
       const session = resumable ?? this.#open(webSocket, { protocol, identity, headers: request.headers });
       this.#adopt(webSocket, { protocol, identity, session, isResumed: resumable !== undefined });
@@ -283,13 +293,8 @@ export class WebSocketEndpoint {
   }
 }
 
-export interface UpgradeRequest {
-  readonly request: IncomingMessage;
-  readonly socket: Socket;
-  readonly head: Buffer;
-}
-
 interface Handshake extends UpgradeRequest {
+  readonly onUpgraded: () => void;
   readonly protocol: SocketProtocol;
   readonly identity: Identity;
   readonly session: Session | undefined;
@@ -316,6 +321,12 @@ function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }:
   // A client that does not close its side must not keep ours.
   socket.end(bareAnswer(status, { headers, apiVersion, text }), () => socket.destroy());
 }
+
+const DRAINING: Refusal = {
+  status: "503 Service Unavailable",
+  retryAfterS: SESSION_RETRY_S,
+  text: "the node is to be stopped: it takes no new sessions",
+};
 
 function tooManySessions({ name, limits }: Identity): Refusal {
   const text = `the key ${name} has ${limits.sessions} sessions, as many as it may have, and none of them waits`;

@@ -1,6 +1,7 @@
 // What a session needs of the players it owns; control/players/player.ts is the real one. Main thread.
 
 import type { FrameMinute } from "../../bridge/events.ts";
+import type { PlayerOverview } from "../players/player-overview.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
@@ -19,6 +20,12 @@ export interface SessionPlayer {
   toJson(): PlayerJson;
   /** How its sound does and why it stuttered, with what its worker told last. */
   diagnose(): PlayerDiagnosisJson;
+  /** In short, for whoever looks at many. */
+  overview(): PlayerOverview;
+  /** When its sound stuttered last, Unix epoch milliseconds; -Infinity: never. */
+  readonly lastTroubleEpochMs: number;
+  /** Ends the track as if it were over, so that its client goes on with the next; after the updates before it. */
+  skip(): Promise<void>;
   /** Sends the client where the player is. */
   sendPlayerUpdate(): void;
   /** The frame counts of that minute (epoch milliseconds / 60000), if the worker has reported them. */

@@ -63,6 +63,7 @@ export class Sessions {
     limitBytes: Math.min(MEMORY_MAX_BYTES, getHeapStatistics().heap_size_limit * MEMORY_SHARE),
   });
   #isClosed = false;
+  #isDraining = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -101,21 +102,38 @@ export class Sessions {
 
   /**
    * Whether the owner may have one more session. Where it has as many as it may, the one that has waited longest for
-   * its client makes room; false when all are connected.
+   * its client makes room; "limit" when all are connected.
    */
-  makeRoomFor(owner: string | undefined): boolean {
+  makeRoomFor(owner: string | undefined): "room" | "limit" | "draining" {
+    if (this.#isDraining) return "draining";
     const { sessions: countMax } = this.#options.limitsOf(owner);
-    if (countMax === Number.POSITIVE_INFINITY) return true;
+    if (countMax === Number.POSITIVE_INFINITY) return "room";
     const owned = [...this.#sessions.values()].filter((session) => session.owner === owner);
-    if (owned.length < countMax) return true;
+    if (owned.length < countMax) return "room";
     const waiting = owned.find(({ isWaiting }) => isWaiting);
-    if (waiting === undefined || owned.length > countMax) return false;
+    if (waiting === undefined || owned.length > countMax) return "limit";
     this.#options.logger.warn("a session that waited for its client makes room for another of its key", {
       sessionId: waiting.id,
       key: owner,
     });
     waiting.destroy();
-    return true;
+    return "room";
+  }
+
+  /** All that there are, in the order in which they were opened. */
+  all(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
+  /** The node is to be stopped when those are done who are there: no new sessions and players are taken. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  drain(isOn: boolean): void {
+    if (isOn === this.#isDraining) return;
+    this.#isDraining = isOn;
+    this.#options.logger.warn(isOn ? "draining: no new sessions and players are taken" : "not draining any more");
   }
 
   /** Closes and ends all sessions whose owner is not known any more. */
@@ -191,6 +209,7 @@ export class Sessions {
   }
 
   #checkPlayerCount(owner: string | undefined): void {
+    if (this.#isDraining) throw new NodeError("node-draining", "the node is to be stopped: it takes no new players");
     let count = 0;
     let ownCount = 0;
     for (const session of [...this.#sessions.values(), ...this.#ending]) {

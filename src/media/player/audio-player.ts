@@ -246,8 +246,11 @@ export class AudioPlayer implements LoopMember {
     return this.#output.packetsSent;
   }
 
-  /** How its track's sound is made, with the frames sent since the last call; undefined without a track. */
-  takeSoundState(): SoundState | undefined {
+  /**
+   * How its track's sound is made, with the frames sent since the last call; undefined without a track. `usedMs` is what
+   * `takeUsedMs` gave.
+   */
+  takeSoundState(usedMs: number): SoundState | undefined {
     const track = this.#tracks.current;
     if (track === undefined) return undefined;
     const { pipeline, budget } = track;
@@ -259,6 +262,7 @@ export class AudioPlayer implements LoopMember {
       mode: track.hasSounded ? heard : "opening",
       queuedMs: Math.round(pipeline.queuedMs),
       heldBytes: budget.memory.usedBytes,
+      usedMs,
     };
   }
 

@@ -72,7 +72,7 @@ describe("what is told of a player", () => {
     report({ voice: VOICE, framesSent: 2 });
     report({});
     expect(json()).toMatchObject({
-      sound: { mode: "transcoding", queued: 900, heldBytes: 20 },
+      sound: { mode: "transcoding", queued: 900, heldBytes: 20, usedMs: 0 },
       voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
       frames: { sent: 52, lost: { network: 6 } },
       inputReopened: 2,
@@ -90,7 +90,7 @@ describe("what is told of a player", () => {
   });
 
   test("says how long ago that was, also while its worker hangs or is lost", () => {
-    diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0 });
+    diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 0 });
     expect(json().age).toBe(120);
     clock.advance(700);
     expect(json("none")).toMatchObject({ age: 700, worker: null, frames: { sent: 25 } });

@@ -401,8 +401,8 @@ describe("a player that should sound and sends nothing", () => {
     play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await readAhead();
     await tick(20);
-    expect(player.takeSoundState()).toEqual({
-      ...{ playerId: 1, framesSent: 10, mode: "passthrough", queuedMs: 0, heldBytes: 0 },
+    expect(player.takeSoundState(3)).toEqual({
+      ...{ playerId: 1, framesSent: 10, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 3 },
     });
     const startEpochMs = player.watch.takeReport()?.openIncident?.startEpochMs;
     await checkHealthFor(5500);
@@ -413,7 +413,7 @@ describe("a player that should sound and sends nothing", () => {
     const [incident] = player.watch.takeReport()?.incidents ?? [];
     expect(incident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
     expect(incident?.framesLost).toBe(Math.round((incident?.lengthMs ?? 0) / FRAME_MS));
-    player.takeSoundState();
+    player.takeSoundState(0);
     expect(player.watch.takeReport()).toBeUndefined();
   });
 

@@ -1,0 +1,34 @@
+// The dashboard as the node builds it: its routes and its WebSocket. Main thread; loaded only where a password for it is
+// set. docs/how-to/dashboard.md says what it shows, docs/decisions/dashboard.md why it is so.
+
+import type { RestRoute } from "../api/route.ts";
+import type { UpgradeTarget } from "../api/upgrade.ts";
+import { dashboardRoutes, type DashboardRoutesOptions } from "./dashboard-routes.ts";
+import { LiveSocket, type LiveSocketOptions } from "./live-socket.ts";
+import { Logins, type LoginsOptions } from "./logins.ts";
+
+/** Of `npm run build`. */
+const FOLDER = new URL("../../../dashboard/", import.meta.url);
+
+export type DashboardOptions = LoginsOptions &
+  Omit<LiveSocketOptions, "logins"> &
+  Pick<DashboardRoutesOptions, "readBundle">;
+
+/** One for the node. */
+export class Dashboard {
+  readonly routes: readonly RestRoute[];
+  readonly upgrades: readonly UpgradeTarget[];
+  readonly #live: LiveSocket;
+
+  constructor(options: DashboardOptions) {
+    const logins = new Logins(options);
+    this.#live = new LiveSocket({ ...options, logins });
+    this.routes = dashboardRoutes({ logins, folder: FOLDER, readBundle: options.readBundle });
+    this.upgrades = [this.#live];
+  }
+
+  /** Ends what is open. */
+  close(): void {
+    this.#live.close();
+  }
+}

@@ -1,0 +1,235 @@
+// The dashboard's WebSocket: whoever is logged in sees the node live, and operators act. Main thread. A viewer costs a
+// look at the node a second; without one there is not even a timer.
+
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import { NodeError } from "../../errors.ts";
+import { Allowance } from "../../lib/allowance.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { CLOSE_GOING_AWAY } from "../../lib/close-codes.ts";
+import { stringifyJson } from "../../lib/json.ts";
+import type { Logger } from "../../log.ts";
+import type { LogRing } from "../../log-ring.ts";
+import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
+import { type ActionParts, carryOut } from "./actions.ts";
+import type { DashboardAction, DashboardRole, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
+import { LogTail } from "./log-tail.ts";
+import { type LiveParts, readState } from "./live-state.ts";
+import type { Logins } from "./logins.ts";
+import { isSameSite } from "./same-site.ts";
+
+const LIVE_PATH = "/dashboard/live";
+const VIEWERS_MAX = 16;
+const INTERVAL_MS = 1000;
+/** A viewer who does not read is sent nothing more until it does. */
+const BACKLOG_MAX_BYTES = 1024 * 1024;
+const INCOMING_SIZE_MAX_BYTES = 8 * 1024;
+/** What a page may say: views as somebody types, and what is clicked. Beyond it the connection ends. */
+const MESSAGES = { burst: 60, perSecond: 10 };
+/** Actions of one viewer at one time. */
+const ACTIONS_MAX = 8;
+const ROWS_MAX = 200;
+const TEXT_LENGTH_MAX = 200;
+
+const placeFields = { sessionId: z.string().max(64), guildId: z.string().max(20) };
+const place = z.strictObject(placeFields);
+const viewSchema: z.ZodType<ViewMessage> = z.strictObject({
+  type: z.literal("view"),
+  filter: z.string().max(TEXT_LENGTH_MAX),
+  onlyTrouble: z.boolean(),
+  offset: z.int().min(0),
+  count: z.int().min(1).max(ROWS_MAX),
+  focus: place.nullable(),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).nullable(),
+});
+const actionSchema: z.ZodType<DashboardAction> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.enum(["pause", "resume", "skip", "stop"]), ...placeFields }),
+  z.strictObject({ kind: z.literal("reloadPlugin"), name: z.string().max(TEXT_LENGTH_MAX) }),
+  z.strictObject({ kind: z.literal("drain"), isOn: z.boolean() }),
+  z.strictObject({ kind: z.literal("freeAddress"), address: z.string().max(TEXT_LENGTH_MAX) }),
+  z.strictObject({ kind: z.literal("freeAllAddresses") }),
+]);
+const pageMessage: z.ZodType<PageMessage> = z.union([
+  viewSchema,
+  z.strictObject({ type: z.literal("act"), id: z.int(), action: actionSchema }),
+]);
+
+const FIRST_VIEW: ViewMessage = {
+  ...{ type: "view", filter: "", onlyTrouble: false, offset: 0, count: ROWS_MAX, focus: null, logLevel: null },
+};
+
+export interface LiveSocketOptions {
+  readonly parts: LiveParts & ActionParts;
+  readonly logins: Pick<Logins, "roleOf">;
+  readonly log: LogRing;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of Tonearm. */
+  readonly version: string;
+}
+
+export class LiveSocket implements UpgradeTarget {
+  readonly #options: LiveSocketOptions;
+  readonly #server = new WebSocketServer({
+    ...{ noServer: true, perMessageDeflate: false, clientTracking: false },
+    maxPayload: INCOMING_SIZE_MAX_BYTES,
+  });
+  readonly #viewers = new Set<Viewer>();
+
+  constructor(options: LiveSocketOptions) {
+    this.#options = options;
+  }
+
+  isFor(path: string): boolean {
+    return path === LIVE_PATH;
+  }
+
+  upgrade({ request, socket, head }: UpgradeRequest, onUpgraded: () => void): void {
+    const onError = (): void => {
+      socket.destroy();
+    };
+    socket.on("error", onError);
+    void this.#roleOf(request.headers).then((role) => {
+      socket.off("error", onError);
+      if (typeof role === "number") {
+        refuse(socket, role);
+        return;
+      }
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+        onUpgraded();
+        this.#open(webSocket, role);
+      });
+    });
+  }
+
+  close(): void {
+    for (const viewer of this.#viewers) viewer.close();
+  }
+
+  /** Who it is, or the status that refuses. Never rejects. */
+  async #roleOf(headers: UpgradeRequest["request"]["headers"]): Promise<DashboardRole | number> {
+    if (!isSameSite(headers)) return 403;
+    const role = await this.#options.logins.roleOf(headers).catch(() => undefined);
+    if (role === undefined) return 401;
+    return this.#viewers.size >= VIEWERS_MAX ? 503 : role;
+  }
+
+  #open(webSocket: WebSocket, role: DashboardRole): void {
+    const viewer = new Viewer(webSocket, role, this.#options);
+    this.#viewers.add(viewer);
+    webSocket.on("close", () => {
+      this.#viewers.delete(viewer);
+      viewer.end();
+    });
+  }
+}
+
+/** One open page. */
+class Viewer {
+  readonly #webSocket: WebSocket;
+  readonly #role: DashboardRole;
+  readonly #options: LiveSocketOptions;
+  readonly #messages: Allowance;
+  readonly #log: LogTail;
+  #view = FIRST_VIEW;
+  #actionCount = 0;
+  #timer: Timer;
+
+  constructor(webSocket: WebSocket, role: DashboardRole, options: LiveSocketOptions) {
+    this.#webSocket = webSocket;
+    this.#role = role;
+    this.#options = options;
+    this.#messages = new Allowance({ clock: options.clock, ...MESSAGES });
+    this.#log = new LogTail(options.log);
+    webSocket.on("error", (error) => options.logger.debug("a dashboard's WebSocket failed", { error }));
+    webSocket.on("message", (data, isBinary) => this.#hear(isBinary ? "" : String(data)));
+    this.#send({ type: "hello", role, version: options.version, intervalMs: INTERVAL_MS });
+    this.#timer = this.#schedule();
+    this.#show();
+  }
+
+  close(): void {
+    this.#webSocket.close(CLOSE_GOING_AWAY);
+  }
+
+  end(): void {
+    this.#timer.cancel();
+    this.#log.close();
+  }
+
+  #schedule(): Timer {
+    return this.#options.clock.after(INTERVAL_MS, () => {
+      this.#timer = this.#schedule();
+      this.#show();
+    });
+  }
+
+  #show(): void {
+    if (this.#webSocket.bufferedAmount > BACKLOG_MAX_BYTES) return;
+    const { parts, clock } = this.#options;
+    this.#send(readState(parts, this.#view, clock.epochMs()));
+    const lines = this.#log.take();
+    if (lines.length > 0) this.#send({ type: "log", lines });
+  }
+
+  #hear(text: string): void {
+    if (!this.#messages.spend(1)) {
+      this.#webSocket.close(1008, "too many messages");
+      return;
+    }
+    const message = readMessage(text);
+    if (message === undefined) {
+      this.#webSocket.close(1007, "a message that is none of the dashboard's");
+    } else if (message.type === "view") {
+      this.#view = message;
+      this.#log.watch(message.logLevel);
+      this.#show();
+    } else {
+      void this.#act(message.id, message.action);
+    }
+  }
+
+  async #act(id: number, action: DashboardAction): Promise<void> {
+    const error = await this.#carryOut(action);
+    this.#send({ type: "done", id, error });
+    this.#show();
+  }
+
+  /** Null, or why not. */
+  async #carryOut(action: DashboardAction): Promise<string | null> {
+    const { logger, parts } = this.#options;
+    if (this.#role !== "operator") return "only operators may do this";
+    if (this.#actionCount >= ACTIONS_MAX) return "too much is under way already; wait a moment";
+    this.#actionCount++;
+    logger.info("somebody acts through the dashboard", { ...action });
+    try {
+      await carryOut(parts, action);
+      return null;
+    } catch (error) {
+      if (error instanceof NodeError) return error.message;
+      logger.error("an action of the dashboard failed", { error });
+      return "an unexpected error inside the node; its log says more";
+    } finally {
+      this.#actionCount--;
+    }
+  }
+
+  #send(message: LiveMessage): void {
+    if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.send(stringifyJson(message));
+  }
+}
+
+function readMessage(text: string): PageMessage | undefined {
+  try {
+    return pageMessage.parse(JSON.parse(text));
+  } catch {
+    // No JSON, or of another form: the page never says that.
+    return undefined;
+  }
+}
+
+function refuse(socket: Duplex, status: number): void {
+  const lines = [`HTTP/1.1 ${status} Refused`, "Content-Length: 0", "Connection: close", "", ""];
+  socket.end(lines.join("\r\n"), () => socket.destroy());
+}

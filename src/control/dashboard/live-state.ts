@@ -1,0 +1,141 @@
+// What the dashboard shows, read from the parts of the node at one moment. Main thread; costs nothing while nobody
+// looks.
+
+import type { JsonObject } from "../../lib/json.ts";
+import type { PlannerControl, SourceControl } from "../api/api-context.ts";
+import type { PlayerOverview } from "../players/player-overview.ts";
+import type { LoadJson } from "../protocol/node-load-json.ts";
+import type { Session } from "../sessions/session.ts";
+import type { SessionPlayer } from "../sessions/session-player.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { PlayerRow, SessionRow, StateMessage, ViewMessage } from "./live-messages.ts";
+
+const SESSIONS_MAX = 500;
+/** For how long a player that stuttered is shown before the others. */
+const TROUBLE_MS = 10 * 60 * 1000;
+/** Of a title, a name: what is longer is cut. */
+const TEXT_LENGTH_MAX = 300;
+const URI_LENGTH_MAX = 2000;
+
+/** What it is read from. */
+export interface LiveParts {
+  readonly sessions: Sessions;
+  readonly sources: Pick<SourceControl, "sourcesJson" | "pluginsJson">;
+  /** Undefined: no addresses are configured. */
+  readonly routePlanner: Pick<PlannerControl, "status"> | undefined;
+  readLoad(): LoadJson;
+}
+
+/** The state as of `epochMs`, as far as `view` wants to see it. */
+export function readState(parts: LiveParts, view: ViewMessage, epochMs: number): StateMessage {
+  const { sessions, sources, routePlanner } = parts;
+  return {
+    type: "state",
+    atMs: epochMs,
+    stats: sessions.stats(),
+    load: parts.readLoad(),
+    isDraining: sessions.isDraining,
+    players: playersOf(sessions, view, epochMs),
+    sessions: sessionRows(sessions),
+    sources: sources.sourcesJson(),
+    plugins: sources.pluginsJson(),
+    routePlanner: routePlanner?.status() ?? null,
+    focus: focusOf(sessions, view),
+  };
+}
+
+interface Entry {
+  readonly session: Session;
+  readonly player: SessionPlayer;
+}
+
+/** Whoever has stuttered lately comes first, the latest at the top; the others as they came. */
+function playersOf(sessions: Sessions, view: ViewMessage, epochMs: number): StateMessage["players"] {
+  const troubled: Entry[] = [];
+  const others: Entry[] = [];
+  for (const session of sessions.all()) {
+    for (const player of session.players.values()) {
+      const isTroubled = player.lastTroubleEpochMs > epochMs - TROUBLE_MS;
+      (isTroubled ? troubled : others).push({ session, player });
+    }
+  }
+  const total = troubled.length + others.length;
+  troubled.sort((a, b) => b.player.lastTroubleEpochMs - a.player.lastTroubleEpochMs);
+  const candidates = view.onlyTrouble ? troubled : [...troubled, ...others];
+  const text = view.filter.trim().toLowerCase();
+  const matching = text === "" ? candidates : candidates.filter((entry) => isMatching(entry, text));
+  const rows = matching.slice(view.offset, view.offset + view.count).map(rowOf);
+  return { total, matching: matching.length, rows };
+}
+
+function isMatching({ session, player }: Entry, text: string): boolean {
+  const { track } = player.overview();
+  const info = track?.info;
+  const fields = [
+    ...[player.guildId, session.id, session.userId, session.clientName, session.owner],
+    ...[info?.title, info?.author, info?.sourceName, track && requesterOf(track.userData)],
+  ];
+  return fields.some((field) => field?.toLowerCase().includes(text));
+}
+
+function rowOf({ session, player }: Entry): PlayerRow {
+  const { positionMs, isPaused, isConnected, worker, isAlone, sound, track } = player.overview();
+  return {
+    sessionId: session.id,
+    guildId: player.guildId,
+    track: track === undefined ? null : trackRow(track),
+    ...{ positionMs, isPaused, isConnected, isAlone, worker: worker ?? null },
+    mode: track === undefined ? null : (sound.mode ?? null),
+    cost: track === undefined ? null : (sound.cost ?? null),
+    heldBytes: track === undefined ? 0 : sound.heldBytes,
+    framesLost: sound.framesLost,
+    lastIncident: sound.lastIncident ?? null,
+  };
+}
+
+function trackRow({ info, userData }: NonNullable<PlayerOverview["track"]>): NonNullable<PlayerRow["track"]> {
+  return {
+    title: short(info.title),
+    author: short(info.author),
+    uri: info.uri === null ? null : info.uri.slice(0, URI_LENGTH_MAX),
+    sourceName: short(info.sourceName),
+    isStream: info.isStream,
+    lengthMs: Number(info.length),
+    requester: requesterOf(userData) ?? null,
+  };
+}
+
+/**
+ * Who asked for a track, where its client has put that into `userData.requester`, as libraries do: a text, or a user of
+ * Discord.
+ */
+export function requesterOf({ requester }: JsonObject): string | undefined {
+  if (typeof requester === "string" || typeof requester === "number") return short(String(requester));
+  if (typeof requester !== "object" || requester === null || Array.isArray(requester)) return undefined;
+  const user = requester as JsonObject;
+  const names = [user.displayName, user.globalName, user.global_name, user.username, user.tag, user.name, user.id];
+  const name = names.find((value) => typeof value === "string" && value.trim() !== "");
+  return typeof name === "string" ? short(name) : undefined;
+}
+
+function sessionRows(sessions: Sessions): SessionRow[] {
+  const rows: SessionRow[] = [];
+  for (const session of sessions.all()) {
+    if (rows.length === SESSIONS_MAX) break;
+    let playing = 0;
+    for (const player of session.players.values()) if (player.isPlaying) playing++;
+    const { id, userId, isConnected } = session;
+    const clientName = session.clientName === undefined ? null : short(session.clientName);
+    rows.push({ id, userId, clientName, key: session.owner ?? null, isConnected, players: session.players.size, playing });
+  }
+  return rows;
+}
+
+function focusOf(sessions: Sessions, { focus }: ViewMessage): StateMessage["focus"] {
+  if (focus === null) return null;
+  return sessions.get(focus.sessionId)?.players.get(focus.guildId)?.diagnose() ?? null;
+}
+
+function short(text: string): string {
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text;
+}

@@ -1,0 +1,111 @@
+// Logging in to the dashboard: two passwords of its own, and a cookie that says who has shown which. The cookie is
+// signed with what the password comes to, so it is good until its time is up or the password is another, also after a
+// restart. Main thread.
+
+import { createHash, createHmac, scrypt, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Secret } from "../../config/keys/secret.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../log.ts";
+import { Guesses } from "../access/guesses.ts";
+import type { DashboardRole } from "./live-messages.ts";
+
+/** People choose passwords, so less is let through than of clients: ten at once, and one more every five seconds. */
+const WRONG_COUNT_MAX = 10;
+const FORGIVEN_MS = 5000;
+const COOKIE = "tonearm";
+const LOGIN_S = 12 * 60 * 60;
+/** Cookies are not looked into beyond this. */
+const COOKIES_LENGTH_MAX = 4096;
+/** Of scrypt, with its usual cost: 16 MiB for some 50 ms, once for each password. */
+const KEY_BYTES = 32;
+const SALT = "Tonearm's dashboard";
+
+export interface LoginsOptions {
+  readonly passwords: Readonly<Record<DashboardRole, Secret | undefined>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The cookie is for HTTPS only. */
+  readonly isSecure: boolean;
+}
+
+export class Logins {
+  readonly #options: LoginsOptions;
+  readonly #guesses: Guesses;
+  readonly #keys = new Map<DashboardRole, Promise<Buffer>>();
+
+  constructor(options: LoginsOptions) {
+    this.#options = options;
+    this.#guesses = new Guesses({
+      ...{ countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, clock: options.clock, logger: options.logger },
+      message: "somebody sends many wrong passwords to the dashboard",
+    });
+  }
+
+  /** The `Set-Cookie` of a right password; "refused": its address has sent too many wrong ones. */
+  async logIn(password: string, address: string | undefined): Promise<{ cookie: string } | "wrong" | "refused"> {
+    const role = this.#guesses.try(address, () => this.#roleOf(password));
+    if (role === "wrong" || role === "refused") return role;
+    const { clock, random, logger } = this.#options;
+    logger.info("somebody has logged in to the dashboard", { role, address });
+    const untilS = Math.floor(clock.epochMs() / 1000) + LOGIN_S;
+    const text = `${role}.${untilS}.${Buffer.from(random.bytes(9)).toString("base64url")}`;
+    const signature = signatureOf(await this.#keyOf(role), text);
+    return { cookie: this.#cookie(`${text}.${signature.toString("base64url")}`, LOGIN_S) };
+  }
+
+  /** The `Set-Cookie` that takes it away. */
+  logOut(): string {
+    return this.#cookie("", 0);
+  }
+
+  /** Who sends a request; undefined: nobody who is logged in. */
+  async roleOf({ cookie = "" }: IncomingHttpHeaders): Promise<DashboardRole | undefined> {
+    const [, text = "", signature = ""] =
+      new RegExp(`(?:^|;\\s*)${COOKIE}=((?:viewer|operator)\\.\\d{1,12}\\.[\\w-]+)\\.([\\w-]+)`).exec(
+        cookie.slice(0, COOKIES_LENGTH_MAX),
+      ) ?? [];
+    const [role, untilS] = text.split(".");
+    if ((role !== "viewer" && role !== "operator") || this.#options.passwords[role] === undefined) return undefined;
+    if (Number(untilS) * 1000 <= this.#options.clock.epochMs()) return undefined;
+    const expected = signatureOf(await this.#keyOf(role), text);
+    const given = Buffer.from(signature, "base64url");
+    return given.length === expected.length && timingSafeEqual(given, expected) ? role : undefined;
+  }
+
+  #roleOf(password: string): DashboardRole | undefined {
+    const { passwords } = this.#options;
+    // Both are compared, whichever it is.
+    const roles = (["operator", "viewer"] as const).filter((role) => isEqual(passwords[role]?.reveal(), password));
+    return roles[0];
+  }
+
+  #keyOf(role: DashboardRole): Promise<Buffer> {
+    const password = this.#options.passwords[role]?.reveal() ?? "";
+    let key = this.#keys.get(role);
+    if (key === undefined) {
+      key = new Promise((resolve, reject) => {
+        scrypt(password, `${SALT} ${role}`, KEY_BYTES, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+      });
+      this.#keys.set(role, key);
+    }
+    return key;
+  }
+
+  #cookie(value: string, maxAgeS: number): string {
+    const secure = this.#options.isSecure ? "; Secure" : "";
+    return `${COOKIE}=${value}; Path=/dashboard; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`;
+  }
+}
+
+/** Takes the same time whatever is given. */
+function isEqual(password: string | undefined, given: string): boolean {
+  const [expected, actual] = [password ?? "", given].map((text) => createHash("sha256").update(text).digest());
+  return password !== undefined && timingSafeEqual(expected!, actual!);
+}
+
+function signatureOf(key: Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
