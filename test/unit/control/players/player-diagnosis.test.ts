@@ -66,7 +66,7 @@ describe("what is told of a player", () => {
       ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
     };
     for (const heldBytes of [10, 20]) {
-      diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes });
+      diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes, usedMs: 0 });
       report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });
     }
     report({ voice: VOICE, framesSent: 2 });
