@@ -19,16 +19,19 @@ export interface NodeMetricsOptions {
   readonly logCounts: Readonly<Record<LogLevel, number>>;
   /** Epoch milliseconds of the start. */
   readonly startEpochMs: number;
+  /** False: nobody asks but a support bundle, and pauses of the collector are not noted, which costs a little each. */
+  readonly isScraped: boolean;
 }
 
 /** One for the node. Everything but the collector's pauses is read when it is asked for. */
 export class NodeMetrics {
   readonly contentType = PROMETHEUS_CONTENT_TYPE;
   readonly #options: NodeMetricsOptions;
-  readonly #gcPauses = new GcPauses();
+  readonly #gcPauses: GcPauses | undefined;
 
   constructor(options: NodeMetricsOptions) {
     this.#options = options;
+    this.#gcPauses = options.isScraped ? new GcPauses() : undefined;
   }
 
   /** All families, or those of the given names. */
@@ -41,7 +44,7 @@ export class NodeMetrics {
 
   /** Pauses are no longer noted. */
   close(): void {
-    this.#gcPauses.close();
+    this.#gcPauses?.close();
   }
 
   #ofLavalink(): MetricFamily[] {
@@ -65,7 +68,7 @@ export class NodeMetrics {
         name: "lavalink_gc_pauses_seconds",
         help: "Stops of the main thread for garbage collection.",
         type: "histogram",
-        samples: this.#gcPauses.samples(),
+        samples: this.#gcPauses?.samples() ?? [],
       },
       {
         name: "logback_appender_total",

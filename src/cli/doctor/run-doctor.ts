@@ -22,6 +22,8 @@ import {
 /** What the doctor sees of the process. */
 export interface DoctorContext {
   readonly cwd: string;
+  /** The node of this configuration runs: that its port is taken says nothing. */
+  readonly isNodeRunning?: boolean;
   /** Standard output: one line a check. */
   write(text: string): void;
 }
@@ -30,7 +32,7 @@ export interface DoctorContext {
 export async function runDoctor(args: readonly string[], context: DoctorContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
-  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config)), ...machineChecks()];
+  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config, context)), ...machineChecks()];
   for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
   let failures = results.filter(({ status }) => status === "fail").length;
   for (const check of checks) {
@@ -77,8 +79,9 @@ const runtimeCheck: Check = {
   }),
 };
 
-function configuredChecks({ server, routePlanner }: NodeConfig): Check[] {
-  return [portCheck(server), ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)])];
+function configuredChecks({ server, routePlanner }: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
+  const ofPort = isNodeRunning === true ? [] : [portCheck(server)];
+  return [...ofPort, ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)])];
 }
 
 function machineChecks(): Check[] {

@@ -46,6 +46,7 @@ function youtubeKeys(): Key<unknown>[] {
     textKey("lavalink.server.youtubeConfig.email", {
       meaning: "Account.",
       defaultValue: "",
+      isPrivate: true,
       noEffect: NO_YOUTUBE_PASSWORD,
     }),
     secretKey("lavalink.server.youtubeConfig.password", {
@@ -136,6 +137,7 @@ function reportingKeys(): Key<unknown>[] {
       defaultValue: {},
       type: textType,
       memberNames: [],
+      isPrivate: true,
       noEffect: NO_SENTRY,
     }),
     logFile("logging.file.path", "Folder for log files."),

@@ -59,4 +59,6 @@ export interface ApiContext {
   readonly sources: SourceControl;
   readInfo(): InfoJson;
   readLoad(): LoadJson;
+  /** What a support bundle says of the running node; other names of ids are made with `key`. */
+  readSupport(key?: string): Promise<string>;
 }

@@ -16,6 +16,7 @@ import { routePlannerRoutes } from "../api/route-planner-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
+import { supportRoutes } from "../api/support-routes.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
@@ -72,6 +73,7 @@ export class Api {
       ...loadRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
+      ...supportRoutes(context),
       ...youtubeRoutes(context),
     ];
     this.#app = createRestServer({

@@ -62,6 +62,7 @@ function create(): NodeMetrics {
     sound: new SoundTotals(),
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
+    isScraped: true,
   });
   return metrics;
 }
