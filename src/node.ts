@@ -188,8 +188,9 @@ async function buildParts(
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     ...{ readStats, readLoad, sources: plugins, sound: workers.totals, logCounts: logs.counts },
-    startEpochMs: clock.epochMs(),
-    isScraped,
+    readSessions: () => sessions.all(),
+    readConnections: () => api.connectionCounts(),
+    ...{ version: VERSION, startEpochMs: clock.epochMs(), isScraped },
   });
   const { logRing = new LogRing(), shownConfig } = options;
   const readSupport = async (key?: string) => {

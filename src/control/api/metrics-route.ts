@@ -25,6 +25,8 @@ export function metricsRoutes(metrics: Metrics | undefined): readonly RestRoute[
       method: "GET",
       path,
       isOpen: !isPasswordNeeded,
+      // Prometheus puts a scheme before it.
+      takesBearer: true,
       // Repeated parameters arrive joined with commas, and no name holds one.
       handle: ({ query }) => ({
         kind: "text",

@@ -49,6 +49,8 @@ export interface RestRoute {
   readonly path: string;
   /** Open to everyone. Default: behind the password. */
   readonly isOpen?: boolean;
+  /** Takes the password behind `Bearer`, too: there are programs that send it in no other way. */
+  readonly takesBearer?: boolean;
   /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
   readonly isBodySecret?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */

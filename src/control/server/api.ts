@@ -21,7 +21,7 @@ import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
 import { PasswordCheck } from "./authentication.ts";
-import { Connections } from "./connections.ts";
+import { type ConnectionState, Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
@@ -109,6 +109,11 @@ export class Api {
     }
     await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
+  }
+
+  /** Connections of clients by what they are doing; those of their WebSockets are `upgraded`. */
+  connectionCounts(): Readonly<Record<ConnectionState, number>> {
+    return this.#connections.counts();
   }
 
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */

@@ -142,7 +142,8 @@ function addRoute(
       // The router takes `//` for a segment without letters; there is no such path.
       if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
-      if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
+      const check = route.takesBearer === true ? withoutBearer(checkPassword) : checkPassword;
+      if (route.isOpen !== true && !isAuthorized(request, reply, check)) return reply;
       return undefined;
     },
     handler: async (request, reply) => {
@@ -163,6 +164,14 @@ function isAuthorized(
   if (authorization === "refused") reply.header("Connection", "close");
   reply.code(REFUSED_STATUSES[authorization]).send();
   return false;
+}
+
+/** What stands behind `Bearer` counts as if it stood alone. */
+function withoutBearer(checkPassword: RestServerOptions["checkPassword"]): RestServerOptions["checkPassword"] {
+  return ({ headers, socket }) => {
+    const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
+    return checkPassword({ headers: password === undefined ? headers : { ...headers, authorization: password }, socket });
+  };
 }
 
 const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
