@@ -170,7 +170,10 @@ function isAuthorized(
 function withoutBearer(checkPassword: RestServerOptions["checkPassword"]): RestServerOptions["checkPassword"] {
   return ({ headers, socket }) => {
     const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
-    return checkPassword({ headers: password === undefined ? headers : { ...headers, authorization: password }, socket });
+    return checkPassword({
+      headers: password === undefined ? headers : { ...headers, authorization: password },
+      socket,
+    });
   };
 }
 
