@@ -95,6 +95,14 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "monitoring",
+          include: ["test/monitoring/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "simulation",
           include: ["test/simulation/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

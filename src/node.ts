@@ -4,6 +4,7 @@
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
+import type { ShownConfig } from "./config/shown-config.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
@@ -30,6 +31,7 @@ import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
+import { LogRing } from "./log-ring.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-plans.ts";
@@ -67,6 +69,10 @@ const SYSTEM_GROUND: NodeGround = {
 
 export interface NodeOptions {
   readonly logger: Logger;
+  /** Where the lines of `logger` are kept. Default: nowhere. */
+  readonly logRing?: LogRing;
+  /** The configuration as a support bundle may show it. */
+  readonly shownConfig?: ShownConfig;
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
   /** Another module to run where inputs are looked up: for tests. */
@@ -105,7 +111,7 @@ interface Parts {
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
-  readonly metrics: NodeMetrics | undefined;
+  readonly metrics: NodeMetrics;
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
@@ -188,23 +194,32 @@ async function buildParts(
     const { sourceNames } = tracks;
     return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
   };
-  const metrics = config.metrics.isEnabled
-    ? new NodeMetrics({
-        readStats: () => sessions.stats(),
-        readLoad: () => loadToJson(workers.load),
-        sources: plugins,
-        sound: workers.totals,
-        logCounts: logs.counts,
-        startEpochMs: clock.epochMs(),
-      })
-    : undefined;
-  const { endpoint: path, isPasswordNeeded } = config.metrics;
+  const readStats = () => sessions.stats();
+  const readLoad = () => loadToJson(workers.load);
+  const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
+  const metrics = new NodeMetrics({
+    ...{ readStats, readLoad, sources: plugins, sound: workers.totals, logCounts: logs.counts },
+    readSessions: () => sessions.all(),
+    readConnections: () => api.connectionCounts(),
+    ...{ version: VERSION, startEpochMs: clock.epochMs(), isScraped },
+  });
+  const { logRing = new LogRing(), shownConfig } = options;
+  const readSupport = async (key?: string) => {
+    const { nodeBundle } = await import("./support/node-bundle.ts");
+    const node = {
+      ...{ config: shownConfig, log: logRing, epochMs: () => clock.epochMs(), readStats, readLoad },
+      readSessions: () => sessions.all(),
+      sourcesJson: () => plugins.sourcesJson(),
+      pluginsJson: () => plugins.pluginsJson(),
+      readMetrics: () => metrics.read(undefined),
+    };
+    return nodeBundle(node, key);
+  };
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo, keys, limitsOf, tls },
-    readLoad: () => loadToJson(workers.load),
+    ...{ sources: plugins, readInfo, readLoad, readSupport, keys, limitsOf, tls },
     requestLogging: config.logging.requests,
-    metrics: metrics && { path, isPasswordNeeded, source: metrics },
+    metrics: isScraped ? { path, isPasswordNeeded, source: metrics } : undefined,
   });
   if (keyFile !== undefined) {
     keyFile.onReplaced = () => {

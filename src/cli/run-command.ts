@@ -12,7 +12,7 @@ export interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "keys", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "keys", "support", "help"] as const;
 type Command = (typeof COMMANDS)[number];
 
 const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the Lavalink v4 protocol.
@@ -21,6 +21,7 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
   tonearm keys              list the client keys; add, rotate, retire or remove NAME changes them
+  tonearm support [FILE]    write what an issue needs, without secrets, to FILE; "-" is standard output
 
   --config FILE             read this file; default: tonearm.yml or application.yml in the current folder
   --KEY=VALUE               override a key, such as --server.port=2333
@@ -62,6 +63,10 @@ async function run(command: Command, args: readonly string[], context: CommandCo
   if (command === "keys") {
     const { keysCommand } = await import("./keys-command.ts");
     return keysCommand(args, context);
+  }
+  if (command === "support") {
+    const { runSupport } = await import("./support/run-support.ts");
+    return runSupport(args, context);
   }
   const { startCommand } = await import("./start.ts");
   return startCommand(args, context);

@@ -5,6 +5,7 @@ import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
 import { isReachableAddress } from "../config/node-config.ts";
 import type { Logger } from "../log.ts";
 import { createNodeLogger } from "../log-pino.ts";
+import { LogRing } from "../log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
 
@@ -26,7 +27,8 @@ export async function startCommand(args: readonly string[], context: StartContex
   const loaded = loadConfig({ args, cwd: context.cwd });
   const { config } = loaded;
   const { level, format } = config.logging;
-  const logger = createNodeLogger({ level, format, stream: context });
+  const logRing = new LogRing();
+  const logger = createNodeLogger({ level, format, stream: context, ring: logRing });
   context.tellDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
@@ -34,7 +36,7 @@ export async function startCommand(args: readonly string[], context: StartContex
   for (const note of loaded.notes) logger.info(note);
 
   const stopping = nextSignal();
-  const node = await createNode(config, { logger });
+  const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
   announce(node, loaded, { logger, context });
   const signal = await stopping;
   return closeNode(node, logger, signal);

@@ -23,6 +23,8 @@ import {
 /** What the doctor sees of the process. */
 export interface DoctorContext {
   readonly cwd: string;
+  /** The node of this configuration runs: that its port is taken says nothing. */
+  readonly isNodeRunning?: boolean;
   /** Standard output: one line a check. */
   write(text: string): void;
 }
@@ -31,7 +33,7 @@ export interface DoctorContext {
 export async function runDoctor(args: readonly string[], context: DoctorContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
-  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config)), ...machineChecks()];
+  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config, context)), ...machineChecks()];
   for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
   let failures = results.filter(({ status }) => status === "fail").length;
   for (const check of checks) {
@@ -78,9 +80,9 @@ const runtimeCheck: Check = {
   }),
 };
 
-function configuredChecks({ server, routePlanner }: NodeConfig): Check[] {
+function configuredChecks({ server, routePlanner }: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
   return [
-    portCheck(server),
+    ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
   ];

@@ -131,6 +131,11 @@ export class Sessions {
     return session?.isConnected ? session : undefined;
   }
 
+  /** All that have not ended, those whose client is away too. */
+  all(): readonly Session[] {
+    return [...this.#sessions.values()];
+  }
+
   /** The session, in whatever state it is. */
   get(id: string): Session | undefined {
     return this.#sessions.get(id);
