@@ -42,7 +42,7 @@ function problemsOf(board: object, panels: readonly BoardPanel[]): string {
   );
   const source = `
 import type { Dashboard, FieldConfigSource, GraphFieldConfig, TableFieldOptions } from "${TYPES}/index.d.ts";
-${panels.join("\n")}
+${panelTypes.join("\n")}
 type timeseriesField = GraphFieldConfig; type statField = object; type tableField = TableFieldOptions;
 /** As JSON has it: the texts of enumerations. */
 type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T
