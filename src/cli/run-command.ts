@@ -12,7 +12,7 @@ export interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "health", "help"] as const;
 type Command = (typeof COMMANDS)[number];
 
 const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the Lavalink v4 protocol.
@@ -20,6 +20,7 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm [start]           run the node (default)
   tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
+  tonearm health            ask the running node whether it serves; ends with 0 or 1
 
   --config FILE             read this file; default: tonearm.yml or application.yml in the current folder
   --KEY=VALUE               override a key, such as --server.port=2333
@@ -57,6 +58,10 @@ async function run(command: Command, args: readonly string[], context: CommandCo
   if (command === "doctor") {
     const { runDoctor } = await import("./doctor/run-doctor.ts");
     return runDoctor(args, context);
+  }
+  if (command === "health") {
+    const { healthCommand } = await import("./health.ts");
+    return healthCommand(args, context);
   }
   const { startCommand } = await import("./start.ts");
   return startCommand(args, context);

@@ -37,7 +37,7 @@ export interface ConfigContext {
 export function completeConfig({ proxy, timeouts, ...values }: KeyValues, context: ConfigContext) {
   const config = {
     ...values,
-    server: serverOf(values.server, context.random),
+    server: serverOf(values.server, context),
     workers: { ...values.workers, count: values.workers.count || context.coreCount },
     plugins: completedPlugins(values.plugins, context),
     local: {
@@ -64,7 +64,12 @@ export function isReachableAddress(address: string): boolean {
   return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
 }
 
-function serverOf({ password, ...values }: KeyValues["server"], random: Random) {
+function serverOf({ password, isPasswordRequired, ...values }: KeyValues["server"], context: ConfigContext) {
+  const { random, reject } = context;
+  if (isPasswordRequired && password === undefined) {
+    const message = "is not set, and tonearm.requirePassword asks for it (variable LAVALINK_SERVER_PASSWORD)";
+    reject("lavalink.server.password", message);
+  }
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
   return {
     ...values,
