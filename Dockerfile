@@ -20,7 +20,9 @@ WORKDIR /image/opt/tonearm
 RUN tar --extract --file /build/tonearm-*.tgz --strip-components=1 \
   && cp /build/package-lock.json /build/.npmrc . \
   && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$(echo "$TARGETARCH" | sed s/amd64/x64/)" \
+  && npm pkg delete devDependencies scripts \
   && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json \
+  && rm package-lock.json .npmrc \
   && mkdir --parents /image/etc/tonearm /image/usr/local/bin /state \
   && ln --symbolic /opt/tonearm/bin/tonearm.js /image/usr/local/bin/tonearm
 
