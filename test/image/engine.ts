@@ -51,6 +51,8 @@ export interface ContainerOptions {
   /** Of `podman run`. */
   readonly options?: readonly string[];
   readonly image?: string;
+  /** Of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Behind the image's name. */
   readonly command?: readonly string[];
 }
@@ -63,8 +65,11 @@ export class Container {
   }
 
   /** Started, on the network of this machine; goes away with the test. */
-  static async start({ options = [], image = IMAGE_NAME, command: words = [] }: ContainerOptions): Promise<Container> {
-    const args = ["run", "--detach", "--network", "host", "--no-healthcheck", ...options, image, ...words];
+  static async start({ options = [], image = IMAGE_NAME, ...given }: ContainerOptions): Promise<Container> {
+    const { variables = {}, command: words = [] } = given;
+    const environment = Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+    const engine = ["run", "--detach", "--network", "host", "--no-healthcheck", ...environment];
+    const args = [...engine, ...options, image, ...words];
     const { status, output } = await command("podman", args);
     const id = /^[0-9a-f]{64}$/m.exec(output)?.[0];
     if (status !== 0 || id === undefined) throw new Error(`podman ${args.join(" ")}: ${output}`);

@@ -18,9 +18,10 @@ const LISTENING = /listening on /;
 /** A node in a container that has what it needs, at a port of its own. */
 async function startNode(variables: Readonly<Record<string, string>> = {}, options: readonly string[] = []) {
   const port = await unusedPort();
-  const all = { LAVALINK_SERVER_PASSWORD: PASSWORD, SERVER_PORT: String(port), ...variables };
-  const given = Object.entries(all).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-  const container = await Container.start({ options: [...HARDENED, ...given, ...options] });
+  const container = await Container.start({
+    options: [...HARDENED, ...options],
+    variables: { LAVALINK_SERVER_PASSWORD: PASSWORD, SERVER_PORT: String(port), ...variables },
+  });
   await container.until(LISTENING);
   return { container, port };
 }
@@ -89,8 +90,11 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
   });
 
   test("has every codec, encryption and DAVE", async () => {
-    const options = [...HARDENED, "--env", `LAVALINK_SERVER_PASSWORD=${PASSWORD}`];
-    const { status, output } = await Container.run({ options, command: ["doctor", "--server.port=0"] });
+    const { status, output } = await Container.run({
+      options: HARDENED,
+      variables: { LAVALINK_SERVER_PASSWORD: PASSWORD },
+      command: ["doctor", "--server.port=0"],
+    });
     expect(output).toMatch(/^ok {4}DAVE /m);
     expect(output).toMatch(/^ok {4}AAC /m);
     expect(output).not.toMatch(/^fail/m);

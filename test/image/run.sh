@@ -16,7 +16,7 @@ unshare=(unshare --mount --pid --fork --kill-child --mount-proc)
 missing() {
   local tool problem
   [ "$(id --user)" -eq 0 ] || { printf 'it needs root\n' && return; }
-  for tool in unshare mmdebstrap buildah podman runc conmon tini; do
+  for tool in unshare mmdebstrap buildah podman podman-compose catatonit runc conmon tini; do
     command -v "$tool" >/dev/null || { printf 'there is no %s\n' "$tool" && return; }
   done
   problem=$("${unshare[@]}" true 2>&1) || printf 'namespaces cannot be made here: %s\n' "${problem//$'\n'/; }"
@@ -65,7 +65,7 @@ build_and_test() {
   shift
   configure "$folder"
   IMAGE_BASE=$(sed --quiet 's/^ARG NODE_IMAGE=//p' Dockerfile)
-  export IMAGE_BASE IMAGE_NAME=localhost/tonearm:test
+  export IMAGE_BASE IMAGE_NAME=localhost/tonearm:latest
   make_base "$folder" "$IMAGE_BASE"
   buildah build --quiet --pull-never --isolation chroot --network host --format docker --tag "$IMAGE_NAME" \
     --volume "$(npm config get cache):/root/.npm" .

@@ -53,11 +53,14 @@ test("a node that answers is healthy; it is asked for its version, with the pass
   expect(asked).toEqual([["GET", "/version", "tonearm-health", PASSWORD]]);
 });
 
-test.each([401, 403, 429])("one that refuses our password (%i) serves, and the line says that it does", async (status) => {
-  const { output, ...rest } = await health(await serve(node(status)));
-  expect(rest).toEqual({ status: 0, errors: "" });
-  expect(output).toMatch(/answers, but has another password than this configuration\n$/);
-});
+test.each([401, 403, 429])(
+  "one that refuses our password (%i) serves, and the line says that it does",
+  async (status) => {
+    const { output, ...rest } = await health(await serve(node(status)));
+    expect(rest).toEqual({ status: 0, errors: "" });
+    expect(output).toMatch(/answers, but has another password than this configuration\n$/);
+  },
+);
 
 test("without a password none is sent, as the node has made up its own, and a refusal is what is expected", async () => {
   const sent: unknown[] = [];
