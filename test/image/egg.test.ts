@@ -1,6 +1,6 @@
 // The egg for Pterodactyl and Pelican: what the panels' importers read of it, and its installation and start as Wings
-// does them, in the base image, as an unprivileged user who can write to /home/container only. The tarball of `npm pack`
-// stands for the registry's package.
+// does them, in the base image, as an unprivileged user who can write to /home/container only. The tarball of
+// `npm pack` stands for the registry's package.
 
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -90,7 +90,7 @@ test.skipIf(IMAGE_MISSING !== "")("it installs, starts on the server's port, ser
     command: [egg.scripts.installation.entrypoint, "/mnt/install/install.sh"],
     variables: { NODE_PACKAGE: `/mnt/install/${tarball}` },
   });
-  expect(install.output).toMatch(/\n\d+\.\d+\.\d+\n$/);
+  expect(install.output).toMatch(/^\d+\.\d+\.\d+$/m);
   expect(install.status).toBe(0);
   mkdirSync(join(server, "state"));
   await command("chown", ["--recursive", USER, server]);
@@ -125,7 +125,7 @@ test.skipIf(IMAGE_MISSING !== "")("it installs, starts on the server's port, ser
     { method: "GET", path: "/v4/info" },
   );
   expect(answer.status).toBe(200);
-  const shown = (await container.exec("sh", "-c", "cat /proc/*/cmdline | tr '\\0' ' '; id --user")).output;
+  const shown = (await container.exec("sh", "-c", "cat /proc/*/cmdline | tr '\\0' ' '; echo; id --user")).output;
   expect(shown).toContain("node --max-old-space-size=256 ");
   expect(shown).not.toContain(PASSWORD);
   expect(shown.trim().split("\n").at(-1)).toBe("988");

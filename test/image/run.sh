@@ -47,7 +47,7 @@ make_base() {
   cp "$packages/node_modules/node/bin/node" "$root/usr/local/bin/node"
   cp --recursive "$packages/node_modules/npm" "$root/usr/local/lib/node_modules/npm"
   ln --symbolic ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
-  printf 'registry=%s\n' "$(npm config get registry)" >"$root/usr/local/etc/npmrc"
+  printf 'registry=%s\ncache=/npm-cache\n' "$(npm config get registry)" >"$root/usr/local/etc/npmrc"
   local authorities
   authorities=$(npm config get cafile)
   if [ -f "$authorities" ]; then
@@ -68,7 +68,7 @@ build_and_test() {
   export IMAGE_BASE IMAGE_NAME=localhost/tonearm:latest
   make_base "$folder" "$IMAGE_BASE"
   buildah build --quiet --pull-never --isolation chroot --network host --format docker --tag "$IMAGE_NAME" \
-    --volume "$(npm config get cache):/root/.npm" .
+    --volume "$(npm config get cache):/npm-cache" .
   vitest run --project image "$@"
 }
 

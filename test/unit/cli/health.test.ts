@@ -62,7 +62,7 @@ test.each([401, 403, 429])(
   },
 );
 
-test("without a password none is sent, as the node has made up its own, and a refusal is what is expected", async () => {
+test("without a password none is sent, as the node has made up its own, and a refusal is expected", async () => {
   const sent: unknown[] = [];
   const port = await serve((request, response) => {
     sent.push(request.headers.authorization);
