@@ -87,6 +87,15 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "image",
+          include: ["test/image/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "neighbours",
           include: ["test/neighbours/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

@@ -12,7 +12,7 @@ export interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "keys", "support", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "health", "keys", "support", "help"] as const;
 type Command = (typeof COMMANDS)[number];
 
 const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the Lavalink v4 protocol.
@@ -20,6 +20,7 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm [start]           run the node (default)
   tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
+  tonearm health            ask the running node whether it serves; ends with 0 or 1
   tonearm keys              list the client keys; add, rotate, retire or remove NAME changes them
   tonearm support [FILE]    write what an issue needs, without secrets, to FILE; "-" is standard output
 
@@ -59,6 +60,10 @@ async function run(command: Command, args: readonly string[], context: CommandCo
   if (command === "doctor") {
     const { runDoctor } = await import("./doctor/run-doctor.ts");
     return runDoctor(args, context);
+  }
+  if (command === "health") {
+    const { healthCommand } = await import("./health.ts");
+    return healthCommand(args, context);
   }
   if (command === "keys") {
     const { keysCommand } = await import("./keys-command.ts");

@@ -37,7 +37,7 @@ function problemsOf(board: object, panels: readonly BoardPanel[]): string {
       `check<Plain<${type}.Options>>(${JSON.stringify(options)});\n` +
       `check<Plain<FieldConfigSource<Partial<${type}Field>>>>(${JSON.stringify(fieldConfig)});`,
   );
-  const panels = kinds.map(
+  const panelTypes = kinds.map(
     (kind) => `import type * as ${kind} from "${PANEL_TYPES}/${kind}/panelcfg/x/types.gen.d.ts";`,
   );
   const source = `
