@@ -40,7 +40,7 @@ export class ServiceNotifier {
 
   /** The node serves; from now on it says that it lives, twice in the time after which it would be killed. */
   ready(status: string): void {
-    this.#say("READY=1", `STATUS=${status}`);
+    this.#say(`STATUS=${status}`, "READY=1");
     const { watchdogMs } = this.#manager;
     if (watchdogMs !== undefined) this.#live(watchdogMs / 2);
   }

@@ -58,7 +58,7 @@ export class Newcomer {
     const child = spawn(command, args, {
       cwd: this.folder,
       env: { ...this.#env, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
     this.#children.add(child);
     let output = "";

@@ -35,7 +35,7 @@ function notify({ script = 'echo "$2" >> "$NOTIFY_SOCKET"', isWatched = true } =
   return { notifier, clock, told, warnings };
 }
 
-const READY = ["READY=1", "STATUS=listening on http://127.0.0.1:1"];
+const READY = ["STATUS=listening on http://127.0.0.1:1", "READY=1"];
 
 test("tells that the node serves, twice in the watchdog's time that it lives, and that it ends", async () => {
   const { notifier, clock, told } = notify();
