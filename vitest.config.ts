@@ -79,6 +79,19 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "install",
+          include: ["test/install/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // What is timed shares the machine with nothing of ours.
+          fileParallelism: false,
+          // The registry is waited for as well.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

@@ -53,7 +53,11 @@ async function runCheck(check: Check): Promise<CheckResult> {
     return await check.run();
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
-    return { status: "fail", found: `${reason}`, advice: "if npm ci does not help, please report it" };
+    return {
+      status: "fail",
+      found: `${reason}`,
+      advice: "install it again, without --omit=optional; if that does not help, please report it",
+    };
   }
 }
 
