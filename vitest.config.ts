@@ -79,6 +79,16 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "docs",
+          include: ["test/docs/*.test.ts"],
+          globalSetup: ["test/docs/build-site.ts"],
+          // One browser, and beside it the pages on disk.
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

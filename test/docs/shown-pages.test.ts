@@ -1,0 +1,79 @@
+// The docs site in a real browser: every page light and dark, wide and on a phone, with what axe says of it; the search
+// finds, the menu opens, and nothing is asked of another host.
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PAGES, routeOf } from "../../docs/site/pages.mjs";
+import { LOOKS, openPage, seriousFindings, startChromium } from "../support/chromium.ts";
+import { PROJECT_ROOT } from "../support/project-files.ts";
+import { type SiteServer, serveSite } from "../support/site-server.ts";
+
+let browser: Browser;
+let site: SiteServer;
+
+beforeAll(async () => {
+  site = await serveSite(`${PROJECT_ROOT}docs/site/dist`);
+  browser = await startChromium();
+});
+
+afterAll(async () => {
+  await browser.close();
+  site.close();
+});
+
+const [DESKTOP, , PHONE] = LOOKS as [(typeof LOOKS)[0], (typeof LOOKS)[0], (typeof LOOKS)[0]]; // as listed there
+
+/** Pages that hold every kind of thing there is: prose, tables, code, pictures, long lists. */
+const VARIED = ["docs/index.md", "docs/benchmarks.md", "docs/reference/openapi.md", "docs/how-to/reverse-proxy.md"];
+
+describe.each(LOOKS)("$scheme on a $width", (look) => {
+  // What is built of the same parts looks alike: all pages once, and those that differ in every way.
+  const pages = look === DESKTOP ? PAGES : VARIED;
+
+  test("pages show their title and nothing that axe calls serious", async () => {
+    const { page, strays } = await openPage(browser, site.origin, look);
+    const problems: string[] = [];
+    page.on("pageerror", (error) => problems.push(error.message));
+    for (const path of pages) {
+      await page.goto(`${site.origin}${routeOf(path)}`, { waitUntil: "load" });
+      await page.locator("h1").first().waitFor();
+      const findings = await seriousFindings(page);
+      problems.push(...findings.map(({ rule, where }) => `${path}: ${rule}: ${where}`));
+      const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (overflow > 0) problems.push(`${path}: ${overflow} pixels wider than the screen`);
+    }
+    expect(problems).toEqual([]);
+    expect(strays).toEqual([]);
+    await page.context().close();
+  });
+
+  test("its colours are those that the reader's system asks for", async () => {
+    const { page } = await openPage(browser, site.origin, look);
+    await page.goto(site.origin);
+    const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    const [red = 0] = (background.match(/\d+/g) ?? []).map(Number);
+    expect(red > 127 ? "light" : "dark").toBe(look.scheme);
+    await page.context().close();
+  });
+});
+
+test("the search finds a page by a word of it, and leads there", async () => {
+  const { page, strays } = await openPage(browser, site.origin, DESKTOP);
+  await page.goto(`${site.origin}/`);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("input-unreachable");
+  await page.locator('.rp-search-panel__modal a[href*="/reference/errors"]').first().click();
+  await page.locator("h1", { hasText: "Errors" }).waitFor();
+  expect(strays).toEqual([]);
+  await page.context().close();
+});
+
+test("on a phone the side bar opens and leads to a page", async () => {
+  const { page } = await openPage(browser, site.origin, PHONE);
+  await page.goto(`${site.origin}/reference/rest`);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("link", { name: "WebSocket", exact: true }).first().click();
+  await page.locator("h1", { hasText: "WebSocket" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/reference/websocket");
+  await page.context().close();
+});
