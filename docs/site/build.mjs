@@ -35,7 +35,10 @@ function layOut(openApi) {
   rmSync(LAID_OUT, { recursive: true, force: true });
   for (const path of PAGES) {
     const text = textOf(path, openApi);
-    write(`${LAID_OUT}${routeOf(path) === "/" ? "/index" : routeOf(path)}.md`, forTheSite(text, { path, sourcesUrl: SOURCES_URL }));
+    write(
+      `${LAID_OUT}${routeOf(path) === "/" ? "/index" : routeOf(path)}.md`,
+      forTheSite(text, { path, sourcesUrl: SOURCES_URL }),
+    );
     for (const { isImage, target } of linksOf(text)) {
       if (!isImage || isElsewhere(target)) continue;
       cpSync(ROOT + posix.join(posix.dirname(path), target), LAID_OUT + posix.join(routeOf(path) ?? "", "..", target));

@@ -67,8 +67,15 @@ export function codeBlocksOf(page) {
   return Array.from(page.matchAll(FENCED), ({ 0: block, 1: indent = "", index }) => {
     const [fence = "", ...lines] = block.split("\n");
     return {
-      language: fence.trim().replace(/^[`~]+/, "").split(/\s/, 1)[0] ?? "",
-      code: lines.slice(0, -1).map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join("\n"),
+      language:
+        fence
+          .trim()
+          .replace(/^[`~]+/, "")
+          .split(/\s/, 1)[0] ?? "",
+      code: lines
+        .slice(0, -1)
+        .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
+        .join("\n"),
       line: page.slice(0, index).split("\n").length,
     };
   });

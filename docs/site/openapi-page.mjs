@@ -107,7 +107,8 @@ function schemaSection(name, schema) {
   }
   const about = schema.description === undefined ? "" : `${plain(schema.description)}\n\n`;
   if (schema.type !== "object") return `### ${name}\n\n${about}${typeText(schema)}\n`;
-  return `### ${name}\n\n${about}${schema.properties === undefined ? "An object of any members.\n" : memberTable(schema)}`;
+  const members = schema.properties === undefined ? "An object of any members.\n" : memberTable(schema);
+  return `### ${name}\n\n${about}${members}`;
 }
 
 /** @param {Json} schema */

@@ -38,7 +38,7 @@ export default defineConfig({
   description: "An audio node for Discord bots that speaks the Lavalink v4 protocol.",
   lang: "en",
   globalStyles: fileURLToPath(new URL("./theme/site.css", import.meta.url)),
-  markdown: { rehypePlugins: [skipHeadingMarks] },
+  markdown: { rehypePlugins: [skipHeadingMarks], shiki: { fallbackLanguage: "text" } },
   themeConfig: {
     nav: SIDE_BAR.map(({ title, items }) => ({ text: title, link: routeOf(pagesIn(items)[0]) })),
     sidebar: { "/": SIDE_BAR.map(barItem) },

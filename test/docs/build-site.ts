@@ -1,5 +1,5 @@
-// Builds the docs site as `npm run docs` does, once before its tests. The node that is asked for its OpenAPI document is
-// what lies in dist, so that comes first.
+// Builds the docs site as `npm run docs` does, once before its tests. The node that is asked for its OpenAPI document
+// is what lies in dist, so that comes first.
 
 import { spawnSync } from "node:child_process";
 import { setup as buildProject } from "../support/build-once.ts";
@@ -7,6 +7,6 @@ import { PROJECT_ROOT } from "../support/project-files.ts";
 
 export async function setup(): Promise<void> {
   await buildProject();
-  const { status, stdout } = spawnSync("npm run docs", { cwd: PROJECT_ROOT, shell: true, encoding: "utf8" });
-  if (status !== 0) throw new Error(`npm run docs ended with status ${status}:\n${stdout}`);
+  const { status, stdout, stderr } = spawnSync("npm run docs", { cwd: PROJECT_ROOT, shell: true, encoding: "utf8" });
+  if (status !== 0) throw new Error(`npm run docs ended with status ${status}:\n${stdout}${stderr}`);
 }

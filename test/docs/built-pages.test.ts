@@ -46,7 +46,11 @@ describe("the built site", () => {
         count++;
         const [path = "", anchor = ""] = address.split("#", 2);
         const target = path === "" ? `${SITE}/${file}` : siteFile(SITE, posix.resolve(`/${posix.dirname(file)}`, path));
-        const ids = IDS.get(relative(SITE, target ?? "").split(sep).join("/"));
+        const ids = IDS.get(
+          relative(SITE, target ?? "")
+            .split(sep)
+            .join("/"),
+        );
         const isThere = target !== undefined && (anchor === "" || ids?.has(decodeURIComponent(anchor)) === true);
         return isThere ? [] : [`${file}: ${address}`];
       }),

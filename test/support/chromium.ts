@@ -30,7 +30,7 @@ export interface AxeFinding {
 }
 
 /** `CHROMIUM`, or where Debian and its like have it. @throws when there is none, with what to install */
-export function chromiumPath(): string {
+function chromiumPath(): string {
   const path = [process.env.CHROMIUM ?? "", ...PLACES].find((place) => place !== "" && existsSync(place));
   if (path === undefined) throw new Error("there is no Chromium: `apt-get install chromium`, or set CHROMIUM to one");
   return path;

@@ -24,7 +24,9 @@ export interface SiteServer {
 /** The file of `folder` that an address' path stands for, or undefined. */
 export function siteFile(folder: string, path: string): string | undefined {
   const place = join(folder, normalize(`/${decodeURIComponent(path)}`));
-  return [place, `${place}.html`, join(place, "index.html")].find((file) => existsSync(file) && statSync(file).isFile());
+  return [place, `${place}.html`, join(place, "index.html")].find(
+    (file) => existsSync(file) && statSync(file).isFile(),
+  );
 }
 
 export async function serveSite(folder: string): Promise<SiteServer> {

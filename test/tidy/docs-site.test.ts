@@ -32,7 +32,7 @@ test("no page stands where one that is made will be", () => {
 test("links, headings and code blocks are found in a page, and none in code", () => {
   const page = [
     "# A `b` {c}",
-    "See [x\ny](a.md#b), [`z`](../c.ts) and ![p](p.svg \"t\"); `[no](no.md)`.",
+    'See [x\ny](a.md#b), [`z`](../c.ts) and ![p](p.svg "t"); `[no](no.md)`.',
     "```yaml\n# no heading\n[no](no.md): 1\n```",
     "## GET /v4/a/{id}",
     "- item:",
@@ -51,7 +51,7 @@ test("links, headings and code blocks are found in a page, and none in code", ()
   ]);
 });
 
-test("links lead to pages of the site, and files that it has not are named, or linked to where sources can be read", () => {
+test("links lead to pages of the site; other files are named, or linked to where sources can be read", () => {
   const page = [
     "[rest](rest.md#bounds) [all](../../config.example.yml) [why](../decisions) [home](../../README.md#start)",
     "[tick-loop.ts](../../src/media/tick/tick-loop.ts) [the lab](../../lab/quality) [web](https://example.org/a.md)",

@@ -112,18 +112,21 @@ test("links lead to a file that is there, and to a heading that is in it", () =>
   expect(links.length).toBeGreaterThan(200);
 });
 
-test.each(["", "docs/site/"])("%spackage-lock.json knows the parts of every platform, or npm ci would refuse it", (folder) => {
-  type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
-  const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
-    packages: Readonly<Record<string, LockedPackage>>;
-  };
-  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).filter(
-      (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
-    ),
-  );
-  expect(missing).toEqual([]);
-});
+test.each(["", "docs/site/"])(
+  "%spackage-lock.json knows the parts of every platform, or npm ci would refuse it",
+  (folder) => {
+    type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
+    const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
+      packages: Readonly<Record<string, LockedPackage>>;
+    };
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  },
+);
 
 test("prose is at most 120 columns wide", () => {
   const wide = DOCUMENTS.flatMap(({ path, text }) =>
