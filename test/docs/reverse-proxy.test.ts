@@ -178,8 +178,8 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
   ): Promise<{ socket: WebSocket; messages: { op: string; sessionId: string }[] }> {
     const headers: Record<string, string> = { authorization: STAGE_PASSWORD, "user-id": USER_ID, host: HOST };
     if (sessionId !== undefined) headers["session-id"] = sessionId;
-    const url = `wss://127.0.0.1:${port}/v4/websocket`;
-    const socket = new WebSocket(url, { ca: certificate, servername: HOST, headers });
+    const options = { ca: certificate, servername: HOST, headers };
+    const socket = new WebSocket(`wss://127.0.0.1:${port}/v4/websocket`, options);
     const messages: { op: string; sessionId: string; resumed?: boolean }[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data))));
     socket.on("error", () => undefined); // `close` follows
