@@ -44,6 +44,7 @@ function layOut(openApi) {
       cpSync(ROOT + posix.join(posix.dirname(path), target), LAID_OUT + posix.join(routeOf(path) ?? "", "..", target));
     }
   }
+  cpSync(`${SITE}theme/icon.svg`, `${LAID_OUT}/public/icon.svg`);
   write(`${LAID_OUT}/public/openapi.json`, `${JSON.stringify(openApi, null, 2)}\n`);
 }
 

@@ -37,6 +37,7 @@ export default defineConfig({
   title: "Tonearm",
   description: "An audio node for Discord bots that speaks the Lavalink v4 protocol.",
   lang: "en",
+  icon: "/icon.svg",
   globalStyles: fileURLToPath(new URL("./theme/site.css", import.meta.url)),
   markdown: { rehypePlugins: [skipHeadingMarks], shiki: { fallbackLanguage: "text" } },
   themeConfig: {

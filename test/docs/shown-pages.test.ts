@@ -1,7 +1,7 @@
 // The docs site in a real browser: every page light and dark, wide and on a phone, with what axe says of it; the search
 // finds, the menu opens, and nothing is asked of another host.
 
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PAGES, routeOf } from "../../docs/site/pages.mjs";
 import { LOOKS, openPage, seriousFindings, startChromium } from "../support/chromium.ts";
@@ -57,12 +57,21 @@ describe.each(LOOKS)("$scheme on a $width", (look) => {
   });
 });
 
+/** Waits until the page answers to the keyboard: the mark of the key is written by the script. */
+async function isAwake(page: Page): Promise<void> {
+  await page.locator(".rp-search-button__hotkey", { hasText: "Ctrl" }).waitFor({ state: "attached" });
+}
+
 test("the search finds a page by a word of it, and leads there", async () => {
   const { page, strays } = await openPage(browser, site.origin, DESKTOP);
   await page.goto(`${site.origin}/`);
+  await isAwake(page);
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("input-unreachable");
-  await page.locator('.rp-search-panel__modal a[href*="/reference/errors"]').first().click();
+  await page.locator("input").fill("input-unreachable");
+  const found = page.locator('a[href$="/reference/errors#input-unreachable"]');
+  await found.waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await found.click();
   await page.locator("h1", { hasText: "Errors" }).waitFor();
   expect(strays).toEqual([]);
   await page.context().close();
@@ -71,9 +80,27 @@ test("the search finds a page by a word of it, and leads there", async () => {
 test("on a phone the side bar opens and leads to a page", async () => {
   const { page } = await openPage(browser, site.origin, PHONE);
   await page.goto(`${site.origin}/reference/rest`);
+  await isAwake(page);
+  await page.getByRole("button", { name: "Search", exact: true }).press("Enter");
+  await page.locator("input").waitFor();
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Menu" }).click();
-  await page.getByRole("link", { name: "WebSocket", exact: true }).first().click();
+  const entry = page.getByRole("link", { name: "WebSocket", exact: true }).first();
+  await entry.waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await entry.click();
   await page.locator("h1", { hasText: "WebSocket" }).waitFor();
-  expect(new URL(page.url()).pathname).toBe("/reference/websocket");
+  expect(new URL(page.url()).pathname).toMatch(/^\/reference\/websocket/);
+  await page.context().close();
+});
+
+test("the switch for light and dark is one for the keyboard too, and is remembered", async () => {
+  const { page } = await openPage(browser, site.origin, DESKTOP);
+  await page.goto(`${site.origin}/`);
+  await isAwake(page);
+  await page.getByRole("button", { name: "Light or dark" }).first().press("Enter");
+  await page.locator("html.dark").waitFor();
+  await page.goto(`${site.origin}/reference/rest`);
+  await page.locator("html.dark").waitFor();
   await page.context().close();
 });

@@ -1,12 +1,33 @@
-// The generator's theme, but for tables: one that is wider than the screen can be scrolled with the keyboard too.
+// The generator's theme, but for what the keyboard and screen readers could not use in it: tables that are wider than
+// the screen, and buttons that are none.
 
-import { getCustomMDXComponent as getGeneratorsComponents } from "@rspress/core/theme-original";
+import {
+  SearchButton as GeneratorsSearchButton,
+  SwitchAppearance as GeneratorsSwitch,
+  getCustomMDXComponent as getGeneratorsComponents,
+} from "@rspress/core/theme-original";
 import { useEffect, useRef, useState } from "react";
 
 export * from "@rspress/core/theme-original";
 
 export function getCustomMDXComponent() {
   return { ...getGeneratorsComponents(), table: ScrollingTable };
+}
+
+export function SwitchAppearance(props) {
+  return (
+    <Pressable selector=".rp-switch-appearance" label="Light or dark">
+      <GeneratorsSwitch {...props} />
+    </Pressable>
+  );
+}
+
+export function SearchButton(props) {
+  return (
+    <Pressable selector=".rp-search-button--mobile" label="Search">
+      <GeneratorsSearchButton {...props} />
+    </Pressable>
+  );
 }
 
 function ScrollingTable(props) {
@@ -22,6 +43,29 @@ function ScrollingTable(props) {
   return (
     <div ref={frame} className="rp-table-scroll-container rp-scrollbar" tabIndex={isWide ? 0 : undefined}>
       <table {...props} />
+    </div>
+  );
+}
+
+/** Makes a button of the element within it that only listens to the mouse. */
+function Pressable({ selector, label, children }) {
+  const frame = useRef(null);
+  useEffect(() => {
+    const element = frame.current.querySelector(selector);
+    element.setAttribute("role", "button");
+    element.setAttribute("tabindex", "0");
+    element.setAttribute("aria-label", label);
+    const press = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      element.click();
+    };
+    element.addEventListener("keydown", press);
+    return () => element.removeEventListener("keydown", press);
+  }, [selector, label]);
+  return (
+    <div ref={frame} style={{ display: "contents" }}>
+      {children}
     </div>
   );
 }
