@@ -71,7 +71,7 @@ describe("commands that documents name", () => {
       return names.map((name) => `${path}: --${name}`);
     });
     expect(wrong).toEqual([]);
-    expect(TYPED.filter(({ line }) => /^(?:npx tonearm|npm start --) .*--server\.port/.test(line)).length).toBe(2);
+    expect(TYPED.filter(({ line }) => /^npm start -- --server\.port/.test(line)).length).toBeGreaterThan(0);
   });
 
   test("have these options also where they are tools of the project", () => {
