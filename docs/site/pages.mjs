@@ -59,7 +59,9 @@ export function forTheSite(text, { path, sourcesUrl }) {
     }
     const file = posix.join(posix.dirname(path), target).replace(/\/$/, "");
     const route = routeOf(file);
-    if (route !== undefined) result += `[${link.text}](${route}${anchor === undefined ? "" : `#${anchor}`})`;
+    // A stand-in has other headings.
+    const place = anchor === undefined || STAND_INS.has(file) ? "" : `#${anchor}`;
+    if (route !== undefined) result += `[${link.text}](${route}${place})`;
     else if (sourcesUrl !== "") result += `[${link.text}](${sourcesUrl}/${file})`;
     else result += namedInstead(link.text, file);
   }

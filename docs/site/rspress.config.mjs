@@ -40,6 +40,7 @@ export default defineConfig({
   icon: "/icon.svg",
   globalStyles: fileURLToPath(new URL("./theme/site.css", import.meta.url)),
   markdown: { rehypePlugins: [skipHeadingMarks], shiki: { fallbackLanguage: "text" } },
+  builderConfig: { performance: { printFileSize: { detail: false } } },
   themeConfig: {
     nav: SIDE_BAR.map(({ title, items }) => ({ text: title, link: routeOf(pagesIn(items)[0]) })),
     sidebar: { "/": SIDE_BAR.map(barItem) },
