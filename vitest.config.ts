@@ -82,8 +82,6 @@ export default defineConfig({
           name: "docs",
           include: ["test/docs/*.test.ts"],
           globalSetup: ["test/docs/build-site.ts"],
-          // One browser, and beside it the pages on disk.
-          testTimeout: 180_000,
         },
       },
       {

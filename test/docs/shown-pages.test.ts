@@ -30,31 +30,30 @@ const VARIED = ["docs/index.md", "docs/benchmarks.md", "docs/reference/openapi.m
 describe.each(LOOKS)("$scheme on a $width", (look) => {
   // What is built of the same parts looks alike: all pages once, and those that differ in every way.
   const pages = look.scheme === DESKTOP.scheme && look.width === DESKTOP.width ? PAGES : VARIED;
+  let page: Page;
+  let strays: readonly string[];
+  const errors: string[] = [];
 
-  test("pages show their title and nothing that axe calls serious", async () => {
-    const { page, strays } = await openPage(browser, site.origin, look);
-    const problems: string[] = [];
-    page.on("pageerror", (error) => problems.push(error.message));
-    for (const path of pages) {
-      await page.goto(`${site.origin}${routeOf(path)}`, { waitUntil: "load" });
-      await page.locator("h1").first().waitFor();
-      const findings = await seriousFindings(page);
-      problems.push(...findings.map(({ rule, where }) => `${path}: ${rule}: ${where}`));
-      const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (overflow > 0) problems.push(`${path}: ${overflow} pixels wider than the screen`);
-    }
-    expect(problems).toEqual([]);
-    expect(strays).toEqual([]);
-    await page.context().close();
+  beforeAll(async () => {
+    ({ page, strays } = await openPage(browser, site.origin, look));
+    page.on("pageerror", ({ message }) => errors.push(message));
+  });
+
+  afterAll(() => page.context().close());
+
+  test.each(pages)("%s shows its title, fits the screen, and axe calls nothing of it serious", async (path) => {
+    await page.goto(`${site.origin}${routeOf(path)}`, { waitUntil: "load" });
+    await page.locator("h1").first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+    expect({ errors, strays }).toEqual({ errors: [], strays: [] });
   });
 
   test("its colours are those that the reader's system asks for", async () => {
-    const { page } = await openPage(browser, site.origin, look);
     await page.goto(site.origin);
     const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
     const [red = 0] = (background.match(/\d+/g) ?? []).map(Number);
     expect(red > 127 ? "light" : "dark").toBe(look.scheme);
-    await page.context().close();
   });
 });
 
