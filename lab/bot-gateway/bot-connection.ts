@@ -1,9 +1,17 @@
 // One WebSocket of a bot to the fake main gateway (v10, JSON): Hello, Identify, Ready, the guild, heartbeats and op 4.
-// What Discord would close the connection for closes it here, with the same code.
+// What Discord would close the connection for closes it here, with the same code. Compression that a bot asks for is left
+// out, which every library takes.
 
 import type { RawData, WebSocket } from "ws";
 import { envelope, identify, voiceStateRequest } from "./bot-messages.ts";
 import { applicationJson, BOT_ID, GUILD_ID, userJson } from "./guild.ts";
+
+interface GatewayMessage {
+  readonly op: number;
+  readonly d: unknown;
+  readonly s: number | null;
+  readonly t: string | null;
+}
 
 /** What a connection needs of the server. */
 export interface ConnectionHost {
@@ -17,7 +25,7 @@ export interface ConnectionHost {
   changed(): void;
 }
 
-export const GUILDS_INTENT = 1 << 0;
+const GUILDS_INTENT = 1 << 0;
 export const VOICE_STATES_INTENT = 1 << 7;
 /** Members, presences, message content: off unless switched on at Discord, which the tutorial does without. */
 const PRIVILEGED_INTENTS = (1 << 1) | (1 << 8) | (1 << 15);
@@ -48,9 +56,9 @@ export class BotConnection {
 
   #onMessage(data: RawData): void {
     const message = envelope.safeParse(parseJson(String(data)));
-    if (!message.success) return this.#close(4002, "Error while decoding payload.");
-    const { op, d } = message.data;
-    if (op === 1) this.#onHeartbeat(d);
+    const { op, d } = message.data ?? {};
+    if (op === undefined) this.#close(4002, "Error while decoding payload.");
+    else if (op === 1) this.#onHeartbeat(d);
     else if (op === 2) this.#onIdentify(d);
     else if (this.#intents === undefined) this.#close(4003, "Not authenticated.");
     else if (op === 4) this.#onVoiceState(d);
@@ -68,12 +76,15 @@ export class BotConnection {
     const { data, error } = identify.safeParse(d);
     if (data === undefined) {
       this.#host.complain(`Identify: ${error.message}`);
-      return this.#close(4002, "Error while decoding payload.");
-    }
-    if (this.#intents !== undefined) return this.#close(4005, "Already authenticated.");
-    if (data.token !== this.#host.token) return this.#close(4004, "Authentication failed.");
-    if ((data.intents & PRIVILEGED_INTENTS) !== 0) return this.#close(4014, "Disallowed intent(s).");
-    this.#intents = data.intents;
+      this.#close(4002, "Error while decoding payload.");
+    } else if (this.#intents !== undefined) this.#close(4005, "Already authenticated.");
+    else if (data.token !== this.#host.token) this.#close(4004, "Authentication failed.");
+    else if ((data.intents & PRIVILEGED_INTENTS) !== 0) this.#close(4014, "Disallowed intent(s).");
+    else this.#welcome(data.intents);
+  }
+
+  #welcome(intents: number): void {
+    this.#intents = intents;
     this.dispatch("READY", {
       v: 10,
       user: userJson(BOT_ID),
@@ -83,18 +94,18 @@ export class BotConnection {
       shard: [0, 1],
       application: applicationJson(),
     });
-    if ((data.intents & GUILDS_INTENT) !== 0) this.dispatch("GUILD_CREATE", this.#host.guildFor(data.intents));
+    if ((intents & GUILDS_INTENT) !== 0) this.dispatch("GUILD_CREATE", this.#host.guildFor(intents));
     this.#host.changed();
   }
 
   #onVoiceState(d: unknown): void {
     const { data, error } = voiceStateRequest.safeParse(d);
-    if (data === undefined) return this.#host.complain(`op 4: ${error.message}`);
-    if (data.guild_id !== GUILD_ID) return this.#host.complain(`op 4 for guild ${data.guild_id}, where the bot is not`);
-    this.#host.moveBot(data.channel_id);
+    if (data === undefined) this.#host.complain(`op 4: ${error.message}`);
+    else if (data.guild_id !== GUILD_ID) this.#host.complain(`op 4 for guild ${data.guild_id}, where the bot is not`);
+    else this.#host.moveBot(data.channel_id);
   }
 
-  #send(message: { readonly op: number; readonly d: unknown; readonly s: number | null; readonly t: string | null }) {
+  #send(message: GatewayMessage): void {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
@@ -103,9 +114,10 @@ export class BotConnection {
   }
 }
 
+/** discord.py writes ids as numbers, which Discord takes and JavaScript would round. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/("(?:guild|channel)_id": ?)(\d+)/g, '$1"$2"'));
   } catch {
     return undefined;
   }

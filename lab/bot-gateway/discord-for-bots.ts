@@ -35,7 +35,7 @@ export interface DiscordForBotsOptions {
 
 const API = "/api/v10";
 const BODY_BYTES_MAX = 1024 * 1024;
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 export class DiscordForBots {
   readonly #options: DiscordForBotsOptions;
@@ -91,7 +91,8 @@ export class DiscordForBots {
    */
   async type(text: string): Promise<string> {
     const { name, values } = readTyped(text);
-    const isKnown = () => this.#connection?.intents !== undefined && this.#commands.some((known) => known.name === name);
+    const isKnown = () =>
+      this.#connection?.intents !== undefined && this.#commands.some((known) => known.name === name);
     await this.until(isKnown, `bot with a command /${name}`);
     const index = this.#commands.findIndex((known) => known.name === name);
     const command = this.#commands[index]!; // the wait has just found it
@@ -136,12 +137,15 @@ export class DiscordForBots {
     if (request.headers.host !== "discord.com" || !url.pathname.startsWith(`${API}/`)) {
       this.#complain(`${request.method} ${request.headers.host}${url.pathname}, which is not ${API} of discord.com`);
     }
-    if (!request.headers["user-agent"]?.startsWith("DiscordBot (")) this.#complain("a request without a bot's agent");
+    const { authorization, "user-agent": agent } = request.headers;
+    // Answers to interactions come without a password, and from discord.py without the agent that all others must name.
+    if (authorization !== undefined && !agent?.startsWith("DiscordBot ("))
+      this.#complain(`a bot's request by ${agent}`);
     const { status, json } = answerBot(this.#restWorld(), {
       method: request.method ?? "",
       path: decodeURIComponent(url.pathname.slice(API.length)),
       query: url.searchParams,
-      authorization: request.headers.authorization,
+      authorization,
       body,
     });
     response.statusCode = status;
@@ -182,11 +186,10 @@ export class DiscordForBots {
   }
 
   #moveBot(channelId: string | null): void {
-    if (channelId !== null && channelId !== VOICE_CHANNEL_ID) {
-      return this.#complain(`op 4 for channel ${channelId}, which is no voice channel of the guild`);
-    }
     const { voice } = this.#options;
-    if (channelId === null) {
+    if (channelId !== null && channelId !== VOICE_CHANNEL_ID) {
+      this.#complain(`op 4 for channel ${channelId}, which is no voice channel of the guild`);
+    } else if (channelId === null) {
       if (this.#botVoice !== undefined) voice.session(this.#botVoice).close(4014, "Disconnected.");
       this.#botVoice = undefined;
       this.#tellBotState("");

@@ -56,7 +56,12 @@ export function guildJson(voiceStates: readonly object[]): object {
     ...{ features: [], emojis: [], stickers: [], threads: [], presences: [], stage_instances: [] },
     ...{ guild_scheduled_events: [], soundboard_sounds: [] },
     ...{ afk_channel_id: null, afk_timeout: 300, system_channel_id: null, system_channel_flags: 0 },
-    ...{ application_id: null, rules_channel_id: null, public_updates_channel_id: null, safety_alerts_channel_id: null },
+    ...{
+      application_id: null,
+      rules_channel_id: null,
+      public_updates_channel_id: null,
+      safety_alerts_channel_id: null,
+    },
     ...{ verification_level: 0, default_message_notifications: 0, explicit_content_filter: 0, mfa_level: 0 },
     ...{ premium_tier: 0, premium_subscription_count: 0, premium_progress_bar_enabled: false, nsfw_level: 0 },
     ...{ preferred_locale: "en-US", max_members: 500_000 },

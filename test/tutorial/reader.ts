@@ -7,11 +7,12 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DiscordForBots } from "../../lab/bot-gateway/discord-for-bots.ts";
-import type { Step } from "./tutorial-page.ts";
+import type { Shown, Step } from "./tutorial-page.ts";
 
 const LEADS_HOME = fileURLToPath(new URL("../support/leads-home/", import.meta.url));
 /** What the runner of the tests says about itself, which a reader's terminal does not. */
-const OF_THE_RUNNER = /^(npm_|vitest|node_env$|node_options$|tonearm|lavalink|server_|plugins_|discord_)/i;
+const OF_THE_RUNNER =
+  /^(npm_|vitest|node_env$|node_options$|tonearm|lavalink|server_|plugins_|metrics_|logging_|discord_)/i;
 /** Long enough for a slow registry. */
 const COMMAND_MS = 240_000;
 const CLOSE_MS = 20_000;
@@ -46,7 +47,7 @@ export class Reader {
     for (const step of steps) {
       if (step.kind === "file") this.write(step.name, step.text);
       else if (step.kind === "command") await this.run(step.line, step.shown);
-      else await this.#type(step.text, step.shown);
+      else await this.type(step.text, step.shown);
     }
   }
 
@@ -56,15 +57,21 @@ export class Reader {
   }
 
   /** Runs a command until it has ended well, or until it has shown what it shall show. */
-  async run(line: string, shown?: RegExp): Promise<Terminal> {
+  async run(line: string, shown: Shown = []): Promise<void> {
     const [command, argument = ""] = line.split(" ");
     const terminal = new Terminal(line, this.#folder, this.#environment());
     this.#terminals.push(terminal);
-    await terminal.until(shown);
+    await terminal.until(shown).catch((error: unknown) => {
+      throw new Error(`${error}\n${this.told()}`);
+    });
     // What a shell keeps from one line to the next.
     if (command === "cd") this.#folder = resolve(this.#folder, argument);
     this.#nodePort ??= LISTENING.exec(terminal.output)?.[1];
-    return terminal;
+  }
+
+  /** Ctrl+C in the terminal where this command runs. */
+  async stop(line: string): Promise<void> {
+    await Promise.all(this.#terminals.filter((terminal) => terminal.line === line).map((terminal) => terminal.close()));
   }
 
   /** What stands in all terminals, for whoever has to find out why something is not as the page says. */
@@ -78,11 +85,11 @@ export class Reader {
     rmSync(this.#home, { recursive: true, force: true });
   }
 
-  async #type(text: string, shown: RegExp | undefined): Promise<void> {
+  async type(text: string, shown: Shown): Promise<void> {
     const answer = await this.#options.discord.type(this.#replaced(text)).catch((error: unknown) => {
       throw new Error(`${error}\n${this.told()}`);
     });
-    if (shown !== undefined && !shown.test(answer)) {
+    if (!isShown(shown, answer)) {
       throw new Error(`${text} was answered with: ${answer}\n${this.told()}`);
     }
   }
@@ -112,6 +119,8 @@ export class Reader {
       NODE_OPTIONS: `--import ${new URL(`file://${LEADS_HOME}lead-home.mjs`)}`,
       NODE_EXTRA_CA_CERTS: certificateFile,
       PYTHONPATH: LEADS_HOME,
+      // As in a terminal, where lines are seen at once.
+      PYTHONUNBUFFERED: "1",
       LEAD_HOME_CERTIFICATE: certificateFile,
       LEAD_HOME: JSON.stringify(ports),
       SERVER_PORT: "0",
@@ -122,7 +131,7 @@ export class Reader {
 }
 
 /** One command, and what it writes. */
-export class Terminal {
+class Terminal {
   readonly line: string;
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
@@ -146,12 +155,12 @@ export class Terminal {
     return this.#output;
   }
 
-  /** Resolves when the output has this, or for undefined when the command has ended well. */
-  async until(shown?: RegExp): Promise<void> {
+  /** Resolves when the output has all this, or where that is nothing, when the command has ended well. */
+  async until(shown: Shown): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const seen = new Promise<"seen">((resolve) => {
       this.#look = () => {
-        if (shown?.test(this.#output)) resolve("seen");
+        if (shown.length > 0 && isShown(shown, this.#output)) resolve("seen");
       };
       this.#look();
     });
@@ -160,8 +169,8 @@ export class Terminal {
     });
     const outcome = await Promise.race([seen, this.#ended, late]);
     clearTimeout(timer);
-    const isWell = shown === undefined ? outcome === 0 : shown.test(this.#output);
-    if (!isWell) throw new Error(`${this.line}: ${outcome}, without ${shown ?? "an end"}:\n${this.#output}`);
+    const isWell = shown.length === 0 ? outcome === 0 : isShown(shown, this.#output);
+    if (!isWell) throw new Error(`${this.line}: ${outcome}, without ${shown.join(" and ")}`);
   }
 
   /** Ctrl+C, and what is left of it after its time is ended. */
@@ -179,4 +188,8 @@ export class Terminal {
       // It has ended by itself.
     }
   }
+}
+
+function isShown(shown: Shown, text: string): boolean {
+  return shown.every((line) => line.test(text));
 }

@@ -9,10 +9,13 @@
 import { readFileSync } from "node:fs";
 import { PROJECT_ROOT } from "../support/project-files.ts";
 
+/** What is seen: each of these somewhere. Empty: nothing in particular. */
+export type Shown = readonly RegExp[];
+
 export type Step =
-  | { readonly kind: "command"; readonly line: string; shown: RegExp | undefined }
+  | { readonly kind: "command"; readonly line: string; shown: Shown }
   | { readonly kind: "file"; readonly name: string; readonly text: string }
-  | { readonly kind: "typed"; readonly text: string; shown: RegExp | undefined };
+  | { readonly kind: "typed"; readonly text: string; shown: Shown };
 
 const FENCE = /(?:^|\n)([^\n]*)\n\n```(\w*)\n([\s\S]*?)\n```(?=\n|$)/g;
 
@@ -26,28 +29,29 @@ export function readPage(path: string): ReadonlyMap<string, string> {
 export function stepsIn(section: string): Step[] {
   const steps: Step[] = [];
   const blocks = [...section.matchAll(FENCE)];
-  if (blocks.length * 2 !== section.match(/```/g)?.length) throw new Error("a block without a line of its own before it");
+  if (blocks.length * 2 !== section.match(/```/g)?.length)
+    throw new Error("a block without a line of its own before it");
   for (const [, before = "", language = "", text = ""] of blocks) {
     const name = /^`([\w.-]+)`:$/.exec(before)?.[1];
     const last = steps.at(-1);
     if (name !== undefined) steps.push({ kind: "file", name, text: `${text}\n` });
     else if (language === "sh") {
-      steps.push(...text.split("\n").map((line) => ({ kind: "command" as const, line, shown: undefined })));
-    } else if (language === "text" && text.startsWith("/")) steps.push({ kind: "typed", text, shown: undefined });
+      steps.push(...text.split("\n").map((line) => ({ kind: "command" as const, line, shown: [] })));
+    } else if (language === "text" && text.startsWith("/")) steps.push({ kind: "typed", text, shown: [] });
     else if (language === "text" && last !== undefined && last.kind !== "file") last.shown = shownAs(text);
     else throw new Error(`what shall a reader do with this?\n${text}`);
   }
   return steps;
 }
 
-/** Whether what a page shows is in a program's output; lines in their order, others between them. */
-export function shownAs(text: string): RegExp {
-  const lines = text.split("\n").map((line) =>
-    line
-      .trim()
-      .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-      .replace(/\d+/g, "\\d+")
-      .replace(/\s*…\s*/g, ".*"),
-  );
-  return new RegExp(lines.join("[\\s\\S]*?"));
+/** Each block `text` of a section where nothing is to be done. */
+export function messagesIn(section: string): Shown[] {
+  return Array.from(section.matchAll(FENCE), ([, , , text = ""]) => shownAs(text));
+}
+
+function shownAs(text: string): Shown {
+  return text.split("\n").map((line) => {
+    const escaped = line.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return new RegExp(escaped.replace(/\d+/g, "\\d+").replace(/\s*…\s*/g, ".*"));
+  });
 }

@@ -8,7 +8,7 @@ import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
 import { FIRST_TONE_HZ, makeSong, SONG_AMPLITUDE, toneAmplitude } from "../clients/two-tone-song.ts";
 import { makeCertificate } from "./certificate.ts";
-import { PackageRegistry } from "./package-registry.ts";
+import type { PackageRegistry } from "./package-registry.ts";
 import { Reader } from "./reader.ts";
 
 /** Of no real bot. */
