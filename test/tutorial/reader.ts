@@ -14,7 +14,7 @@ const LEADS_HOME = fileURLToPath(new URL("../support/leads-home/", import.meta.u
 const OF_THE_RUNNER =
   /^(npm_|vitest|node_env$|node_options$|tonearm|lavalink|server_|plugins_|metrics_|logging_|discord_)/i;
 /** Long enough for a slow registry. */
-const COMMAND_MS = 240_000;
+const COMMAND_MS = 120_000;
 const CLOSE_MS = 20_000;
 /** Where the node listens in truth: the port that the page names may be taken on this machine. */
 const LISTENING = /listening on http:\/\/127\.0\.0\.1:(\d+)/;
@@ -135,20 +135,26 @@ class Terminal {
   readonly line: string;
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
+  #hasEnded = false;
   #output = "";
   #look: () => void = () => undefined;
 
   constructor(line: string, folder: string, env: NodeJS.ProcessEnv) {
     this.line = line;
-    // A group of its own, as a terminal's.
-    this.#child = spawn("sh", ["-c", line], { cwd: folder, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    // A group of its own, as a terminal's; its standard input ends with us (test/support/leads-home).
+    this.#child = spawn("sh", ["-c", line], { cwd: folder, env, detached: true, stdio: "pipe" });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;
         this.#look();
       });
     }
-    this.#ended = new Promise((end) => this.#child.once("close", end));
+    this.#ended = new Promise((resolve) => {
+      this.#child.once("close", (status) => {
+        this.#hasEnded = true;
+        resolve(status);
+      });
+    });
   }
 
   get output(): string {
@@ -182,10 +188,11 @@ class Terminal {
   }
 
   #signal(signal: NodeJS.Signals): void {
+    if (this.#hasEnded || this.#child.pid === undefined) return;
     try {
-      if (this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
+      process.kill(-this.#child.pid, signal);
     } catch {
-      // It has ended by itself.
+      // It has ended just now.
     }
   }
 }

@@ -15,7 +15,7 @@ import { Reader } from "./reader.ts";
 const TOKEN = "MTAwMDAwMDAwMDAwMDAwMDAx.GabcDE.abcdefghijklmnopqrstuvwxyz0123456789ab";
 /** What the pages say where a reader has something of his own. */
 const TOKEN_ON_PAGE = "PASTE-YOUR-TOKEN-HERE";
-const LINK_ON_PAGE = "https://ice2.somafm.com/groovesalad-128-mp3";
+const LINK_ON_PAGE = "https://ice1.somafm.com/groovesalad-128-mp3";
 const HOSTS = ["discord.com", "gateway.discord.gg"];
 /** Half a second. */
 const LISTENED_FRAMES = 25;

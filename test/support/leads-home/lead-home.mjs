@@ -1,9 +1,12 @@
 // Leads a program's connections to the fakes, without the program knowing: a real bot dials discord.com. Given to Node.js
 // with --import, it takes HOSTS from the variable LEAD_HOME (`{"discord.com:443": 40001}`, ports of this machine), and
 // lets nothing else leave the machine, nor be looked up. npm is let through: what it installs is on a registry.
+//
+// It ends the program when its standard input does: whoever has started it may have been killed.
 
 import { Socket } from "node:net";
 import { basename } from "node:path";
+import { isMainThread } from "node:worker_threads";
 
 const HERE = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/;
 const NPM = /^(npm|npx)(-cli\.js)?$/;
@@ -25,4 +28,11 @@ function connectHome(...args) {
   return this;
 }
 
-if (!NPM.test(basename(process.argv[1] ?? ""))) Socket.prototype.connect = connectHome;
+if (!NPM.test(basename(process.argv[1] ?? ""))) {
+  Socket.prototype.connect = connectHome;
+  if (isMainThread) {
+    process.stdin.on("end", () => process.exit()).resume();
+    // It keeps nobody alive.
+    process.stdin.unref();
+  }
+}
