@@ -1,9 +1,9 @@
 // One WebSocket of a bot to the fake main gateway (v10, JSON): Hello, Identify, Ready, the guild, heartbeats and op 4.
-// What Discord would close the connection for closes it here, with the same code. Compression that a bot asks for is left
-// out, which every library takes.
+// What Discord would close the connection for closes it here, with the same code. Compression that a bot asks for is
+// left out, which every library takes.
 
 import type { RawData, WebSocket } from "ws";
-import { envelope, identify, voiceStateRequest } from "./bot-messages.ts";
+import { envelope, identifyPayload, voiceStateRequest } from "./bot-messages.ts";
 import { applicationJson, BOT_ID, GUILD_ID, userJson } from "./guild.ts";
 
 interface GatewayMessage {
@@ -73,7 +73,7 @@ export class BotConnection {
   }
 
   #onIdentify(d: unknown): void {
-    const { data, error } = identify.safeParse(d);
+    const { data, error } = identifyPayload.safeParse(d);
     if (data === undefined) {
       this.#host.complain(`Identify: ${error.message}`);
       this.#close(4002, "Error while decoding payload.");

@@ -11,7 +11,7 @@ const description = z.string().min(1).max(100);
 export const envelope = z.object({ op: z.int(), d: z.unknown() });
 
 /** Op 2. */
-export const identify = z.object({
+export const identifyPayload = z.object({
   token: z.string(),
   intents: z.int().min(0),
   properties: z.object({ os: z.string(), browser: z.string(), device: z.string() }),

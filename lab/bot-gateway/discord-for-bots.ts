@@ -1,6 +1,6 @@
 // Discord as a whole bot sees it, unmodified library and all: REST and main gateway behind TLS, one guild, a member who
-// types slash commands and listens in its voice channel. Voice itself is the fake Discord of lab/discord, which the bot's
-// node is led to. In the thread of whoever starts it.
+// types slash commands and listens in its voice channel. Voice itself is the fake Discord of lab/discord, which the
+// bot's node is led to. In the thread of whoever starts it.
 //
 //     const discord = await DiscordForBots.start({ voice: await FakeDiscord.start(), certificate, token });
 //     // … a bot whose connections to discord.com:443 and gateway.discord.gg:443 end at discord.port starts …

@@ -1,6 +1,6 @@
-// Somebody follows the tutorial, with nothing but its text. The packages are the real ones, in the versions that npm and
-// pip give a reader today within the majors that the pages name: when a new release of one of them breaks a page, this
-// fails though nothing changed here, and then it is the page that has to change.
+// Somebody follows the tutorial, with nothing but its text. The packages are the real ones, in the versions that npm
+// and pip give a reader today within the majors that the pages name: when a new release of one of them breaks a page,
+// this fails though nothing changed here, and then it is the page that has to change.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

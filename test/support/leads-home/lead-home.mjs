@@ -1,6 +1,7 @@
-// Leads a program's connections to the fakes, without the program knowing: a real bot dials discord.com. Given to Node.js
-// with --import, it takes HOSTS from the variable LEAD_HOME (`{"discord.com:443": 40001}`, ports of this machine), and
-// lets nothing else leave the machine, nor be looked up. npm is let through: what it installs is on a registry.
+// Leads a program's connections to the fakes, without the program knowing: a real bot dials discord.com. Given to
+// Node.js with --import, it takes from the variable LEAD_HOME which host and port is which port of this machine
+// (`{"discord.com:443": 40001}`), and lets nothing else leave the machine, nor be looked up. npm is let through: what
+// it installs is on a registry.
 //
 // It ends the program when its standard input does: whoever has started it may have been killed.
 
