@@ -61,6 +61,16 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "tutorial",
+          include: ["test/tutorial/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // Packages are installed from the registries.
+          testTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "rust-client",
           include: ["test/clients/rust/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
