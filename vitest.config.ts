@@ -100,8 +100,25 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "image",
+          include: ["test/image/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "neighbours",
           include: ["test/neighbours/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "monitoring",
+          include: ["test/monitoring/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
         },
       },

@@ -12,7 +12,7 @@ export interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "canary", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "canary", "health", "keys", "support", "help"] as const;
 /** Their options are their own, and so is their help. */
 const WITH_HELP: readonly string[] = ["demo", "canary"];
 type Command = (typeof COMMANDS)[number];
@@ -23,6 +23,9 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
   tonearm canary            try the sites that you play from, with your configuration
+  tonearm health            ask the running node whether it serves; ends with 0 or 1
+  tonearm keys              list the client keys; add, rotate, retire or remove NAME changes them
+  tonearm support [FILE]    write what an issue needs, without secrets, to FILE; "-" is standard output
 
   --config FILE             read this file; default: tonearm.yml or application.yml in the current folder
   --KEY=VALUE               override a key, such as --server.port=2333
@@ -65,6 +68,18 @@ async function run(command: Command, args: readonly string[], context: CommandCo
   if (command === "doctor") {
     const { runDoctor } = await import("./doctor/run-doctor.ts");
     return runDoctor(args, context);
+  }
+  if (command === "health") {
+    const { healthCommand } = await import("./health.ts");
+    return healthCommand(args, context);
+  }
+  if (command === "keys") {
+    const { keysCommand } = await import("./keys-command.ts");
+    return keysCommand(args, context);
+  }
+  if (command === "support") {
+    const { runSupport } = await import("./support/run-support.ts");
+    return runSupport(args, context);
   }
   const { startCommand } = await import("./start.ts");
   return startCommand(args, context);

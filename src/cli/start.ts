@@ -2,11 +2,12 @@
 // Main thread.
 
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
-import { isReachableAddress } from "../config/node-config.ts";
+import { isReachableAddress, type NodeConfig } from "../config/node-config.ts";
 import { takeServiceManager } from "../config/service-variables.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
 import { createNodeLogger } from "../log-pino.ts";
+import { LogRing } from "../log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
 import type { ServiceNotifier } from "./service-notifier.ts";
@@ -29,7 +30,8 @@ export async function startCommand(args: readonly string[], context: StartContex
   const loaded = loadConfig({ args, cwd: context.cwd });
   const { config } = loaded;
   const { level, format } = config.logging;
-  const logger = createNodeLogger({ level, format, stream: context });
+  const logRing = new LogRing();
+  const logger = createNodeLogger({ level, format, stream: context, ring: logRing });
   context.tellDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
@@ -38,9 +40,9 @@ export async function startCommand(args: readonly string[], context: StartContex
 
   const stopping = nextSignal();
   const notifier = await createNotifier(logger);
-  const node = await createNode(config, { logger });
+  const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
   announce(node, loaded, { logger, context });
-  notifier?.ready(`listening on ${urlOf(node)}`);
+  notifier?.ready(`listening on ${urlOf(node, config)}`);
   const signal = await stopping;
   notifier?.stopping();
   const status = await closeNode(node, logger, signal);
@@ -56,8 +58,8 @@ async function createNotifier(logger: Logger): Promise<ServiceNotifier | undefin
   return new ServiceNotifier({ manager, clock: systemClock, logger });
 }
 
-function urlOf({ address: { host, port } }: Node): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function urlOf({ address: { host, port } }: Node, { server }: NodeConfig): string {
+  return `${server.tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function announce(
@@ -66,7 +68,7 @@ function announce(
   { logger, context }: { readonly logger: Logger; readonly context: StartContext },
 ): void {
   const reach = isReachableAddress(config.server.address) ? "" : " (for this machine only, see server.address)";
-  logger.info(`listening on ${urlOf(node)}${reach}`, { workers: config.workers.count });
+  logger.info(`listening on ${urlOf(node, config)}${reach}`, { workers: config.workers.count });
   if (!config.server.isPasswordGenerated) return;
   // Not through the logger: its lines are kept, and this is for the person who looks on.
   context.write(

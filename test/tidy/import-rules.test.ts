@@ -115,6 +115,8 @@ describe("only one place", () => {
       /^import (?!type )[^;]*from "(undici|ws|node:(dgram|tls|https|http2|dns|dns\/promises))"|^import [^;]*\bconnect\b[^;]*from "node:net"|\bfetch\(/m;
     const known = [
       "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
+      "src/control/server/tls-listener.ts", // a server
+      "src/control/server/tls-material.ts", // what it is served with
       "src/control/server/web-socket-endpoint.ts", // a server
       "src/control/route-planner/bind-check.ts", // binds only
       "src/network/guarded-dispatcher.ts",

@@ -21,6 +21,7 @@ export function openApiRoute(routes: readonly RestRoute[], readVersion: () => st
   return {
     method: "GET",
     path: "/v4/openapi.json",
+    access: "known",
     handle: () => {
       document ??= createOpenApi(routes, readVersion());
       return json(document);
@@ -47,7 +48,12 @@ function createOpenApi(routes: readonly RestRoute[], version: string): object {
     paths,
     components: {
       securitySchemes: {
-        password: { type: "apiKey", in: "header", name: "Authorization", description: "The password of the node." },
+        password: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description: "The password of the node, or a key.",
+        },
       },
       schemas: namedSchemas(),
     },
@@ -60,7 +66,7 @@ function operation(route: RestRoute, description: RouteDescription): object {
   return {
     summary,
     operationId: operationId(route),
-    ...(route.isOpen === true ? { security: [] } : {}),
+    ...(route.access === "open" ? { security: [] } : {}),
     parameters: [
       ...segments.map((name) => ({ name, in: "path", required: true, ...PATH_PARAMETERS[name] })),
       ...[...(description.query ?? []), TRACE].map(queryParameter),
@@ -76,7 +82,7 @@ function queryParameter({ name, meaning, type, isRequired = false }: QueryParame
 
 function responses(route: RestRoute, { body, answers, errors = [] }: RouteDescription): object {
   const isJson = Object.values(answers).some((answer) => typeof answer === "object");
-  const empty = [...(route.isOpen === true ? [] : [401, 403, 429]), ...(isJson ? [406] : [])];
+  const empty = [...(route.access === "open" ? [] : [401, 403, 429]), ...(isJson ? [406] : [])];
   const refusals = [
     ...(body === undefined ? [] : [400, 413, 415]),
     ...(route.path.includes(":sessionId") ? [404] : []),

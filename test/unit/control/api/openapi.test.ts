@@ -146,6 +146,9 @@ describe("real answers are as it says", () => {
   test("about the node", async () => {
     for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status", "/v4/tonearm/load"])
       await ask("GET", path);
+    for (const query of ["", "?key=00112233445566778899aabbccddeeff", "?key=me"]) {
+      await ask("GET", `/v4/tonearm/support${query}`);
+    }
     await ask("POST", "/v4/routeplanner/free/address", { body: { address: "127.0.0.1" } });
     await ask("POST", "/v4/routeplanner/free/all");
     for (const password of [null, "wrong"]) await ask("GET", "/v4/info", { password });
