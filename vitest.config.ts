@@ -92,6 +92,14 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "docs",
+          include: ["test/docs/*.test.ts"],
+          globalSetup: ["test/docs/build-site.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
