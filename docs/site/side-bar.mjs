@@ -20,6 +20,7 @@ export const SIDE_BAR = [
   {
     title: "How to",
     items: [
+      "docs/how-to/install.md",
       "docs/how-to/from-lavalink.md",
       "docs/how-to/from-nodelink.md",
       "docs/how-to/reverse-proxy.md",
@@ -75,6 +76,7 @@ export const SIDE_BAR = [
         isFolded: true,
         items: [
           "docs/decisions/build.md",
+          "docs/decisions/install.md",
           "docs/decisions/codecs.md",
           "docs/decisions/config.md",
           "docs/decisions/dave-work.md",
