@@ -76,7 +76,6 @@ export const SIDE_BAR = [
         isFolded: true,
         items: [
           "docs/decisions/build.md",
-          "docs/decisions/install.md",
           "docs/decisions/codecs.md",
           "docs/decisions/config.md",
           "docs/decisions/dave-work.md",
@@ -84,6 +83,7 @@ export const SIDE_BAR = [
           "docs/decisions/dependencies.md",
           "docs/decisions/docs-site.md",
           "docs/decisions/filters.md",
+          "docs/decisions/install.md",
           "docs/decisions/kernels.md",
           "docs/decisions/look-ups.md",
           "docs/decisions/nodes.md",
