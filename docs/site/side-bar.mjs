@@ -20,6 +20,7 @@ export const SIDE_BAR = [
   {
     title: "How to",
     items: [
+      "docs/how-to/install.md",
       "docs/how-to/from-lavalink.md",
       "docs/how-to/from-nodelink.md",
       "docs/how-to/reverse-proxy.md",
@@ -82,6 +83,7 @@ export const SIDE_BAR = [
           "docs/decisions/dependencies.md",
           "docs/decisions/docs-site.md",
           "docs/decisions/filters.md",
+          "docs/decisions/install.md",
           "docs/decisions/kernels.md",
           "docs/decisions/look-ups.md",
           "docs/decisions/nodes.md",

@@ -1,5 +1,5 @@
-// What a service manager (systemd) tells a program that it has started: that it wants to hear when the program is ready,
-// and how often that it lives. sd_notify(3), sd_watchdog_enabled(3). Main thread, once at start.
+// What a service manager (systemd) tells a program that it has started: that it wants to hear when the program is
+// ready, and how often that it lives. sd_notify(3), sd_watchdog_enabled(3). Main thread, once at start.
 
 import type { Variables } from "./reading/placeholders.ts";
 

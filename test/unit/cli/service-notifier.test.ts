@@ -75,10 +75,10 @@ test("a shell that ended is started again with the next word, and that is logged
 });
 
 test("where there is no systemd-notify this is logged once, and the node goes on", async () => {
-  const { notifier, clock, warnings } = notify({ script: "exit 127" });
+  const { notifier, clock, told, warnings } = notify({ script: 'echo "$2" >> "$NOTIFY_SOCKET"; exit 127' });
   notifier.ready("listening on http://127.0.0.1:1");
   await expect.poll(() => warnings).toEqual([["warn", "its shell ended with status 127"]]);
   clock.advance(15_000);
-  notifier.stopping();
+  await expect.poll(told).toEqual([READY[0], "WATCHDOG=1"]);
   expect(warnings).toHaveLength(1);
 });
