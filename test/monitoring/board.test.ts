@@ -38,7 +38,7 @@ function problemsOf(board: object, panels: readonly BoardPanel[]): string {
   );
   const source = `
 import type { Dashboard, FieldConfigSource, GraphFieldConfig, TableFieldOptions } from "${TYPES}/index.d.ts";
-${kinds.map((kind) => `import type * as ${kind} from "${TYPES}/raw/composable/${kind}/panelcfg/x/types.gen.d.ts";`).join("\n")}
+${kinds.map((kind) => `import type * as ${kind} from "${TYPES}/${optionsOf(kind)}";`).join("\n")}
 type timeseriesField = GraphFieldConfig; type statField = object; type tableField = TableFieldOptions;
 /** As JSON has it: the texts of enumerations. */
 type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T
@@ -65,6 +65,10 @@ ${own.join("\n")}`;
   });
   if (error !== undefined) throw error;
   return stdout;
+}
+
+function optionsOf(kind: string): string {
+  return `raw/composable/${kind}/panelcfg/x/types.gen.d.ts`;
 }
 
 describe("the board", () => {

@@ -23,7 +23,8 @@ export async function askNode({ address, port, ...server }: NodeConfig["server"]
   try {
     const { status, text } = await get({
       ...{ host, port, path: `/v4/tonearm/support?key=${key}` },
-      headers: { authorization: server.password.reveal() },
+      // The bytes of UTF-8, which the node takes; a header has no other letters than those of Latin-1.
+      headers: { authorization: Buffer.from(server.password.reveal()).toString("latin1") },
     });
     return readAnswer(status, text);
   } catch (error) {

@@ -72,5 +72,6 @@ export class SoundTotals {
 }
 
 function noCloses(): Record<VoiceCloseCode, number> {
-  return Object.fromEntries(VOICE_CLOSE_CODES.map((code) => [code, 0])) as Record<VoiceCloseCode, number>; // all of them
+  // Each of them has its entry.
+  return Object.fromEntries(VOICE_CLOSE_CODES.map((code) => [code, 0])) as Record<VoiceCloseCode, number>;
 }
