@@ -80,7 +80,8 @@ test("a line whose end was not kept does not end in half of a secret", async () 
   const log = new LogRing();
   const secret = "quietphrasequietphrase";
   for (let length = 8192 - 30; length <= 8192; length++) {
-    log.keep({ epochMs: 1, level: "error", written: `${"y".repeat(length)}${secret}\n` });
+    const before = `${"y".repeat(99)}\n`.repeat(82).slice(0, length);
+    log.keep({ epochMs: 1, level: "error", written: `${before}${secret}\n` });
     const config = { settings: [], hidden: new Secret([secret]) };
     expect(await nodeBundle(running({ log, config }), KEY), String(length)).not.toContain("quiet");
   }
