@@ -8,6 +8,8 @@ import type { ShownConfig } from "./config/shown-config.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
+import { KeyFile } from "./control/access/key-file.ts";
+import { KeyRing } from "./control/access/key-ring.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
@@ -15,6 +17,7 @@ import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
+import { TlsListener } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
@@ -99,6 +102,7 @@ export interface Node {
 
 /** What a node consists of, in the order in which the parts are closed. */
 interface Parts {
+  readonly keyFile: KeyFile | undefined;
   readonly sessions: Sessions;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
@@ -143,6 +147,11 @@ async function buildParts(
   const { clock, random, threads } = options.ground;
   const { logger } = logs;
   const password = config.server.password.reveal();
+  const { keysPath, tls: tlsSettings } = config.server;
+  const keys = new KeyRing(clock);
+  // First, as their files are read now: a mistake in them ends the start.
+  const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
+  const tls = tlsSettings && new TlsListener({ settings: tlsSettings, clock, logger });
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
@@ -169,10 +178,12 @@ async function buildParts(
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
+  const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const sessions = new Sessions({
     clock,
     random,
     logger,
+    limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) =>
@@ -206,11 +217,17 @@ async function buildParts(
   };
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo, readLoad, readSupport },
+    ...{ sources: plugins, readInfo, readLoad, readSupport, keys, limitsOf, tls },
     requestLogging: config.logging.requests,
     metrics: isScraped ? { path, isPasswordNeeded, source: metrics } : undefined,
   });
-  return { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
+  if (keyFile !== undefined) {
+    keyFile.onReplaced = () => {
+      sessions.endStrangers((owner) => keys.has(owner));
+      api.dropStale();
+    };
+  }
+  return { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -284,13 +301,13 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
+  { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
+    for (const part of [keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
       try {
-        await part.close();
+        await part?.close();
       } catch (error) {
         logger.error("a part of the node could not be closed", { error });
       }

@@ -9,6 +9,7 @@ import { BOARD, BOARD_QUERIES, type BoardPanel } from "./board.ts";
 const COLUMNS = 24;
 const PANELS = BOARD.panels.filter(({ type }) => type !== "row");
 const TYPES = join(PROJECT_ROOT, "node_modules/@grafana/schema/dist/types");
+const PANEL_TYPES = `${TYPES}/raw/composable`;
 /** Without what only Prometheus' part of Grafana reads of an annotation, which the types leave out. */
 const TYPED = {
   ...BOARD,
@@ -36,9 +37,12 @@ function problemsOf(board: object, panels: readonly BoardPanel[]): string {
       `check<Plain<${type}.Options>>(${JSON.stringify(options)});\n` +
       `check<Plain<FieldConfigSource<Partial<${type}Field>>>>(${JSON.stringify(fieldConfig)});`,
   );
+  const panelTypes = kinds.map(
+    (kind) => `import type * as ${kind} from "${PANEL_TYPES}/${kind}/panelcfg/x/types.gen.d.ts";`,
+  );
   const source = `
 import type { Dashboard, FieldConfigSource, GraphFieldConfig, TableFieldOptions } from "${TYPES}/index.d.ts";
-${kinds.map((kind) => `import type * as ${kind} from "${TYPES}/${optionsOf(kind)}";`).join("\n")}
+${panelTypes.join("\n")}
 type timeseriesField = GraphFieldConfig; type statField = object; type tableField = TableFieldOptions;
 /** As JSON has it: the texts of enumerations. */
 type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T
@@ -65,10 +69,6 @@ ${own.join("\n")}`;
   });
   if (error !== undefined) throw error;
   return stdout;
-}
-
-function optionsOf(kind: string): string {
-  return `raw/composable/${kind}/panelcfg/x/types.gen.d.ts`;
 }
 
 describe("the board", () => {

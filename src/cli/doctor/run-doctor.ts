@@ -7,6 +7,7 @@ import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
+import { accessChecks } from "./access-checks.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import {
@@ -52,7 +53,11 @@ async function runCheck(check: Check): Promise<CheckResult> {
     return await check.run();
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
-    return { status: "fail", found: `${reason}`, advice: "if npm ci does not help, please report it" };
+    return {
+      status: "fail",
+      found: `${reason}`,
+      advice: "install it again, without --omit=optional; if that does not help, please report it",
+    };
   }
 }
 
@@ -80,8 +85,11 @@ const runtimeCheck: Check = {
 };
 
 function configuredChecks({ server, routePlanner }: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
-  const ofPort = isNodeRunning === true ? [] : [portCheck(server)];
-  return [...ofPort, ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)])];
+  return [
+    ...(isNodeRunning === true ? [] : [portCheck(server)]),
+    ...accessChecks(server),
+    ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
+  ];
 }
 
 function machineChecks(): Check[] {

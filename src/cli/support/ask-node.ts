@@ -1,32 +1,31 @@
 // Asks the node that runs with this configuration for its part of the support bundle. Who answers may be anybody:
 // nothing that comes is trusted, and all of it is bounded. Main thread, `tonearm support`.
 
-import { type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { NODE_BUNDLE_HEADING } from "../../support/node-bundle.ts";
+import { askOwnNode } from "../own-node.ts";
 
 const TIMEOUT_MS = 5000;
 const ANSWER_SIZE_MAX_BYTES = 256 * 1024;
-/** Addresses that a server listens on and that nobody can connect to everywhere. */
-const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
-
 /** The node's words, or why there are none. */
 export type NodeAnswer = { readonly text: string } | { readonly reason: string };
 
 /** Never rejects; ends within five seconds. `key` is what other names of ids are made with. */
-export async function askNode({ address, port, ...server }: NodeConfig["server"], key: string): Promise<NodeAnswer> {
+export async function askNode(server: NodeConfig["server"], key: string): Promise<NodeAnswer> {
+  const { address, port } = server;
   if (server.isPasswordGenerated) {
     return { reason: "no password is configured here, and the node has made up its own: set lavalink.server.password" };
   }
   if (port === 0) return { reason: "server.port is 0 here, which is any free port: set the one that the node has" };
-  const host = ANY_ADDRESS[address] ?? address;
   try {
-    const { status, text } = await get({
-      ...{ host, port, path: `/v4/tonearm/support?key=${key}` },
+    const response = await askOwnNode(server, {
+      path: `/v4/tonearm/support?key=${key}`,
       // The bytes of UTF-8, which the node takes; a header has no other letters than those of Latin-1.
       headers: { authorization: Buffer.from(server.password.reveal()).toString("latin1") },
+      timeoutMs: TIMEOUT_MS,
     });
-    return readAnswer(status, text);
+    return readAnswer(response.statusCode ?? 0, await textOf(response));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
     const why = code ?? (error instanceof Error ? error.message : String(error));
@@ -45,20 +44,7 @@ function readAnswer(status: number, text: string): NodeAnswer {
   return { reason: reasons[status] ?? `what answers there is no Tonearm (status ${status})` };
 }
 
-interface Question {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-async function get(question: Question): Promise<{ readonly status: number; readonly text: string }> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request({ ...question, signal, agent: false }, resolve)
-      .on("error", reject)
-      .end();
-  });
+async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -66,5 +52,5 @@ async function get(question: Question): Promise<{ readonly status: number; reado
     if (sizeBytes > ANSWER_SIZE_MAX_BYTES) throw new Error("the answer is too long for a node's");
     chunks.push(chunk);
   }
-  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
+  return Buffer.concat(chunks).toString();
 }

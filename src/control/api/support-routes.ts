@@ -14,6 +14,7 @@ export function supportRoutes({ readSupport }: Pick<ApiContext, "readSupport">):
     {
       method: "GET",
       path: "/v4/tonearm/support",
+      access: "viewer",
       handle: async ({ query }) => {
         const key = query.get("key");
         if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");

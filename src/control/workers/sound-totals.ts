@@ -72,6 +72,6 @@ export class SoundTotals {
 }
 
 function noCloses(): Record<VoiceCloseCode, number> {
-  // Each of them has its entry.
-  return Object.fromEntries(VOICE_CLOSE_CODES.map((code) => [code, 0])) as Record<VoiceCloseCode, number>;
+  const all = VOICE_CLOSE_CODES.map((code) => [code, 0] as const);
+  return Object.fromEntries(all) as Record<VoiceCloseCode, number>; // all of them
 }

@@ -105,6 +105,20 @@ describe("the document", () => {
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
   });
 
+  test("says of every parameter what it is and what it means", () => {
+    const parameters = routesOf(document).flatMap((route) => {
+      const [method = "", path = ""] = route.split(" ");
+      return document.paths[path][method.toLowerCase()].parameters.map((parameter: Document) => ({ route, parameter }));
+    });
+    expect(parameters.length).toBeGreaterThan(30);
+    for (const { route, parameter } of parameters) {
+      expect(parameter, `${route} ${parameter.name}`).toMatchObject({
+        description: expect.stringMatching(/\.$/),
+        schema: { type: expect.any(String) },
+      });
+    }
+  });
+
   test("has its schemas in the order of their names", () => {
     const names = Object.keys(document.components.schemas);
     expect(names).toEqual(names.toSorted());
