@@ -12,7 +12,7 @@ const LINES_SIZE_MAX_BYTES = 256 * 1024;
 const TROUBLES_MAX = 200;
 const TROUBLES_SIZE_MAX_BYTES = 128 * 1024;
 /** Of one line; of a longer one the end is lost. An error with its causes and their stacks has some 4 KiB. */
-const LINE_SIZE_MAX_BYTES = 8 * 1024;
+export const LINE_SIZE_MAX_BYTES = 8 * 1024;
 const LISTENERS_MAX = 32;
 
 /** A line as the node has logged it, whatever the format on its standard output is. */

@@ -7,7 +7,8 @@ import { isSecretName } from "../lib/secret-names.ts";
 export function secretsAround(args: readonly string[]): string[] {
   const given = args.map((arg) => /^--([^=]+)=(.*)$/s.exec(arg)?.slice(1) ?? []);
   const all = [...Object.entries(process.env), ...given];
-  return all.flatMap(([name = "", value = ""]) => (isSecretName(name) ? [value] : []));
+  // A shell's name for the folder it is in.
+  return all.flatMap(([name = "", value = ""]) => (isSecretName(name) && name !== "PWD" ? [value] : []));
 }
 
 /** Options of Node.js that came with the environment; empty without. */

@@ -36,7 +36,7 @@ function cut(text: string, { lengthMax, keeps = "beginning" }: BundlePart): stri
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
-    const whole = line.length > lengthMax ? `${line.slice(0, lengthMax - 1)}…` : line;
+    const whole = line.length > lengthMax ? `${line.slice(0, lengthMax - 2)}…` : line;
     length += whole.length + 1;
     if (length > lengthMax) break;
     kept.push(whole);

@@ -38,12 +38,13 @@ const EMPTY_WHEN_WELL = [
 let example: ExampleStage;
 let prometheus: PrometheusServer;
 let served: string;
+let calls: readonly MusicCall[];
 
 beforeAll(async () => {
   example = await startExampleStage({ config: { METRICS_PROMETHEUS_ENABLED: "true" } });
   const { stage } = example;
   prometheus = await PrometheusServer.start(new URL(stage.url).host, STAGE_PASSWORD);
-  const calls = await Promise.all([MusicCall.join(stage), MusicCall.join(stage)]);
+  calls = await Promise.all([MusicCall.join(stage), MusicCall.join(stage)]);
   for (const call of calls) {
     const { body } = await call.bot.load("exsearch:song");
     await call.update({ track: { encoded: (body.data as { encoded: string }[])[0]?.encoded } });
@@ -191,5 +192,12 @@ describe("what board and rules ask for", () => {
     await expect
       .poll(async () => Math.round((await ask("Frames for each player that plays"))[0] ?? 0))
       .toBeGreaterThan(20);
+  });
+
+  test("tells of a bot that was sent out of its channel", async () => {
+    calls[1]?.session.close(4014);
+    await calls[1]?.bot.untilEvent("WebSocketClosedEvent");
+    await expect.poll(() => prometheus.query('tonearm_voice_closed_total{code="4014"}')).toEqual([1]);
+    expect(await prometheus.query('tonearm_voice_closed_total{code="other"}')).toEqual([0]);
   });
 });

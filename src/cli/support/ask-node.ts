@@ -21,7 +21,8 @@ export async function askNode(server: NodeConfig["server"], key: string): Promis
   try {
     const response = await askOwnNode(server, {
       path: `/v4/tonearm/support?key=${key}`,
-      headers: { authorization: server.password.reveal() },
+      // The bytes of UTF-8, which the node takes; a header has no other letters than those of Latin-1.
+      headers: { authorization: Buffer.from(server.password.reveal()).toString("latin1") },
       timeoutMs: TIMEOUT_MS,
     });
     return readAnswer(response.statusCode ?? 0, await textOf(response));

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Secret } from "../../../src/config/keys/secret.ts";
 import type { PlayerDiagnosisJson } from "../../../src/control/protocol/player-diagnosis-json.ts";
 import { LogRing } from "../../../src/log-ring.ts";
 import { nodeBundle, type RunningNode } from "../../../src/support/node-bundle.ts";
@@ -70,8 +71,20 @@ test("the last warnings and errors are in it, and the newest stay when they are 
   }
   const text = await nodeBundle(running({ log }), KEY);
   expect(text).toMatch(/… \d+ lines are left out\ntrouble \d+ in id-\w{8} title=<left out> y/);
+  expect(text.match(/^trouble /gm)?.length).toBeGreaterThan(50);
   expect(text).toContain("trouble 299");
   expect(text).not.toContain("answered");
+});
+
+test("a line whose end was not kept does not end in half of a secret", async () => {
+  const log = new LogRing();
+  const secret = "quietphrasequietphrase";
+  for (let length = 8192 - 30; length <= 8192; length++) {
+    const before = `${"y".repeat(99)}\n`.repeat(82).slice(0, length);
+    log.keep({ epochMs: 1, level: "error", written: `${before}${secret}\n` });
+    const config = { settings: [], hidden: new Secret([secret]) };
+    expect(await nodeBundle(running({ log, config }), KEY), String(length)).not.toContain("quiet");
+  }
 });
 
 test("it is bounded, whatever the node has", async () => {
