@@ -10,9 +10,6 @@ import type { StartContext } from "./start.ts";
 
 /** A main thread that answers nobody for so long has nobody's sound in order either. */
 const ANSWER_TIMEOUT_MS = 4000;
-/** It serves, but to another password than ours. */
-const REFUSALS = new Set([401, 403, 429]);
-
 /** What the command sees of the process. */
 export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
   writeError(text: string): void;
@@ -21,8 +18,7 @@ export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
 }
 
 /**
- * Resolves with the exit status: 0 when a node answers, also when it refuses our password, as it may have made one up
- * or been started before the configuration changed; starting it anew would only end the music. Otherwise 1.
+ * Resolves with the exit status: 0 when the node answers, 1 when it does not or is another program.
  * @throws NodeError as `loadConfig` does
  */
 export async function healthCommand(args: readonly string[], context: HealthContext): Promise<number> {
@@ -31,15 +27,14 @@ export async function healthCommand(args: readonly string[], context: HealthCont
   const url = nodeUrl(server);
   let answer: IncomingMessage;
   try {
-    answer = await ask(url, server, context.timeoutMs ?? ANSWER_TIMEOUT_MS);
+    answer = await ask(url, context.timeoutMs ?? ANSWER_TIMEOUT_MS);
   } catch (error) {
     return fail(`${url} does not answer (${reasonOf(error)})`, context);
   }
   const { statusCode: status = 0, headers } = answer;
   if (headers[NODE_HEADER] === undefined) return fail(`${url} is no Lavalink or Tonearm node`, context);
-  if (status !== 200 && !REFUSALS.has(status)) return fail(`${url} answers ${status}`, context);
-  const note = status === 200 || server.isPasswordGenerated ? "" : ", but has another password than this configuration";
-  context.write(`healthy: ${url} answers${note}\n`);
+  if (status !== 200) return fail(`${url} answers ${status}`, context);
+  context.write(`healthy: ${url} answers\n`);
   return 0;
 }
 
@@ -55,14 +50,12 @@ function nodeUrl({ address, port }: NodeConfig["server"]): string {
 }
 
 /** The head of the answer; its body is not read. Rejects when there is none in time. */
-function ask(url: string, server: NodeConfig["server"], timeoutMs: number): Promise<IncomingMessage> {
-  // A made-up one is the node's own. Headers are Latin-1: so each byte of UTF-8 goes as it is, as clients send it.
-  const password = server.isPasswordGenerated ? undefined : Buffer.from(server.password.reveal()).toString("latin1");
+function ask(url: string, timeoutMs: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = get(`${url}${HEALTH_PATH}`, {
       agent: false,
       signal: AbortSignal.timeout(timeoutMs),
-      headers: { "User-Agent": HEALTH_AGENT, ...(password !== undefined && { Authorization: password }) },
+      headers: { "User-Agent": HEALTH_AGENT },
     });
     request.once("error", reject);
     request.once("response", (answer) => {
@@ -72,7 +65,6 @@ function ask(url: string, server: NodeConfig["server"], timeoutMs: number): Prom
   });
 }
 
-/** Nothing of a message: it could quote a header. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === "AbortError") return "no answer in time";
   return error instanceof Error && "code" in error ? String(error.code) : "unknown";
