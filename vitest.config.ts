@@ -79,6 +79,27 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "install",
+          include: ["test/install/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // What is timed shares the machine with nothing of ours.
+          fileParallelism: false,
+          // The registry is waited for as well.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "docs",
+          include: ["test/docs/*.test.ts"],
+          globalSetup: ["test/docs/build-site.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
@@ -98,6 +119,14 @@ export default defineConfig({
           ...shared,
           name: "neighbours",
           include: ["test/neighbours/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "monitoring",
+          include: ["test/monitoring/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
         },
       },

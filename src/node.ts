@@ -4,9 +4,12 @@
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
+import type { ShownConfig } from "./config/shown-config.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
+import { KeyFile } from "./control/access/key-file.ts";
+import { KeyRing } from "./control/access/key-ring.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
@@ -14,6 +17,7 @@ import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
+import { TlsListener } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
@@ -27,6 +31,7 @@ import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
+import { LogRing } from "./log-ring.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-plans.ts";
@@ -64,6 +69,10 @@ const SYSTEM_GROUND: NodeGround = {
 
 export interface NodeOptions {
   readonly logger: Logger;
+  /** Where the lines of `logger` are kept. Default: nowhere. */
+  readonly logRing?: LogRing;
+  /** The configuration as a support bundle may show it. */
+  readonly shownConfig?: ShownConfig;
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
   /** Another module to run where inputs are looked up: for tests. */
@@ -93,6 +102,7 @@ export interface Node {
 
 /** What a node consists of, in the order in which the parts are closed. */
 interface Parts {
+  readonly keyFile: KeyFile | undefined;
   readonly sessions: Sessions;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
@@ -101,7 +111,7 @@ interface Parts {
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
-  readonly metrics: NodeMetrics | undefined;
+  readonly metrics: NodeMetrics;
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
@@ -137,6 +147,11 @@ async function buildParts(
   const { clock, random, threads } = options.ground;
   const { logger } = logs;
   const password = config.server.password.reveal();
+  const { keysPath, tls: tlsSettings } = config.server;
+  const keys = new KeyRing(clock);
+  // First, as their files are read now: a mistake in them ends the start.
+  const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
+  const tls = tlsSettings && new TlsListener({ settings: tlsSettings, clock, logger });
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
@@ -163,10 +178,12 @@ async function buildParts(
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
+  const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const sessions = new Sessions({
     clock,
     random,
     logger,
+    limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) =>
@@ -177,25 +194,40 @@ async function buildParts(
     const { sourceNames } = tracks;
     return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
   };
-  const metrics = config.metrics.isEnabled
-    ? new NodeMetrics({
-        readStats: () => sessions.stats(),
-        readLoad: () => loadToJson(workers.load),
-        sources: plugins,
-        sound: workers.totals,
-        logCounts: logs.counts,
-        startEpochMs: clock.epochMs(),
-      })
-    : undefined;
-  const { endpoint: path, isPasswordNeeded } = config.metrics;
+  const readStats = () => sessions.stats();
+  const readLoad = () => loadToJson(workers.load);
+  const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
+  const metrics = new NodeMetrics({
+    ...{ readStats, readLoad, sources: plugins, sound: workers.totals, logCounts: logs.counts },
+    readSessions: () => sessions.all(),
+    readConnections: () => api.connectionCounts(),
+    ...{ version: VERSION, startEpochMs: clock.epochMs(), isScraped },
+  });
+  const { logRing = new LogRing(), shownConfig } = options;
+  const readSupport = async (key?: string) => {
+    const { nodeBundle } = await import("./support/node-bundle.ts");
+    const node = {
+      ...{ config: shownConfig, log: logRing, epochMs: () => clock.epochMs(), readStats, readLoad },
+      readSessions: () => sessions.all(),
+      sourcesJson: () => plugins.sourcesJson(),
+      pluginsJson: () => plugins.pluginsJson(),
+      readMetrics: () => metrics.read(undefined),
+    };
+    return nodeBundle(node, key);
+  };
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo },
-    readLoad: () => loadToJson(workers.load),
+    ...{ sources: plugins, readInfo, readLoad, readSupport, keys, limitsOf, tls },
     requestLogging: config.logging.requests,
-    metrics: metrics && { path, isPasswordNeeded, source: metrics },
+    metrics: isScraped ? { path, isPasswordNeeded, source: metrics } : undefined,
   });
-  return { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
+  if (keyFile !== undefined) {
+    keyFile.onReplaced = () => {
+      sessions.endStrangers((owner) => keys.has(owner));
+      api.dropStale();
+    };
+  }
+  return { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -269,11 +301,11 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
+  { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
+    for (const part of [keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
       try {
         await part?.close();
       } catch (error) {

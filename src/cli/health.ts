@@ -2,14 +2,16 @@
 // engine or whoever else watches it. Says in one line what it found. Main thread of a process of its own, which starts
 // every half minute: it loads the configuration, and no more.
 
-import { get, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { loadConfig } from "../config/load-config.ts";
 import type { NodeConfig } from "../config/node-config.ts";
 import { HEALTH_AGENT, HEALTH_PATH, NODE_HEADER } from "../control/server/health-check.ts";
+import { askOwnNode, ownNodeUrl } from "./own-node.ts";
 import type { StartContext } from "./start.ts";
 
 /** A main thread that answers nobody for so long has nobody's sound in order either. */
 const ANSWER_TIMEOUT_MS = 4000;
+
 /** What the command sees of the process. */
 export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
   writeError(text: string): void;
@@ -24,11 +26,15 @@ export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
 export async function healthCommand(args: readonly string[], context: HealthContext): Promise<number> {
   const { server } = loadConfig({ args, cwd: context.cwd }).config;
   if (server.port === 0) return fail("server.port is 0, so it cannot be known where the node listens", context);
-  const url = nodeUrl(server);
+  const url = ownNodeUrl(server);
   let answer: IncomingMessage;
   try {
-    answer = await ask(url, context.timeoutMs ?? ANSWER_TIMEOUT_MS);
+    answer = await ask(server, context.timeoutMs ?? ANSWER_TIMEOUT_MS);
   } catch (error) {
+    if (server.tls?.clientAuth === "need" && /^ERR_SSL_/.test(reasonOf(error))) {
+      context.write(`healthy: ${url} asks for a certificate, which this command has none of\n`);
+      return 0;
+    }
     return fail(`${url} does not answer (${reasonOf(error)})`, context);
   }
   const { statusCode: status = 0, headers } = answer;
@@ -43,26 +49,12 @@ function fail(reason: string, context: HealthContext): number {
   return 1;
 }
 
-/** Where this machine reaches a node that listens there. */
-function nodeUrl({ address, port }: NodeConfig["server"]): string {
-  const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
 /** The head of the answer; its body is not read. Rejects when there is none in time. */
-function ask(url: string, timeoutMs: number): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const request = get(`${url}${HEALTH_PATH}`, {
-      agent: false,
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: { "User-Agent": HEALTH_AGENT },
-    });
-    request.once("error", reject);
-    request.once("response", (answer) => {
-      resolve(answer);
-      request.destroy();
-    });
-  });
+async function ask(server: NodeConfig["server"], timeoutMs: number): Promise<IncomingMessage> {
+  const headers = { "User-Agent": HEALTH_AGENT };
+  const answer = await askOwnNode(server, { path: HEALTH_PATH, headers, timeoutMs });
+  answer.destroy();
+  return answer;
 }
 
 function reasonOf(error: unknown): string {

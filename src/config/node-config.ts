@@ -7,6 +7,7 @@ import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 import { completedPlugins } from "./plugin-rules.ts";
 import { checkedRoutePlanner } from "./route-planner-rules.ts";
+import { checkedTls } from "./tls-rules.ts";
 
 /** Every plain key is in it as keys/ has it. */
 export type NodeConfig = DeepReadonly<ReturnType<typeof completeConfig>>;
@@ -64,8 +65,11 @@ export function isReachableAddress(address: string): boolean {
   return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
 }
 
-function serverOf({ password, isPasswordRequired, ...values }: KeyValues["server"], context: ConfigContext) {
-  const { random, reject } = context;
+function serverOf(
+  { password, isPasswordRequired, keysPath, tls, ...values }: KeyValues["server"],
+  context: ConfigContext,
+) {
+  const { random, cwd, reject } = context;
   if (isPasswordRequired && password === undefined) {
     const message = "is not set, and tonearm.requirePassword asks for it (variable LAVALINK_SERVER_PASSWORD)";
     reject("lavalink.server.password", message);
@@ -73,6 +77,10 @@ function serverOf({ password, isPasswordRequired, ...values }: KeyValues["server
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
   return {
     ...values,
+    /** Undefined: HTTP. */
+    tls: checkedTls(tls, context),
+    /** Absolute; undefined: there are no keys beside the password. */
+    keysPath: keysPath.trim() === "" ? undefined : resolve(cwd, keysPath.trim()),
     password: password ?? generated(),
     /** True when nobody configured a password: it has to be shown once. */
     isPasswordGenerated: password === undefined,

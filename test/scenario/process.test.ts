@@ -2,59 +2,17 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
+import { BIN, LISTENING, type RunningNode, RunningNodes } from "../support/running-node.ts";
 
-const BIN = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
-const children: ChildProcess[] = [];
-const folders: string[] = [];
+const nodes = new RunningNodes();
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => nodes.close());
 
-interface Running {
-  readonly child: ChildProcess;
-  output(): string;
-  /** Resolves with the match once the output has it; rejects when the process ends without. */
-  until(pattern: RegExp): Promise<RegExpExecArray>;
-  readonly exited: Promise<number | null>;
+function run(args: readonly string[], config = ""): RunningNode {
+  return nodes.run(args, { config });
 }
-
-function run(args: readonly string[], config = ""): Running {
-  const cwd = mkdtempSync(join(tmpdir(), "tonearm-"));
-  folders.push(cwd);
-  writeFileSync(join(cwd, "tonearm.yml"), config);
-  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
-  children.push(child);
-  let output = "";
-  const waiting = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (data: Buffer) => {
-      output += data.toString();
-      for (const look of waiting) look();
-    });
-  }
-  const exited = once(child, "close").then(([code]: (number | null)[]) => code ?? null);
-  const until = (pattern: RegExp) =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const match = pattern.exec(output);
-        if (match !== null) resolve(match);
-      };
-      waiting.add(look);
-      look();
-      exited.then(() => reject(new Error(`ended without ${pattern}: ${output}`)));
-    });
-  return { child, output: () => output, until, exited };
-}
-
-const LISTENING = /listening on (http:\/\/127\.0\.0\.1:\d+)/;
 
 test.each(["SIGINT", "SIGTERM"] as const)("serves its version and closes with status 0 on %s", async (signal) => {
   const node = run(["start", "--server.port=0"]);
@@ -113,11 +71,10 @@ describe("the node goes on", () => {
   /** A node that logs every request, and a way to make it log a lot. */
   async function noisy(): Promise<{ child: ChildProcess; ask: () => Promise<string> }> {
     const port = await freePort();
-    const cwd = mkdtempSync(join(tmpdir(), "tonearm-"));
-    folders.push(cwd);
+    const cwd = nodes.folder();
     const args = ["start", `--server.port=${port}`, "--logging.request.includeHeaders=true"];
     const child = spawn(process.execPath, [BIN, ...args], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
-    children.push(child);
+    nodes.adopt(child);
     const ask = async (): Promise<string> => {
       const headers = { "x-long": "word ".repeat(2000) };
       return (await fetch(`http://127.0.0.1:${port}/version`, { headers })).text();

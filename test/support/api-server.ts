@@ -6,12 +6,14 @@ import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
 import { createInfo } from "../../src/control/about/node-info.ts";
 import { loadToJson } from "../../src/control/about/node-load.ts";
+import { KeyRing } from "../../src/control/access/key-ring.ts";
 import type { PlannerControl, SourceControl } from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import { Api } from "../../src/control/server/api.ts";
+import type { TlsListener } from "../../src/control/server/tls-listener.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
@@ -37,6 +39,8 @@ export interface ApiServerOptions {
   readonly createPlayer?: CreatePlayer;
   readonly sources?: Partial<SourceControl>;
   readonly load?: (identifier: string) => Promise<LoadResult>;
+  readonly keys?: KeyRing;
+  readonly tls?: TlsListener;
 }
 
 export interface Answer {
@@ -58,11 +62,18 @@ export class ApiServer {
   readonly sessions: Sessions;
   readonly port: number;
   readonly #api: Api;
+  readonly #keys: KeyRing;
   readonly #clients: TestClient[] = [];
 
-  private constructor(sessions: Sessions, api: Api, port: number) {
+  private constructor({
+    sessions,
+    api,
+    keys,
+    port,
+  }: Pick<ApiServer, "sessions" | "port"> & { api: Api; keys: KeyRing }) {
     this.sessions = sessions;
     this.#api = api;
+    this.#keys = keys;
     this.port = port;
   }
 
@@ -70,11 +81,16 @@ export class ApiServer {
     const clock = options.clock ?? systemClock;
     const load = options.load ?? (() => Promise.resolve({ kind: "empty" as const }));
     const createPlayer = options.createPlayer ?? silentPlayers(clock, load);
-    const sessions = createSessions({ clock, createPlayer });
+    const keys = options.keys ?? new KeyRing(clock);
+    const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
+    const sessions = createSessions({ clock, createPlayer, limitsOf });
     const disabledFilters = new Set(options.disabledFilters);
     const api = new Api({
       password: options.password ?? PASSWORD,
       sessions,
+      keys,
+      tls: options.tls,
+      limitsOf,
       tracks: { load },
       clock,
       logger: options.logger ?? silentLogger,
@@ -92,6 +108,7 @@ export class ApiServer {
           refusedCount: 0,
           hasRoom: true,
         }),
+      readSupport: async (key) => `# What the running node says ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({
           version: "0.1.0",
@@ -106,7 +123,7 @@ export class ApiServer {
         ...{ change: async () => undefined, call: async () => undefined, ...options.sources },
       },
     });
-    return new ApiServer(sessions, api, await api.listen({ host: "127.0.0.1", port: 0 }));
+    return new ApiServer({ sessions, api, keys, port: await api.listen({ host: "127.0.0.1", port: 0 }) });
   }
 
   request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -154,6 +171,12 @@ export class ApiServer {
         void readAnswer(response).then((answer) => resolve({ answer, client: undefined }));
       });
     });
+  }
+
+  /** As the node does it when the file of keys has changed. */
+  keysChanged(): void {
+    this.sessions.endStrangers((owner) => this.#keys.has(owner));
+    this.#api.dropStale();
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,17 @@
 // The sessions of a node that is not there: what it tells of itself is made up.
 
+import { UNLIMITED } from "../../src/control/access/identity.ts";
 import { Sessions, type SessionsOptions } from "../../src/control/sessions/sessions.ts";
 import { systemRandom } from "../../src/lib/random.ts";
 import { silentLogger } from "../../src/log.ts";
 import { FakeSessionPlayer } from "./fake-session-player.ts";
 
-export function createSessions(options: Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened">): Sessions {
+type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened"> &
+  Partial<Pick<SessionsOptions, "limitsOf">>;
+
+export function createSessions(options: CreateSessionsOptions): Sessions {
   return new Sessions({
+    limitsOf: () => UNLIMITED,
     ...options,
     random: systemRandom,
     logger: silentLogger,

@@ -26,6 +26,8 @@ function metricsKeys(read: ReadKey) {
     freePathKey("metrics.prometheus.endpoint", {
       meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
       defaultValue: "",
+      // Open to whoever knows it.
+      isPrivate: true,
     }),
   );
   return {

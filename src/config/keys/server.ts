@@ -1,6 +1,7 @@
 // The keys of where clients reach the node, and of the threads it starts.
 
 import { flagKey, integerKey, type ReadKey, secretKey, textKey } from "./key.ts";
+import { tlsKeys } from "./tls.ts";
 
 export function serverKeys(read: ReadKey) {
   return { server: endpointKeys(read), workers: workerKeys(read) };
@@ -33,6 +34,16 @@ function endpointKeys(read: ReadKey) {
         example: "a long text that nobody guesses",
       }),
     ),
+    /** Empty: there are none. */
+    keysPath: read(
+      textKey("tonearm.keys.file", {
+        meaning:
+          "File of further keys, each with a name and limits of its own, made by `tonearm keys add NAME`. It is read " +
+          "again when it changes. Relative paths count from where the node was started. Empty: none.",
+        defaultValue: "",
+      }),
+    ),
+    tls: tlsKeys(read),
     /** Nobody looks on who could read one that is made up. */
     isPasswordRequired: read(
       flagKey("tonearm.requirePassword", {

@@ -15,6 +15,7 @@ export function keysWithoutEffect(): readonly Key<unknown>[] {
 
 function serverKeys(): Key<unknown>[] {
   return [
+    ...tlsKeys(),
     flagKey("server.http2.enabled", {
       meaning: "HTTP/2 for REST.",
       defaultValue: false,
@@ -36,6 +37,37 @@ function serverKeys(): Key<unknown>[] {
   ];
 }
 
+function tlsKeys(): Key<unknown>[] {
+  const text = (name: string, docs: { meaning: string; noEffect: string; isMissed?: boolean }): Key<string> =>
+    textKey(`server.ssl.${name}`, { defaultValue: "", ...docs });
+  return [
+    text("bundle", {
+      meaning: "Name of an SSL bundle.",
+      noEffect: "the other keys of server.ssl say it",
+      isMissed: true,
+    }),
+    text("key-alias", { meaning: "Which key of the store.", noEffect: "a PKCS12 has one" }),
+    text("protocol", { meaning: "Protocol of the Java framework.", noEffect: "server.ssl.enabled-protocols says it" }),
+    text("ciphers", {
+      meaning: "Ciphers that are spoken.",
+      noEffect: "those that Node.js takes for safe are spoken; node --tls-cipher-list=… changes them",
+      isMissed: true,
+    }),
+    text("trust-store", {
+      meaning: "PKCS#12 file with certificates that clients' certificates must come from.",
+      noEffect: "server.ssl.trust-certificate takes them in PEM",
+      isMissed: true,
+    }),
+    secretKey("server.ssl.trust-store-password", {
+      meaning: "Password of that file.",
+      defaultNote: "none",
+      example: "secret",
+      noEffect: "there is no trust store",
+    }),
+    text("trust-store-type", { meaning: "What that file is.", noEffect: "there is no trust store" }),
+  ];
+}
+
 function youtubeKeys(): Key<unknown>[] {
   return [
     flagKey("lavalink.server.youtubeSearchEnabled", {
@@ -46,6 +78,7 @@ function youtubeKeys(): Key<unknown>[] {
     textKey("lavalink.server.youtubeConfig.email", {
       meaning: "Account.",
       defaultValue: "",
+      isPrivate: true,
       noEffect: NO_YOUTUBE_PASSWORD,
     }),
     secretKey("lavalink.server.youtubeConfig.password", {
@@ -136,6 +169,7 @@ function reportingKeys(): Key<unknown>[] {
       defaultValue: {},
       type: textType,
       memberNames: [],
+      isPrivate: true,
       noEffect: NO_SENTRY,
     }),
     logFile("logging.file.path", "Folder for log files."),

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
 import type { Logger } from "../../log.ts";
 import type { Json } from "../../plugin-api/plugin.ts";
+import type { Limits } from "../access/identity.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -57,6 +58,10 @@ export interface ApiContext {
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;
+  /** What the owner of a session, by the name of its key, may have; undefined names the password. */
+  limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;
   readLoad(): LoadJson;
+  /** What a support bundle says of the running node; other names of ids are made with `key`. */
+  readSupport(key?: string): Promise<string>;
 }

@@ -31,6 +31,8 @@ const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly m
   "load-timeout": { status: 400 },
   "voice-connect-failed": { status: 500, message: "Failed to connect to voice server" },
   "memory-exhausted": { status: 400 },
+  "key-forbidden": { status: 403 },
+  "key-limit": { status: 429 },
   "player-destroyed": { status: 404, message: "Player not found" },
 };
 

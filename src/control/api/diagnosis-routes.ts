@@ -12,6 +12,7 @@ export function diagnosisRoutes(context: Pick<ApiContext, "sessions">): readonly
     {
       method: "GET",
       path: "/v4/tonearm/players/:guildId",
+      access: "known",
       handle: (request) => diagnose(context, request),
       description: {
         summary: "How the sound of a guild's players does, and why it stuttered.",
@@ -23,9 +24,13 @@ export function diagnosisRoutes(context: Pick<ApiContext, "sessions">): readonly
   ];
 }
 
-/** A guild may have a player in each of several sessions. */
+/** A guild may have a player in each of several sessions. Who only plays sees its own. */
 function diagnose({ sessions }: Pick<ApiContext, "sessions">, request: RestRequest): RestAnswer {
-  const players = sessions.playersOf(readGuildId(request), request.query.get("sessionId"));
+  const { role, name } = request.identity;
+  const sessionId = request.query.get("sessionId");
+  const players = sessions.playersOf(readGuildId(request), ({ id, owner }) => {
+    return (sessionId ?? id) === id && (role !== "client" || owner === name);
+  });
   if (players.length === 0) throw new ApiError(404, "Player not found");
   return json(players.map((player) => player.diagnose()));
 }

@@ -7,11 +7,10 @@ import { FILTER_TABLE } from "../../filters/filter-table.ts";
 import type { FiltersBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
 
-/** The names in the body that the configuration has switched off. */
-export function disabledFiltersIn(body: FiltersBody, disabledFilters: ReadonlySet<string>): readonly string[] {
+/** The names of the filters in the body, as they can be switched off: Tonearm's own are one. */
+export function filtersIn(body: FiltersBody): readonly string[] {
   const present: string[] = PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined);
-  const all = body.pluginFilters?.tonearm === undefined ? present : [...present, "tonearm"];
-  return all.filter((name) => disabledFilters.has(name));
+  return body.pluginFilters?.tonearm === undefined ? present : [...present, "tonearm"];
 }
 
 /** Every present filter with all members, as it is kept and echoed. Throws a 400 that names field and range. */

@@ -2,7 +2,8 @@
 
 import { decodeTrack, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
-import { infoSchema } from "../protocol/info-json.ts";
+import { allowedSources, type Identity } from "../access/identity.ts";
+import { type InfoJson, infoSchema } from "../protocol/info-json.ts";
 import { loadResultSchema } from "../protocol/load-result-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 import { statsSchema } from "../protocol/stats-json.ts";
@@ -25,19 +26,21 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: "/version",
-      isOpen: true,
+      access: "open",
       handle: answerVersion,
       description: { summary: "The release whose protocol is spoken.", answers: { 200: "text" } },
     },
     {
       method: "GET",
       path: "/v4/info",
-      handle: () => json(context.readInfo()),
+      access: "known",
+      handle: ({ identity }) => json(infoFor(context, identity)),
       description: { summary: "What the node is and what is switched on.", answers: { 200: infoSchema } },
     },
     {
       method: "GET",
       path: "/v4/stats",
+      access: "known",
       handle: () => json(context.sessions.stats()),
       description: { summary: "How the node is doing.", answers: { 200: statsSchema } },
     },
@@ -55,6 +58,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: "/v4/decodetrack",
+      access: "known",
       handle: (request) => json(decodeOne(request)),
       description: {
         summary: "What an encoded track is.",
@@ -69,6 +73,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "POST",
       path: "/v4/decodetracks",
+      access: "known",
       handle: (request) => decodeMany(context, request),
       description: {
         summary: "What several encoded tracks are, in their order.",
@@ -77,9 +82,20 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
       },
     },
     // Where older clients look first: something is here, but not what they speak.
-    { method: "GET", path: "/", handle: () => ({ kind: "empty", status: 200 }) },
-    { method: "GET", path: "/v3/websocket", handle: () => ({ kind: "empty", status: 200 }) },
+    { method: "GET", path: "/", access: "known", handle: () => ({ kind: "empty", status: 200 }) },
+    { method: "GET", path: "/v3/websocket", access: "known", handle: () => ({ kind: "empty", status: 200 }) },
   ];
+}
+
+/** The handler for v4 and v3. Of sources and filters only what the client may use: libraries ask for no others then. */
+export function infoFor({ readInfo }: Pick<ApiContext, "readInfo">, { limits }: Identity): InfoJson {
+  const info = readInfo();
+  const { sources, filters } = limits;
+  return {
+    ...info,
+    sourceManagers: info.sourceManagers.filter((name) => sources?.has(name.toLowerCase()) ?? true),
+    filters: info.filters.filter((name) => filters?.has(name) ?? true),
+  };
 }
 
 function answerVersion({ headers }: RestRequest): RestAnswer {
@@ -94,12 +110,14 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
 
 /**
  * The handler for v4 and v3. A failure to load is an answer (`loadType` "error").
- * @throws ApiError 400 without an identifier; what `signal` aborts with, when the client is gone
+ * @throws ApiError 400 without an identifier; NodeError "key-forbidden" for a source that the client may not use; what
+ *   `signal` aborts with, when the client is gone
  */
 export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResult> {
   const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
-  return context.tracks.load(identifier, { client: request.client, signal: request.signal });
+  const { client, signal, identity } = request;
+  return context.tracks.load(identifier, { client, signal, allowed: allowedSources(identity) });
 }
 
 function loadAnswer(result: LoadResult): RestAnswer {

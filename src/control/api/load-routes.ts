@@ -10,6 +10,7 @@ export function loadRoutes({ readLoad }: Pick<ApiContext, "readLoad">): readonly
     {
       method: "GET",
       path: "/v4/tonearm/load",
+      access: "known",
       handle: () => json(readLoad()),
       description: {
         summary: "How busy the audio threads are, and what is done about it.",

@@ -24,7 +24,9 @@ export function metricsRoutes(metrics: Metrics | undefined): readonly RestRoute[
     {
       method: "GET",
       path,
-      isOpen: !isPasswordNeeded,
+      access: isPasswordNeeded ? "viewer" : "open",
+      // Prometheus puts a scheme before it.
+      takesBearer: true,
       // Repeated parameters arrive joined with commas, and no name holds one.
       handle: ({ query }) => ({
         kind: "text",

@@ -11,6 +11,8 @@ const TRACE: QueryParameter = { name: "trace", meaning: "Adds `trace` to an erro
 const PATH_PARAMETERS: Readonly<Record<string, object>> = {
   sessionId: { description: "From the `ready` message.", schema: { type: "string" } },
   guildId: { description: "A signed 64-bit integer.", schema: { type: "string", pattern: "^-?[0-9]{1,18}$" } },
+  name: { description: "Of a plugin, as `GET /v4/tonearm/plugins` has it.", schema: { type: "string" } },
+  refreshToken: { description: "Of a login to YouTube.", schema: { type: "string" } },
 };
 
 const API_VERSION_HEADER = { description: "The version of the protocol.", schema: { type: "string", const: "4" } };
@@ -21,6 +23,7 @@ export function openApiRoute(routes: readonly RestRoute[], readVersion: () => st
   return {
     method: "GET",
     path: "/v4/openapi.json",
+    access: "known",
     handle: () => {
       document ??= createOpenApi(routes, readVersion());
       return json(document);
@@ -47,7 +50,12 @@ function createOpenApi(routes: readonly RestRoute[], version: string): object {
     paths,
     components: {
       securitySchemes: {
-        password: { type: "apiKey", in: "header", name: "Authorization", description: "The password of the node." },
+        password: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description: "The password of the node, or a key.",
+        },
       },
       schemas: namedSchemas(),
     },
@@ -60,7 +68,7 @@ function operation(route: RestRoute, description: RouteDescription): object {
   return {
     summary,
     operationId: operationId(route),
-    ...(route.isOpen === true ? { security: [] } : {}),
+    ...(route.access === "open" ? { security: [] } : {}),
     parameters: [
       ...segments.map((name) => ({ name, in: "path", required: true, ...PATH_PARAMETERS[name] })),
       ...[...(description.query ?? []), TRACE].map(queryParameter),
@@ -76,7 +84,7 @@ function queryParameter({ name, meaning, type, isRequired = false }: QueryParame
 
 function responses(route: RestRoute, { body, answers, errors = [] }: RouteDescription): object {
   const isJson = Object.values(answers).some((answer) => typeof answer === "object");
-  const empty = [...(route.isOpen === true ? [] : [401, 403, 429]), ...(isJson ? [406] : [])];
+  const empty = [...(route.access === "open" ? [] : [401, 403, 429]), ...(isJson ? [406] : [])];
   const refusals = [
     ...(body === undefined ? [] : [400, 413, 415]),
     ...(route.path.includes(":sessionId") ? [404] : []),

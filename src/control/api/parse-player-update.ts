@@ -2,13 +2,16 @@
 // their order. Main thread. Nothing has changed when one of them fails.
 
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import { NodeError } from "../../errors.ts";
 import { type JsonInteger, type JsonObject, jsonSizeBytes, toNumber } from "../../lib/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { isSnowflake } from "../../lib/snowflake.ts";
 import { decodeTrack } from "../../track/track.ts";
+import { allowedSources, type Limits } from "../access/identity.ts";
 import type { PlayerUpdate, TrackChange } from "../players/player-update.ts";
+import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
-import { checkedFilterSettings, disabledFiltersIn } from "./filter-settings.ts";
+import { checkedFilterSettings, filtersIn } from "./filter-settings.ts";
 import type { PlayerBody, VoiceBody } from "./request-bodies.ts";
 
 const VOLUME_MAX = 1000;
@@ -16,17 +19,33 @@ const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provi
 /** In memory. It is sent with every event of its track. */
 const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 
-/** Throws an ApiError or `track-undecodable`. */
-export function parsePlayerUpdate(body: PlayerBody, disabledFilters: ReadonlySet<string>): PlayerUpdate {
+/** What an update may not hold, whatever is right about it. */
+export interface UpdateBounds {
+  readonly disabledFilters: ReadonlySet<string>;
+  /** Name of the key of the player's session; undefined: it may do everything. */
+  readonly owner: string | undefined;
+  readonly limits: Limits;
+}
+
+/** Those of a session, as its key has them now. */
+export function updateBounds(
+  { disabledFilters, limitsOf }: Pick<ApiContext, "disabledFilters" | "limitsOf">,
+  owner: string | undefined,
+): UpdateBounds {
+  return { disabledFilters, owner, limits: limitsOf(owner) };
+}
+
+/** Throws an ApiError, `track-undecodable` or `key-forbidden`. */
+export function parsePlayerUpdate(body: PlayerBody, bounds: UpdateBounds): PlayerUpdate {
   const { encoded, identifier } = requestedTrack(body);
-  checkFiltersEnabled(body, disabledFilters);
+  checkFiltersEnabled(body, bounds);
   const voice = body.voice && checkedVoice(body.voice);
   if (body.endTime !== undefined && body.endTime !== null && body.endTime <= 0) {
     throw new ApiError(400, "End time must be greater than 0");
   }
   return {
     filters: body.filters && checkedFilterSettings(body.filters),
-    trackChange: trackChange({ encoded, identifier }),
+    trackChange: trackChange({ encoded, identifier }, bounds),
     userData: body.track?.userData && checkedUserData(body.track.userData),
     positionMs: body.position === undefined ? undefined : Math.max(0, toSafeNumber(body.position)),
     endTimeMs: body.endTime === undefined || body.endTime === null ? body.endTime : toSafeNumber(body.endTime),
@@ -61,8 +80,14 @@ function checkedUserData(userData: JsonObject): JsonObject {
   throw new ApiError(400, `track.userData must be at most ${limit} KiB, but takes ${Math.ceil(sizeBytes / 1024)} KiB`);
 }
 
-function checkFiltersEnabled(body: PlayerBody, disabledFilters: ReadonlySet<string>): void {
-  const disabled = body.filters ? disabledFiltersIn(body.filters, disabledFilters) : [];
+function checkFiltersEnabled({ filters }: PlayerBody, { disabledFilters, owner, limits }: UpdateBounds): void {
+  if (!filters) return;
+  const used = filtersIn(filters);
+  const forbidden = used.filter((name) => limits.filters?.has(name) === false);
+  if (forbidden.length > 0) {
+    throw new NodeError("key-forbidden", `the key ${owner} may not use these filters: ${forbidden.join(", ")}`);
+  }
+  const disabled = used.filter((name) => disabledFilters.has(name));
   if (disabled.length === 0) return;
   throw new ApiError(400, `Following filters are disabled in the config: ${disabled.join(", ")}`);
 }
@@ -80,10 +105,17 @@ function checkedVoice(voice: VoiceBody): VoiceCredentials {
   return { token, endpoint, sessionId, channelId };
 }
 
-function trackChange({ encoded, identifier }: RequestedTrack): TrackChange | undefined {
-  if (identifier !== undefined) return { kind: "load", identifier };
+function trackChange(
+  { encoded, identifier }: RequestedTrack,
+  { owner, limits }: UpdateBounds,
+): TrackChange | undefined {
+  const allowed = allowedSources({ name: owner, limits });
+  if (identifier !== undefined) return { kind: "load", identifier, allowed };
   if (encoded === undefined) return undefined;
-  return encoded === null ? { kind: "stop" } : { kind: "play", track: decodeTrack(encoded) };
+  if (encoded === null) return { kind: "stop" };
+  const track = decodeTrack(encoded);
+  allowed?.check(track.info.sourceName);
+  return { kind: "play", track };
 }
 
 function isBlank(text: string): boolean {

@@ -18,6 +18,7 @@ export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlan
     {
       method: "GET",
       path: "/v4/routeplanner/status",
+      access: "viewer",
       handle: () => (routePlanner === undefined ? NO_CONTENT : json(routePlanner.status())),
       description: {
         summary: "The route planner; nothing while there is none.",
@@ -27,6 +28,7 @@ export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlan
     {
       method: "POST",
       path: "/v4/routeplanner/free/address",
+      access: "operator",
       handle: (request) => freeAddress(routePlanner, request),
       description: {
         summary: "Takes an address out of those that failed.",
@@ -38,6 +40,7 @@ export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlan
     {
       method: "POST",
       path: "/v4/routeplanner/free/all",
+      access: "operator",
       handle: () => {
         existing(routePlanner).freeAll();
         return NO_CONTENT;

@@ -4,12 +4,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { z } from "zod";
+import type { Access, Identity } from "../access/identity.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
 /** `ANY` takes every method. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
 
-/** A request whose path, method and password are checked. Valid until its handler has answered. */
+/** A request whose path, method and client are checked. Valid until its handler has answered. */
 export interface RestRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -19,6 +20,8 @@ export interface RestRequest {
   readonly query: ReadonlyMap<string, string>;
   /** Whoever asks, as far as a request tells: clients that look alike share what is shared out. */
   readonly client: string;
+  /** As what the client is known; on a route that is open to everyone, nobody is. */
+  readonly identity: Identity;
   /** Aborted when the client is gone before it has its answer. */
   readonly signal: AbortSignal;
   /** Who asks, for routes that check the password themselves. */
@@ -47,8 +50,10 @@ export function json(value: unknown): RestAnswer {
 export interface RestRoute {
   readonly method: Method;
   readonly path: string;
-  /** Open to everyone. Default: behind the password. */
-  readonly isOpen?: boolean;
+  /** Default: `client`. */
+  readonly access?: Access;
+  /** Takes the password or key behind `Bearer`, too: there are programs that send it in no other way. */
+  readonly takesBearer?: boolean;
   /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
   readonly isBodySecret?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */

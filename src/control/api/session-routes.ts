@@ -8,7 +8,7 @@ import type { Session } from "../sessions/session.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import { type ListAnswer, listOf } from "./list-answer.ts";
-import { parsePlayerUpdate } from "./parse-player-update.ts";
+import { parsePlayerUpdate, updateBounds } from "./parse-player-update.ts";
 import { type PlayerBody, playerBody, sessionBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
@@ -107,7 +107,7 @@ export async function updatePlayer(
   const isReplacing = !readSwitch(request.query.get("noReplace"));
   const body = readPlayerBody();
   const session = findSession(context, request);
-  const update = parsePlayerUpdate(body, context.disabledFilters);
+  const update = parsePlayerUpdate(body, updateBounds(context, session.owner));
   const player = await session.getOrCreatePlayer(guildId);
   await player.update(update, { isReplacing });
   return player.toJson();
@@ -123,10 +123,11 @@ export async function destroyPlayer(context: ApiContext, request: RestRequest): 
   return { kind: "empty", status: 204 };
 }
 
-/** Only sessions whose client is connected are there for REST. */
-export function findSession({ sessions }: ApiContext, { segments }: RestRequest): Session {
+/** Only sessions whose client is connected are there for REST, and of those of others none but for an operator. */
+export function findSession({ sessions }: ApiContext, { segments, identity }: RestRequest): Session {
   const session = sessions.connected(segments.sessionId ?? "");
-  if (session === undefined) throw new ApiError(404, "Session not found");
+  const isTheirs = identity.role === "operator" || session?.owner === identity.name;
+  if (session === undefined || !isTheirs) throw new ApiError(404, "Session not found");
   return session;
 }
 

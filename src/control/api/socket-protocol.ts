@@ -3,14 +3,18 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import type { SessionClient, Sessions } from "../sessions/sessions.ts";
 
 /** One per version; the end point chooses it by the path of the handshake. */
 export interface SocketProtocol extends Dialect {
   /** The paths it is served on. */
   readonly paths: readonly string[];
   /** The session that a handshake asks to go on with, in whatever state. */
-  findSession(sessions: Sessions, headers: IncomingHttpHeaders, userId: string): Session | undefined;
+  findSession(
+    sessions: Sessions,
+    headers: IncomingHttpHeaders,
+    client: Pick<SessionClient, "userId" | "owner">,
+  ): Session | undefined;
   /** Takes what a client says. Never throws. */
   onText(session: Session, text: string): void;
 }

@@ -14,6 +14,7 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
     {
       method: "GET",
       path: "/v4/tonearm/sources",
+      access: "viewer",
       handle: () => json(sources.sourcesJson()),
       description: {
         summary: "How the sources do, and the ways on which they reach their sites.",
@@ -23,12 +24,14 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
     {
       method: "GET",
       path: "/v4/tonearm/plugins",
+      access: "viewer",
       handle: () => json(sources.pluginsJson()),
       description: { summary: "Which plugins there are, and how they do.", answers: { 200: pluginsSchema } },
     },
     {
       method: "POST",
       path: "/v4/tonearm/plugins/:name/reload",
+      access: "operator",
       handle: (request) => reload(context, request),
       description: {
         summary: "Loads a plugin anew from disk while music plays. One that cannot be set up changes nothing.",
@@ -39,6 +42,7 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
     {
       method: "PATCH",
       path: "/v4/tonearm/plugins/:name/options",
+      access: "operator",
       isBodySecret: true,
       handle: (request) => change(context, request),
       description: {

@@ -34,6 +34,7 @@ export function youtubeRoutes({ sources }: Pick<ApiContext, "sources">): readonl
     {
       method: "GET",
       path: "/youtube",
+      access: "operator",
       handle: async () => json({ refreshToken: await call(sources, "refreshToken", null) }),
       description: {
         summary: "The refresh token of the login that YouTube's TV client uses.",
@@ -44,6 +45,7 @@ export function youtubeRoutes({ sources }: Pick<ApiContext, "sources">): readonl
     {
       method: "POST",
       path: "/youtube",
+      access: "operator",
       isBodySecret: true,
       handle: (request) => update(sources, request),
       description: {
@@ -56,6 +58,7 @@ export function youtubeRoutes({ sources }: Pick<ApiContext, "sources">): readonl
     {
       method: "GET",
       path: "/youtube/oauth/:refreshToken",
+      access: "operator",
       handle: async ({ segments }) => json(await call(sources, "exchange", segments.refreshToken ?? "")),
       description: {
         summary: "What YouTube gives for a refresh token.",

@@ -5,12 +5,13 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Track } from "../../track/track.ts";
+import type { AllowedSources } from "../access/identity.ts";
 
 /** A requested track change. Encoded tracks are decoded before, so that a bad one changes nothing. */
 export type TrackChange =
   | { readonly kind: "stop" }
   | { readonly kind: "play"; readonly track: Track }
-  | { readonly kind: "load"; readonly identifier: string };
+  | { readonly kind: "load"; readonly identifier: string; readonly allowed: AllowedSources | undefined };
 
 /** Checked: ranges, ids, filters. A player trusts it. */
 export interface PlayerUpdate {

@@ -258,7 +258,7 @@ export class Player implements WorkerTenant, UpdateTarget {
       return;
     }
     this.#seekAdmission();
-    const track = change.kind === "play" ? change.track : await this.#load(change.identifier);
+    const track = change.kind === "play" ? change.track : await this.#load(change);
     if (change.kind === "load") this.#memory.bring(track, brought);
     this.#end("replaced");
     this.#memory.keep("track", brought);
@@ -277,10 +277,11 @@ export class Player implements WorkerTenant, UpdateTarget {
     if (!isPlaying) this.#options.workers.admit(this);
   }
 
-  async #load(identifier: string): Promise<Track> {
+  async #load({ identifier, allowed }: Extract<TrackChange, { kind: "load" }>): Promise<Track> {
     const result = await this.#options.tracks.load(identifier, {
       client: `user ${this.#options.userId}`,
       signal: this.#destruction.signal,
+      allowed,
     });
     this.#refuseDestroyed();
     switch (result.kind) {

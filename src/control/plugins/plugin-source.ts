@@ -39,8 +39,12 @@ export class PluginSource implements Source {
     return this.#manifest.name;
   }
 
+  isClaimed(identifier: string): boolean {
+    return isClaimed(identifier, this.#manifest);
+  }
+
   async load({ identifier, depth, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
-    if (!isClaimed(identifier, this.#manifest)) return undefined;
+    if (!this.isClaimed(identifier)) return undefined;
     const request = { type: "load" as const, source: this.name, identifier, depth };
     const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });
     // The plugin's thread is compiled with the same contract.

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
+import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
@@ -16,14 +17,16 @@ import { routePlannerRoutes } from "../api/route-planner-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
+import { supportRoutes } from "../api/support-routes.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
-import { PasswordCheck } from "./authentication.ts";
-import { Connections } from "./connections.ts";
+import { Authentication } from "./authentication.ts";
+import { type ConnectionState, Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
+import type { TlsListener } from "./tls-listener.ts";
 import { routeUpgrades, shouldUpgrade } from "./upgrade-requests.ts";
 import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 
@@ -32,6 +35,9 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "turns"> {
   readonly password: string;
+  /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
+  readonly tls: TlsListener | undefined;
+  readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
@@ -50,17 +56,20 @@ export class Api {
   readonly #app: FastifyInstance;
   readonly #endpoint: WebSocketEndpoint;
   readonly #connections: Connections;
+  readonly #keys: ApiOptions["keys"];
+  readonly #tls: TlsListener | undefined;
 
   constructor(options: ApiOptions) {
-    const passwordCheck = new PasswordCheck(options);
+    this.#keys = options.keys;
+    const authentication = new Authentication(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
-    const checkPassword = (asker: Asker) => {
-      const authorization = passwordCheck.check(asker);
-      if (authorization === "granted") connections.shownPassword(asker.socket);
-      return authorization;
+    const recognize = (asker: Asker) => {
+      const recognition = authentication.recognize(asker);
+      if (recognition.kind === "known") connections.shownPassword(asker.socket);
+      return recognition;
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
-    const endpoint = new WebSocketEndpoint({ ...options, connections, checkPassword, protocols });
+    const endpoint = new WebSocketEndpoint({ ...options, connections, recognize, protocols });
     this.#endpoint = endpoint;
     this.#connections = connections;
     const { requestLogging, logger } = options;
@@ -72,12 +81,13 @@ export class Api {
       ...loadRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
+      ...supportRoutes(context),
       ...youtubeRoutes(context),
     ];
     this.#app = createRestServer({
       context,
       connections,
-      checkPassword,
+      recognize,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, endpoint),
       routes: [
@@ -88,8 +98,8 @@ export class Api {
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,
-          // The end point checks the password itself: its statuses are not those of REST.
-          isOpen: true,
+          // The end point looks at the password itself: its statuses are not those of REST.
+          access: "open",
           handle: ({ method, asker }) => endpoint.answerPlainRequest(method, asker),
         },
       ],
@@ -97,6 +107,7 @@ export class Api {
     connections.watch(this.#app.server);
     paceConnections(this.#app.server, options.clock);
     routeUpgrades(this.#app.server, endpoint, connections);
+    this.#tls = options.tls;
   }
 
   /** Resolves with the port once requests are served; port 0 takes any free one. */
@@ -105,12 +116,27 @@ export class Api {
       await this.#app.ready();
       return listen(this.#app.server);
     }
+    if (this.#tls !== undefined) {
+      await this.#app.ready();
+      return this.#tls.listen(this.#app.server, { host, port, backlog: BACKLOG });
+    }
     await this.#app.listen({ host, port, backlog: BACKLOG });
     return (this.#app.server.address() as AddressInfo).port; // listening on TCP: an object
   }
 
+  /** The keys have changed: connections that were opened with one that is no longer valid are closed. */
+  dropStale(): void {
+    this.#endpoint.dropStale((identity) => this.#keys.isCurrent(identity));
+  }
+
+  /** Connections of clients by what they are doing; those of their WebSockets are `upgraded`. */
+  connectionCounts(): Readonly<Record<ConnectionState, number>> {
+    return this.#connections.counts();
+  }
+
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
   async close(): Promise<void> {
+    this.#tls?.close();
     await this.#endpoint.close();
     await this.#app.close();
     this.#connections.close();

@@ -1,78 +1,111 @@
-// The password check (protocol-v4.md section 1.2) and what guessing costs. Main thread; used for REST and for the
-// WebSocket handshake. A right password is taken at once whatever its address has sent before: behind a reverse proxy
-// everybody has one address. A wrong one is told so, until its address has sent too many.
+// Who asks (protocol-v4.md section 1.2), what guessing costs, and whether a key asks too often. Main thread; used for
+// REST, for the WebSocket handshake and for whatever else takes the password.
+//
+// A wrong text is told so, until its address has sent too many. From then on an address from which nothing right has
+// come may try once a second, whatever it shows. One that has shown something right lately is heard at once, with all
+// that is right: behind a reverse proxy everybody has one address, and one bot with an old password must not keep the
+// others out.
 
 import { timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import { type Identity, PASSWORD_HOLDER } from "../access/identity.ts";
+import type { KeyRing } from "../access/key-ring.ts";
 import type { Asker } from "../api/route.ts";
+import { Tally } from "./tally.ts";
 
-/** `refused`: wrong, as too many were before from its address. */
-export type Authorization = "granted" | "missing" | "wrong" | "refused";
+/**
+ * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `hasty`: right, but
+ * its key asks too often.
+ */
+export type Recognition =
+  | { readonly kind: "known"; readonly identity: Identity }
+  | { readonly kind: "missing" | "wrong" | "refused" }
+  | { readonly kind: "hasty"; readonly name: string; readonly waitMs: number };
 
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_PER_MS = 1 / 1000;
-/** One more address makes the oldest forgotten. */
+/** How long an address is believed that has shown something right. */
+const BELIEVED_MS = 24 * 60 * 60 * 1000;
+/** Of either kind; one more makes the oldest forgotten. */
 const ADDRESSES_MAX = 10_000;
-const TOLD_INTERVAL_MS = 60_000;
 
 interface WrongCount {
   readonly count: number;
   readonly atMs: number;
 }
 
-export class PasswordCheck {
-  readonly #matches: (header: string) => boolean;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  /** By address, the one that was wrong last at the end. */
-  readonly #wrong = new Map<string, WrongCount>();
-  #refusedCount = 0;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+export interface AuthenticationOptions {
+  readonly password: string;
+  readonly keys: Pick<KeyRing, "find" | "spend">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
-  constructor({ password, clock, logger }: { password: string; clock: Clock; logger: Logger }) {
-    this.#matches = createComparison(password);
-    this.#clock = clock;
-    this.#logger = logger;
+export class Authentication {
+  readonly #options: AuthenticationOptions;
+  readonly #isPassword: (header: string) => boolean;
+  readonly #wrong = new BoundedMap<string, WrongCount>(ADDRESSES_MAX);
+  /** By address, when it has shown something right. */
+  readonly #right = new BoundedMap<string, number>(ADDRESSES_MAX);
+  readonly #refusals: Tally;
+  readonly #hasty: Tally;
+
+  constructor(options: AuthenticationOptions) {
+    this.#options = options;
+    this.#isPassword = createComparison(options.password);
+    this.#refusals = new Tally(options, "somebody sends many wrong passwords");
+    this.#hasty = new Tally(options, "a client asks more often than its key may");
   }
 
-  check({ headers, socket }: Asker): Authorization {
+  /** Looks at the `Authorization` header of a request, and counts the request. */
+  recognize({ headers, socket }: Asker): Recognition {
     const { authorization } = headers;
-    if (authorization === undefined) return "missing";
-    if (this.#matches(authorization)) return "granted";
+    if (authorization === undefined) return { kind: "missing" };
     const address = networkOf(socket.remoteAddress ?? "");
-    if (this.#count(address) <= WRONG_COUNT_MAX) return "wrong";
-    this.#tell(address);
-    return "refused";
-  }
-
-  /** How many wrong ones count for an address, this one among them. */
-  #count(address: string): number {
-    const now = this.#clock.now();
-    const before = this.#wrong.get(address);
-    const left = before === undefined ? 0 : Math.max(0, before.count - (now - before.atMs) * FORGIVEN_PER_MS);
-    const count = Math.min(left, WRONG_COUNT_MAX) + 1;
-    this.#wrong.delete(address);
-    this.#wrong.set(address, { count, atMs: now });
-    if (this.#wrong.size > ADDRESSES_MAX) {
-      for (const oldest of this.#wrong.keys()) {
-        this.#wrong.delete(oldest);
-        break;
-      }
+    const count = this.#wrongCount(address) + 1;
+    const isTooMany = count > WRONG_COUNT_MAX;
+    if (isTooMany && !this.#isBelieved(address)) return this.#refuse(address);
+    const identity = this.#identify(authorization);
+    if (identity !== undefined) {
+      this.#right.set(address, this.#options.clock.now());
+      return this.#admit(identity);
     }
-    return count;
+    if (isTooMany) return this.#refuse(address);
+    this.#wrong.set(address, { count, atMs: this.#options.clock.now() });
+    return { kind: "wrong" };
   }
 
-  /** Once a minute, however many there are. */
-  #tell(address: string): void {
-    this.#refusedCount++;
-    const now = this.#clock.now();
-    if (now - this.#toldAtMs < TOLD_INTERVAL_MS) return;
-    this.#logger.warn("somebody sends many wrong passwords", { address, count: this.#refusedCount });
-    this.#toldAtMs = now;
-    this.#refusedCount = 0;
+  #identify(authorization: string): Identity | undefined {
+    return this.#isPassword(authorization) ? PASSWORD_HOLDER : this.#options.keys.find(authorization);
+  }
+
+  #admit(identity: Identity): Recognition {
+    const { name } = identity;
+    const waitMs = this.#options.keys.spend(identity);
+    if (name === undefined || waitMs === 0) return { kind: "known", identity };
+    this.#hasty.count({ key: name });
+    return { kind: "hasty", name, waitMs };
+  }
+
+  #refuse(address: string): Recognition {
+    this.#refusals.count({ address });
+    return { kind: "refused" };
+  }
+
+  #isBelieved(address: string): boolean {
+    const atMs = this.#right.get(address);
+    return atMs !== undefined && this.#options.clock.now() - atMs < BELIEVED_MS;
+  }
+
+  /** How many wrong ones still count for an address. */
+  #wrongCount(address: string): number {
+    const before = this.#wrong.get(address);
+    if (before === undefined) return 0;
+    return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) * FORGIVEN_PER_MS);
   }
 }
 

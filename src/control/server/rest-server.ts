@@ -6,13 +6,14 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { WorkTurns } from "../../lib/work-turns.ts";
+import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { ApiError, badRequest, errorObject } from "../api/api-error.ts";
 import { listBody } from "../api/list-answer.ts";
 import { readBody } from "../api/request-bodies.ts";
 import type { Asker, RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
-import type { Authorization } from "./authentication.ts";
+import type { Recognition } from "./authentication.ts";
 import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
@@ -38,7 +39,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 export interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "turns">;
   readonly connections: Pick<Connections, "whenAnswered">;
-  readonly checkPassword: (asker: Asker) => Authorization;
+  readonly recognize: (asker: Asker) => Recognition;
   readonly routes: readonly RestRoute[];
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
@@ -109,14 +110,18 @@ export function apiVersionLine(version = API_VERSION): string {
   return `${API_VERSION_HEADER}: ${version}`;
 }
 
-/** A whole answer without a body, after which the connection ends. */
-export function bareAnswer(
-  status: string,
-  { headers = [], apiVersion }: { headers?: readonly string[]; apiVersion?: string | undefined } = {},
-): string {
-  const version = apiVersionLine(apiVersion);
-  const lines = [`HTTP/1.1 ${status}`, ...headers, version, "Content-Length: 0", "Connection: close"];
-  return `${lines.join("\r\n")}\r\n\r\n`;
+/** A whole answer, without a body where there is no `text`; the connection ends after it. */
+export function bareAnswer(status: string, { headers = [], apiVersion, text = "" }: BareAnswerOptions = {}): string {
+  const type = text === "" ? [] : ["Content-Type: text/plain;charset=UTF-8"];
+  const size = `Content-Length: ${Buffer.byteLength(text)}`;
+  const lines = [`HTTP/1.1 ${status}`, ...headers, apiVersionLine(apiVersion), ...type, size, "Connection: close"];
+  return `${lines.join("\r\n")}\r\n\r\n${text}`;
+}
+
+interface BareAnswerOptions {
+  readonly headers?: readonly string[];
+  readonly apiVersion?: string | undefined;
+  readonly text?: string | undefined;
 }
 
 function logRequests(app: FastifyInstance, log: RequestLog, routes: readonly RestRoute[]): void {
@@ -133,7 +138,9 @@ function addRoute(
   table: RouteTable,
   options: RestServerOptions & { readonly route: RestRoute },
 ): void {
-  const { route, checkPassword, context } = options;
+  const { route, context } = options;
+  const { access = "client" } = route;
+  const identities = new WeakMap<IncomingMessage, Identity>();
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
   app.route({
     method: route.method === "ANY" ? app.supportedMethods : route.method,
@@ -142,38 +149,75 @@ function addRoute(
       // The router takes `//` for a segment without letters; there is no such path.
       if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
-      if (route.isOpen !== true && !isAuthorized(request, reply, checkPassword)) return reply;
+      if (access === "open") return undefined;
+      const recognize = route.takesBearer === true ? withoutBearer(options.recognize) : options.recognize;
+      const identity = recognized(request, reply, { recognize });
+      if (identity === undefined) return reply;
+      if (!mayUse(identity.role, access)) throw notFor(identity, access);
+      identities.set(request.raw, identity);
       return undefined;
     },
     handler: async (request, reply) => {
-      return sendAnswer(await route.handle(restRequest(request, reply)), { request, reply, turns: context.turns });
+      const identity = identities.get(request.raw) ?? NOBODY;
+      const answer = await route.handle(restRequest(request, reply, identity));
+      return sendAnswer(answer, { request, reply, turns: context.turns });
     },
   });
 }
 
-/** Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often. */
-function isAuthorized(
+/**
+ * Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often: undefined.
+ * @throws NodeError "key-limit" where the client's key asks too often
+ */
+function recognized(
   request: FastifyRequest,
   reply: FastifyReply,
-  checkPassword: RestServerOptions["checkPassword"],
-): boolean {
-  const authorization = checkPassword(request.raw);
-  if (authorization === "granted") return true;
+  { recognize }: Pick<RestServerOptions, "recognize">,
+): Identity | undefined {
+  const recognition = recognize(request.raw);
+  if (recognition.kind === "known") return recognition.identity;
+  if (recognition.kind === "hasty") {
+    reply.header("Retry-After", Math.ceil(recognition.waitMs / 1000));
+    throw new NodeError("key-limit", hastyText(recognition));
+  }
   // Another try has to connect again.
-  if (authorization === "refused") reply.header("Connection", "close");
-  reply.code(REFUSED_STATUSES[authorization]).send();
-  return false;
+  if (recognition.kind === "refused") reply.header("Connection", "close");
+  reply.code(REFUSED_STATUSES[recognition.kind]).send();
+  return undefined;
+}
+
+/** What is told to a client whose key asks too often. */
+export function hastyText({ name }: { readonly name: string }): string {
+  return `the key ${name} asks more often than it may; wait a moment`;
+}
+
+function notFor({ name, role }: Identity, access: Access): NodeError {
+  return new NodeError("key-forbidden", `the key ${name} has the role ${role}, and this is for the role ${access}`);
+}
+
+/** What stands behind `Bearer` counts as if it stood alone. */
+function withoutBearer(recognize: RestServerOptions["recognize"]): RestServerOptions["recognize"] {
+  return ({ headers, socket }) => {
+    const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
+    return recognize({
+      headers: password === undefined ? headers : { ...headers, authorization: password },
+      socket,
+    });
+  };
 }
 
 const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 
-function restRequest(request: FastifyRequest, reply: FastifyReply): RestRequest {
+function restRequest(request: FastifyRequest, reply: FastifyReply, identity: Identity): RestRequest {
+  const { name } = identity;
+  const looks = `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX);
   return {
     segments: segmentsOf(request),
     query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
-    client: `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX),
+    client: name === undefined ? looks : `key ${name}`,
+    identity,
     get signal() {
       return whenGone(reply);
     },
@@ -243,7 +287,7 @@ function answerOptions(
     const vary = ["Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"];
     return reply.code(403).header("Vary", vary).send("Invalid CORS request");
   }
-  if (!isAuthorized(request, reply, options.checkPassword)) return reply;
+  if (recognized(request, reply, options) === undefined) return reply;
   return reply.code(200).header("Allow", allowForOptions(options.methods)).send();
 }
 

@@ -6,18 +6,20 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
+import { CLOSE_POLICY } from "../../lib/close-codes.ts";
 import { isInt64 } from "../../lib/int64.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { pause } from "../../lib/pause.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
 import type { LogFields, Logger } from "../../log.ts";
+import { type Identity, mayUse } from "../access/identity.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Authorization } from "./authentication.ts";
+import type { Recognition } from "./authentication.ts";
 import type { Connections } from "./connections.ts";
-import { apiVersionLine, bareAnswer } from "./rest-server.ts";
+import { apiVersionLine, bareAnswer, hastyText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
 
 /** A client that says more at once is closed (1009). */
@@ -40,6 +42,8 @@ const CLOSE_GRACE_MS = 1000;
  * asks at once and relies on `ready` before the answer.
  */
 const FIRST_PINGS_MS = [50, 500, 5000];
+/** Told to a client whose key has all the sessions that it may have. */
+const SESSION_RETRY_S = 10;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -48,7 +52,7 @@ export interface WebSocketEndpointOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connections: Pick<Connections, "upgraded">;
-  readonly checkPassword: (asker: Asker) => Authorization;
+  readonly recognize: (asker: Asker) => Recognition;
   readonly protocols: readonly SocketProtocol[];
 }
 
@@ -56,6 +60,9 @@ export interface WebSocketEndpointOptions {
 interface Refusal {
   readonly status: "400 Bad Request" | "401 Unauthorized" | "403 Forbidden" | "429 Too Many Requests";
   readonly isResumeAnswered?: boolean;
+  readonly retryAfterS?: number;
+  /** Why, where more is told than the status. */
+  readonly text?: string;
 }
 
 export class WebSocketEndpoint {
@@ -72,7 +79,7 @@ export class WebSocketEndpoint {
   /** Hundreds of clients that return together are let in one by one, so that others are heard meanwhile. */
   readonly #turns: WorkTurns;
   /** Every open socket with its session, for asking whether it still answers and for the end. */
-  readonly #sockets = new Map<WebSocket, Session>();
+  readonly #sockets = new Map<WebSocket, { readonly session: Session; readonly identity: Identity }>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
@@ -95,18 +102,18 @@ export class WebSocketEndpoint {
       socket.destroy();
     };
     socket.on("error", onError);
-    const refusal = this.#check(request);
-    if (refusal !== undefined) {
-      refuse(socket, refusal, protocol.version);
+    const identity = this.#check(request);
+    if ("status" in identity) {
+      refuse(socket, identity, protocol.version);
       return;
     }
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#turns
       .next()
-      .then(() => this.#findResumable(protocol, request))
+      .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
         socket.off("error", onError);
-        this.#complete({ request, socket, head, protocol, session });
+        this.#complete({ request, socket, head, protocol, identity, session });
       })
       .catch((error: unknown) => {
         this.#options.logger.error("a WebSocket handshake failed", { error });
@@ -125,35 +132,57 @@ export class WebSocketEndpoint {
     for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
+  /** The keys have changed: whoever has shown one that is no longer valid is let go, and may show another. */
+  dropStale(isCurrent: (identity: Identity) => boolean): void {
+    for (const [socket, { identity }] of this.#sockets) {
+      if (!isCurrent(identity)) socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
+    }
+  }
+
   /** What a request to the path of v4 that asks for no upgrade is told. */
   answerPlainRequest(method: string, asker: Asker): RestAnswer {
-    const authorization = this.#options.checkPassword(asker);
-    if (authorization !== "granted") return { kind: "empty", status: authorization === "refused" ? 429 : 401 };
+    const { kind } = this.#options.recognize(asker);
+    if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "hasty" ? 429 : 401 };
     if (readUserId(asker.headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
     return { kind: "text", status: 400, text, contentType: "text/plain;charset=UTF-8" };
   }
 
-  #check(request: IncomingMessage): Refusal | undefined {
+  #check(request: IncomingMessage): Identity | Refusal {
     const { headers } = request;
-    const authorization = this.#options.checkPassword(request);
-    if (authorization === "refused") return { status: "429 Too Many Requests" };
-    if (authorization !== "granted") return { status: "401 Unauthorized" };
+    const recognition = this.#options.recognize(request);
+    if (recognition.kind === "refused") return { status: "429 Too Many Requests" };
+    if (recognition.kind === "hasty") {
+      const retryAfterS = Math.ceil(recognition.waitMs / 1000);
+      return { status: "429 Too Many Requests", retryAfterS, text: hastyText(recognition) };
+    }
+    if (recognition.kind !== "known") return { status: "401 Unauthorized" };
+    const { identity } = recognition;
+    if (!mayUse(identity.role, "client")) {
+      return {
+        status: "403 Forbidden",
+        text: `the key ${identity.name} has the role ${identity.role}: it may not play`,
+      };
+    }
     if (readUserId(headers["user-id"]) === undefined) return { status: "400 Bad Request" };
     if (isForeignOrigin(headers)) return { status: "403 Forbidden", isResumeAnswered: true };
-    return undefined;
+    return identity;
   }
 
   /**
-   * The session that the client asks for, if it is its own and waiting: no user gets the players of another. One whose
-   * socket is still open is asked for a sign of life first: a client that lost its connection often returns before we
-   * notice.
+   * The session that the client asks for, if it is its own and waiting: no user and no key gets the players of another.
+   * One whose socket is still open is asked for a sign of life first: a client that lost its connection often returns
+   * before we notice.
    */
-  async #findResumable(protocol: SocketProtocol, { headers }: IncomingMessage): Promise<Session | undefined> {
+  async #findResumable(
+    protocol: SocketProtocol,
+    { headers }: IncomingMessage,
+    { name: owner }: Identity,
+  ): Promise<Session | undefined> {
     const userId = readUserId(headers["user-id"]) ?? "";
-    const session = protocol.findSession(this.#options.sessions, headers, userId);
-    if (session?.userId !== userId) return undefined;
+    const session = protocol.findSession(this.#options.sessions, headers, { userId, owner });
+    if (session?.userId !== userId || session.owner !== owner) return undefined;
     if (session.isConnected) {
       const socket = this.#socketOf(session);
       if (socket !== undefined && !(await this.#isAnswering(socket))) {
@@ -166,7 +195,7 @@ export class WebSocketEndpoint {
   }
 
   #socketOf(session: Session): WebSocket | undefined {
-    for (const [socket, owner] of this.#sockets) if (owner === session) return socket;
+    for (const [socket, client] of this.#sockets) if (client.session === session) return socket;
     return undefined;
   }
 
@@ -188,8 +217,12 @@ export class WebSocketEndpoint {
   }
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
-  #complete({ request, socket, head, protocol, session }: Handshake): void {
+  #complete({ request, socket, head, protocol, identity, session }: Handshake): void {
     const resumable = session?.isWaiting ? session : undefined;
+    if (resumable === undefined && !this.#options.sessions.makeRoomFor(identity.name)) {
+      refuse(socket, tooManySessions(identity), protocol.version);
+      return;
+    }
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -197,8 +230,8 @@ export class WebSocketEndpoint {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#options.connections.upgraded(socket);
       watchLiveness(webSocket, this.#options.clock);
-      const session = resumable ?? this.#open(webSocket, protocol, request.headers);
-      this.#adopt(webSocket, { protocol, session, isResumed: resumable !== undefined });
+      const session = resumable ?? this.#open(webSocket, { protocol, identity, headers: request.headers });
+      this.#adopt(webSocket, { protocol, identity, session, isResumed: resumable !== undefined });
       resumable?.resume(webSocket);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });
@@ -206,7 +239,7 @@ export class WebSocketEndpoint {
     this.#server.off("headers", addHeader);
   }
 
-  #adopt(webSocket: WebSocket, { protocol, session, isResumed }: Adoption): void {
+  #adopt(webSocket: WebSocket, { protocol, identity, session, isResumed }: Adoption): void {
     webSocket.on("error", (error) => this.#options.logger.debug("a client's WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
@@ -215,7 +248,7 @@ export class WebSocketEndpoint {
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount <= PONG_BACKLOG_MAX_BYTES) webSocket.pong(data);
     });
-    this.#sockets.set(webSocket, session);
+    this.#sockets.set(webSocket, { session, identity });
     webSocket.on("close", (code) => {
       this.#sockets.delete(webSocket);
       session.socketClosed(webSocket);
@@ -234,16 +267,18 @@ export class WebSocketEndpoint {
     clock.after(workMs * REST_PER_WORK, () => webSocket.resume());
   }
 
-  #log(message: string, { id, userId, clientName }: Session, fields: LogFields): void {
-    this.#options.logger.info(message, { sessionId: id, userId, clientName, ...fields });
+  #log(message: string, { id, userId, clientName, owner }: Session, fields: LogFields): void {
+    const key = owner === undefined ? {} : { key: owner };
+    this.#options.logger.info(message, { sessionId: id, userId, clientName, ...key, ...fields });
   }
 
-  #open(webSocket: WebSocket, dialect: SocketProtocol, headers: IncomingMessage["headers"]): Session {
+  #open(webSocket: WebSocket, { protocol, identity, headers }: Opening): Session {
     const clientName = headers["client-name"];
     return this.#options.sessions.open(webSocket, {
       userId: readUserId(headers["user-id"]) ?? "",
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
-      dialect,
+      dialect: protocol,
+      owner: identity.name,
     });
   }
 }
@@ -256,19 +291,35 @@ export interface UpgradeRequest {
 
 interface Handshake extends UpgradeRequest {
   readonly protocol: SocketProtocol;
+  readonly identity: Identity;
   readonly session: Session | undefined;
+}
+
+interface Opening {
+  readonly protocol: SocketProtocol;
+  readonly identity: Identity;
+  readonly headers: IncomingMessage["headers"];
 }
 
 interface Adoption {
   readonly protocol: SocketProtocol;
+  readonly identity: Identity;
   readonly session: Session;
   readonly isResumed: boolean;
 }
 
-function refuse(socket: Duplex, { status, isResumeAnswered }: Refusal, apiVersion?: string): void {
-  const headers = isResumeAnswered ? ["Session-Resumed: false"] : [];
+function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }: Refusal, apiVersion?: string): void {
+  const headers = [
+    ...(isResumeAnswered ? ["Session-Resumed: false"] : []),
+    ...(retryAfterS === undefined ? [] : [`Retry-After: ${retryAfterS}`]),
+  ];
   // A client that does not close its side must not keep ours.
-  socket.end(bareAnswer(status, { headers, apiVersion }), () => socket.destroy());
+  socket.end(bareAnswer(status, { headers, apiVersion, text }), () => socket.destroy());
+}
+
+function tooManySessions({ name, limits }: Identity): Refusal {
+  const text = `the key ${name} has ${limits.sessions} sessions, as many as it may have, and none of them waits`;
+  return { status: "429 Too Many Requests", retryAfterS: SESSION_RETRY_S, text };
 }
 
 /** A signed 64-bit integer other than 0, in plain digits. */

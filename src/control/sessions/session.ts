@@ -53,12 +53,14 @@ export interface SessionOptions {
   /** As the client calls itself, or undefined. */
   readonly clientName: string | undefined;
   readonly dialect: Dialect;
+  /** Name of the key that it was opened with; undefined: with the password. */
+  readonly owner: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
   /** All that the session and its players keep is taken from it. */
   readonly memory: ByteBudget;
-  /** Throws `players-exhausted` when the node has as many players as it may have. */
+  /** Throws `players-exhausted` when the node has as many players as it may have, `key-limit` when its key has. */
   readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
   readonly readStats: () => StatsJson;
@@ -90,6 +92,7 @@ export class Session implements EventSink {
   readonly userId: string;
   readonly clientName: string | undefined;
   readonly dialect: Dialect;
+  readonly owner: string | undefined;
   readonly #options: SessionOptions;
   readonly #players = new Map<string, SessionPlayer>();
   /** Players on their way out: their guild gets a new one only when they are gone. */
@@ -107,6 +110,7 @@ export class Session implements EventSink {
     this.userId = options.userId;
     this.clientName = options.clientName;
     this.dialect = options.dialect;
+    this.owner = options.owner;
     this.#options = options;
     this.#state = { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
@@ -163,7 +167,7 @@ export class Session implements EventSink {
 
   /**
    * The guild's player, made if there is none; waits until one that is being destroyed is gone. Rejects with
-   * `players-exhausted` or `memory-exhausted`.
+   * `players-exhausted`, `key-limit` or `memory-exhausted`.
    */
   async getOrCreatePlayer(guildId: string): Promise<SessionPlayer> {
     await this.#leaving.get(guildId);

@@ -5,9 +5,10 @@ import { getHeapStatistics } from "node:v8";
 import { NodeError } from "../../errors.ts";
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { CLOSE_GOING_AWAY } from "../../lib/close-codes.ts";
+import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log.ts";
+import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { Session, type SessionSocket } from "./session.ts";
@@ -34,6 +35,8 @@ export interface SessionsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
+  /** How many sessions and players the owner of that name may have; undefined names the password. */
+  readonly limitsOf: (owner: string | undefined) => Pick<Limits, "sessions" | "players">;
   /** A client is there, so players may come soon. */
   readonly onOpened?: () => void;
   /** Memory, CPU and uptime of the node, and whether it holds back. */
@@ -45,6 +48,8 @@ export interface SessionClient {
   readonly userId: string;
   readonly clientName: string | undefined;
   readonly dialect: Dialect;
+  /** Name of its key; undefined: it has shown the password. */
+  readonly owner: string | undefined;
 }
 
 /** One for the node. Bounds what sessions may have together: players, memory, and how many may wait. */
@@ -78,7 +83,7 @@ export class Sessions {
           limitBytes: this.#memory.limitBytes * SESSION_SHARE,
           parent: this.#memory,
         }),
-        checkPlayerCount: () => this.#checkPlayerCount(),
+        checkPlayerCount: () => this.#checkPlayerCount(client.owner),
         readStats: () => this.stats(),
         onWaiting: (waiting) => {
           this.#endOthersUnderItsKey(waiting);
@@ -94,10 +99,41 @@ export class Sessions {
     return session;
   }
 
+  /**
+   * Whether the owner may have one more session. Where it has as many as it may, the one that has waited longest for
+   * its client makes room; false when all are connected.
+   */
+  makeRoomFor(owner: string | undefined): boolean {
+    const { sessions: countMax } = this.#options.limitsOf(owner);
+    if (countMax === Number.POSITIVE_INFINITY) return true;
+    const owned = [...this.#sessions.values()].filter((session) => session.owner === owner);
+    if (owned.length < countMax) return true;
+    const waiting = owned.find(({ isWaiting }) => isWaiting);
+    if (waiting === undefined || owned.length > countMax) return false;
+    this.#options.logger.warn("a session that waited for its client makes room for another of its key", {
+      sessionId: waiting.id,
+      key: owner,
+    });
+    waiting.destroy();
+    return true;
+  }
+
+  /** Closes and ends all sessions whose owner is not known any more. */
+  endStrangers(isKnown: (owner: string) => boolean): void {
+    for (const session of [...this.#sessions.values()]) {
+      if (session.owner !== undefined && !isKnown(session.owner)) session.close(CLOSE_POLICY);
+    }
+  }
+
   /** The session as REST sees it: only while its client is connected. */
   connected(id: string): Session | undefined {
     const session = this.#sessions.get(id);
     return session?.isConnected ? session : undefined;
+  }
+
+  /** All that have not ended, those whose client is away too. */
+  all(): readonly Session[] {
+    return [...this.#sessions.values()];
   }
 
   /** The session, in whatever state it is. */
@@ -106,23 +142,20 @@ export class Sessions {
   }
 
   /**
-   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user has keys of
-   * its
-   * own: many clients use one that their library has chosen.
+   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user of an owner
+   * has keys of its own: many clients use one that their library has chosen.
    */
-  withResumeKey(key: string, userId: string): Session | undefined {
-    const sessions = [...this.#sessions.values()].filter(
-      (session) => session.resumeKey === key && session.userId === userId,
-    );
+  withResumeKey(key: string, client: Pick<SessionClient, "userId" | "owner">): Session | undefined {
+    const sessions = [...this.#sessions.values()].filter((session) => isUnder(session, key, client));
     return sessions.find(({ isWaiting }) => isWaiting) ?? sessions[0];
   }
 
-  /** The players of a guild in all sessions, of clients that are away too; or in the session of that id. */
-  playersOf(guildId: string, sessionId?: string): SessionPlayer[] {
+  /** The players of a guild in all sessions that `isMeant`, of clients that are away too. */
+  playersOf(guildId: string, isMeant: (session: Session) => boolean): SessionPlayer[] {
     const found: SessionPlayer[] = [];
     for (const session of this.#sessions.values()) {
       const player = session.players.get(guildId);
-      if (player !== undefined && (sessionId ?? session.id) === session.id) found.push(player);
+      if (player !== undefined && isMeant(session)) found.push(player);
     }
     return found;
   }
@@ -149,11 +182,10 @@ export class Sessions {
 
   /** Only the last session that waits under a key can be asked for. */
   #endOthersUnderItsKey(session: Session): void {
-    const { resumeKey, userId } = session;
+    const { resumeKey } = session;
     if (resumeKey === null) return;
     for (const other of this.#sessions.values()) {
-      const isTwin = other.resumeKey === resumeKey && other.userId === userId;
-      if (isTwin && other !== session && other.isWaiting) other.destroy();
+      if (isUnder(other, resumeKey, session) && other !== session && other.isWaiting) other.destroy();
     }
   }
 
@@ -163,9 +195,17 @@ export class Sessions {
     void session.playersGone().then(() => this.#ending.delete(session));
   }
 
-  #checkPlayerCount(): void {
+  #checkPlayerCount(owner: string | undefined): void {
     let count = 0;
-    for (const session of [...this.#sessions.values(), ...this.#ending]) count += session.playerCount;
+    let ownCount = 0;
+    for (const session of [...this.#sessions.values(), ...this.#ending]) {
+      count += session.playerCount;
+      if (session.owner === owner) ownCount += session.playerCount;
+    }
+    const { players: ownMax } = this.#options.limitsOf(owner);
+    if (ownCount >= ownMax) {
+      throw new NodeError("key-limit", `the key ${owner} has ${ownMax} players, as many as it may: destroy one first`);
+    }
     if (count < PLAYERS_MAX) return;
     throw new NodeError("players-exhausted", `the node has ${PLAYERS_MAX} players, which is all it can have`);
   }
@@ -194,4 +234,9 @@ export class Sessions {
     }
     return this.#sessions.has(id) ? this.#newId() : id;
   }
+}
+
+/** Whether it is the session, or one of those, of that client under that resume key. */
+function isUnder(session: Session, key: string, { userId, owner }: Pick<SessionClient, "userId" | "owner">): boolean {
+  return session.resumeKey === key && session.userId === userId && session.owner === owner;
 }

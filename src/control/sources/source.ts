@@ -28,6 +28,8 @@ export interface SourceRequest {
 export interface Source {
   /** As in a track's `sourceName` and in `/v4/info`. */
   readonly name: string;
+  /** Whether the identifier looks like one of its own, as far as can be told without asking anybody. */
+  isClaimed(identifier: string): boolean;
   /** Undefined: not an identifier of this source, the next one is asked. Rejects with a NodeError. */
   load(request: SourceRequest): Promise<SourceAnswer | undefined>;
   /** How the sound of one of its tracks is fetched. Throws a NodeError for a track that cannot be its own. */

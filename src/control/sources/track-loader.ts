@@ -7,6 +7,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import type { Track } from "../../track/track.ts";
+import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
 import { LookupTurns } from "./lookup-turns.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
@@ -24,6 +25,8 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
   /** How many loads of plugins led here. Default: none. */
   readonly depth?: number | undefined;
+  /** The sources that whoever asks may use. Default: all. */
+  readonly allowed?: AllowedSources | undefined;
 }
 
 /** One for the node. A look-up takes 20 s at most, its turn included, and follows five references. */
@@ -44,7 +47,10 @@ export class TrackLoader {
     return this.#listSources().map((source) => source.name);
   }
 
-  /** Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject. */
+  /**
+   * Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject, and `key-forbidden`:
+   * it is for a source that may not be used.
+   */
   async load(identifier: string, options: LoadOptions): Promise<LoadResult> {
     const deadline = new AbortController();
     let asked: Source | undefined;
@@ -62,12 +68,13 @@ export class TrackLoader {
       signal: AbortSignal.any([deadline.signal, options.signal]),
     };
     try {
-      const { depth = 0 } = options;
+      const { depth = 0, allowed } = options;
       return await this.#turns.run(turn, (signal) =>
-        this.#follow({ identifier, title: undefined, depth, signal }, onAsk),
+        this.#follow({ identifier, title: undefined, depth, signal }, { onAsk, allowed }),
       );
     } catch (error) {
       options.signal.throwIfAborted();
+      if (error instanceof NodeError && error.code === "key-forbidden") throw error;
       return { kind: "error", error: toWireError(error) };
     } finally {
       timer.cancel();
@@ -83,10 +90,10 @@ export class TrackLoader {
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
   }
 
-  async #follow(request: SourceRequest, onAsk: (source: Source) => void): Promise<LoadResult> {
+  async #follow(request: SourceRequest, asking: Asking): Promise<LoadResult> {
     let next = request;
     for (let hop = 0; hop <= REFERENCES_MAX; hop++) {
-      const answer = await this.#ask(next, onAsk);
+      const answer = await this.#ask(next, asking);
       if (answer === undefined) return { kind: "empty" };
       if (answer.kind !== "reference") return answer;
       next = { ...request, identifier: answer.identifier, title: answer.title };
@@ -94,15 +101,25 @@ export class TrackLoader {
     return { kind: "empty" };
   }
 
-  async #ask(request: SourceRequest, onAsk: (source: Source) => void): Promise<SourceAnswer | undefined> {
+  async #ask(request: SourceRequest, { onAsk, allowed }: Asking): Promise<SourceAnswer | undefined> {
     for (const source of this.#listSources()) {
       request.signal.throwIfAborted();
+      if (allowed?.has(source.name) === false) {
+        // Nobody else is asked for what is its own: a page of its site is no sound.
+        if (source.isClaimed(request.identifier)) allowed.check(source.name);
+        continue;
+      }
       onAsk(source);
       const answer = await source.load(request);
       if (answer !== undefined) return answer;
     }
     return undefined;
   }
+}
+
+interface Asking {
+  readonly onAsk: (source: Source) => void;
+  readonly allowed: AllowedSources | undefined;
 }
 
 /**

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { healthCommand } from "../../../src/cli/health.ts";
+import { Certificates } from "../../support/certificates.ts";
 
 const PASSWORD = "a password of ours";
 const servers: Server[] = [];
@@ -23,11 +26,18 @@ function node(status: number): RequestListener {
   return (_request, response) => response.writeHead(status, { "Lavalink-Api-Version": "4" }).end("4.0.0");
 }
 
-async function health(port: number, { address = "127.0.0.1", timeoutMs = 30_000 } = {}) {
+interface HealthOptions {
+  readonly address?: string;
+  readonly timeoutMs?: number;
+  readonly ssl?: readonly string[];
+}
+
+async function health(port: number, options: HealthOptions = {}) {
+  const { address = "127.0.0.1", timeoutMs = 30_000, ssl = [] } = options;
   let output = "";
   let errors = "";
   const args = [`--server.port=${port}`, `--server.address=${address}`, `--lavalink.server.password=${PASSWORD}`];
-  const status = await healthCommand(args, {
+  const status = await healthCommand([...args, ...ssl], {
     cwd: "/nowhere",
     timeoutMs,
     write: (text) => {
@@ -82,4 +92,25 @@ test("a node on every address is asked over loopback", async () => {
 
 test("a port that the system chose cannot be known", async () => {
   expect(await health(0)).toMatchObject({ status: 1, errors: expect.stringContaining("server.port is 0") });
+});
+
+test("a node that serves HTTPS is asked so, also one that wants a certificate of its clients", async () => {
+  const certificates = new Certificates();
+  certificates.make("node");
+  const [crt, key] = [certificates.path("node.crt"), certificates.path("node.key")];
+  const ssl = [`--server.ssl.certificate=${crt}`, `--server.ssl.certificate-private-key=${key}`];
+  const answered: number[] = [];
+  for (const isWanted of [false, true]) {
+    const material = { cert: readFileSync(crt), key: readFileSync(key), requestCert: isWanted, ca: readFileSync(crt) };
+    const server = createTlsServer(material, node(200)).unref();
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo; // TCP
+    const more = isWanted ? ["--server.ssl.client-auth=need", `--server.ssl.trust-certificate=${crt}`] : [];
+    const { status, output } = await health(port, { ssl: [...ssl, ...more] });
+    expect(output).toMatch(/^healthy: https:\/\/127\.0\.0\.1:\d+ /);
+    answered.push(status);
+  }
+  expect(answered).toEqual([0, 0]);
+  certificates.remove();
 });

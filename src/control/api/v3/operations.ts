@@ -4,7 +4,7 @@
 import { parseJson } from "../../../lib/json.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { ApiContext } from "../api-context.ts";
-import { parsePlayerUpdate } from "../parse-player-update.ts";
+import { parsePlayerUpdate, updateBounds } from "../parse-player-update.ts";
 import { playerBodyOf, type V3Operation, type V3PlayerOperation, v3Operation } from "./bodies.ts";
 
 /** Operations of one session that wait for their player to be there; one more is dropped. */
@@ -20,10 +20,10 @@ interface Line {
 }
 
 export class V3Operations {
-  readonly #context: Pick<ApiContext, "disabledFilters" | "logger">;
+  readonly #context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">;
   readonly #lines = new WeakMap<Session, Line>();
 
-  constructor(context: Pick<ApiContext, "disabledFilters" | "logger">) {
+  constructor(context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">) {
     this.#context = context;
   }
 
@@ -67,7 +67,7 @@ export class V3Operations {
     const body = playerBodyOf(operation, player.toJson().filters);
     const isReplacing = operation.op !== "play" || operation.noReplace !== true;
     player
-      .update(parsePlayerUpdate(body, this.#context.disabledFilters), { isReplacing })
+      .update(parsePlayerUpdate(body, updateBounds(this.#context, session.owner)), { isReplacing })
       .catch((error: unknown) => this.#logFailure(session, error));
   }
 

@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import { type LoadResult, loadResultToJson, writtenTracksOf } from "../../sources/load-result.ts";
 import type { ApiContext } from "../api-context.ts";
 import { ApiError } from "../api-error.ts";
-import { decodeMany, decodeOne, loadTracks } from "../general-routes.ts";
+import { decodeMany, decodeOne, infoFor, loadTracks } from "../general-routes.ts";
 import { mapList, writtenInto } from "../list-answer.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../route.ts";
 import { routePlannerRoutes } from "../route-planner-routes.ts";
@@ -28,13 +28,18 @@ export function v3Routes(context: ApiContext): readonly RestRoute[] {
 
 function aboutNode(context: ApiContext): RestRoute[] {
   return [
-    { method: "GET", path: "/info", handle: () => json(v3Info(context.readInfo())) },
-    { method: "GET", path: "/stats", handle: () => json(v3Stats(context.sessions.stats())) },
+    {
+      method: "GET",
+      path: "/info",
+      access: "known",
+      handle: ({ identity }) => json(v3Info(infoFor(context, identity))),
+    },
+    { method: "GET", path: "/stats", access: "known", handle: () => json(v3Stats(context.sessions.stats())) },
   ];
 }
 
 function pluginsRoute(context: ApiContext): RestRoute {
-  return { method: "GET", path: "/plugins", handle: () => json(context.readInfo().plugins) };
+  return { method: "GET", path: "/plugins", access: "known", handle: () => json(context.readInfo().plugins) };
 }
 
 function trackRoutes(context: ApiContext): RestRoute[] {
@@ -44,10 +49,16 @@ function trackRoutes(context: ApiContext): RestRoute[] {
       path: "/loadtracks",
       handle: async (request) => loadAnswer(await loadTracks(context, request)),
     },
-    { method: "GET", path: "/decodetrack", handle: (request) => json(v3DecodedTrack(decodeOne(request))) },
+    {
+      method: "GET",
+      path: "/decodetrack",
+      access: "known",
+      handle: (request) => json(v3DecodedTrack(decodeOne(request))),
+    },
     {
       method: "POST",
       path: "/decodetracks",
+      access: "known",
       handle: async (request) => mapList(await decodeMany(context, request), v3Track),
     },
   ];

@@ -7,14 +7,14 @@ import { v3Message } from "./message-forms.ts";
 import { V3Operations } from "./operations.ts";
 
 /** On `/v3/websocket` and `/`. */
-export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "logger">): SocketProtocol {
+export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">): SocketProtocol {
   const operations = new V3Operations(context);
   return {
     version: "3",
     paths: ["/v3/websocket", "/"],
     write: v3Message,
-    findSession(sessions, { "resume-key": key }, userId) {
-      const session = typeof key === "string" ? sessions.withResumeKey(key, userId) : undefined;
+    findSession(sessions, { "resume-key": key }, client) {
+      const session = typeof key === "string" ? sessions.withResumeKey(key, client) : undefined;
       return session?.dialect.version === "3" ? session : undefined;
     },
     onText: (session, text) => operations.onText(session, text),

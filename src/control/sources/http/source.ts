@@ -19,6 +19,10 @@ export class HttpSource implements Source {
     this.#probe = probe;
   }
 
+  isClaimed(identifier: string): boolean {
+    return urlOf(identifier) !== undefined;
+  }
+
   async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     const url = urlOf(identifier);
     if (url === undefined) return undefined;

@@ -24,6 +24,10 @@ export class LocalSource implements Source {
     this.#jail = new LocalJail(options.roots);
   }
 
+  isClaimed(identifier: string): boolean {
+    return !isOfAnotherSource(identifier) && isPathLike(identifier);
+  }
+
   async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (isOfAnotherSource(identifier)) return undefined;
     const path = resolve(identifier);

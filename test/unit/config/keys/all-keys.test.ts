@@ -19,6 +19,9 @@ const TEXTS = [
   "json",
   "http://a.test",
   "a:b:1",
+  "JKS",
+  "need",
+  "TLSv1.3",
 ];
 const TAILS = { one: [undefined], list: [undefined], map: ["lavalink", "karaoke"], tree: ["0.path", "0.dependency"] };
 

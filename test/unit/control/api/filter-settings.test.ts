@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
-import { checkedFilterSettings, disabledFiltersIn } from "../../../../src/control/api/filter-settings.ts";
+import { checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
 import type { FilterEntry, Members, NumberMember } from "../../../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
@@ -55,9 +55,9 @@ describe("filters", () => {
   });
 
   test("of Tonearm's own can be switched off, all of them", () => {
-    const disabledIn = (text: string) => disabledFiltersIn(filtersBody.parse(parseJson(text)), new Set(["tonearm"]));
-    expect(disabledIn('{"volume":1,"pluginFilters":{"tonearm":{"echo":{}}}}')).toEqual(["tonearm"]);
-    expect(disabledIn('{"volume":1,"pluginFilters":{"other":{}}}')).toEqual([]);
+    const namesIn = (text: string) => filtersIn(filtersBody.parse(parseJson(text)));
+    expect(namesIn('{"volume":1,"pluginFilters":{"tonearm":{"echo":{}}}}')).toEqual(["volume", "tonearm"]);
+    expect(namesIn('{"volume":1,"pluginFilters":{"other":{}}}')).toEqual(["volume"]);
   });
 
   test.each([

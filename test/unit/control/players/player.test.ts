@@ -267,7 +267,11 @@ describe("tracks", () => {
 describe("loading by identifier", () => {
   test("a track that is found is played", async () => {
     loads.set("song", Promise.resolve({ kind: "track", track: buildTrack({ title: "Found" }) }));
-    await update({ trackChange: { kind: "load", identifier: "song" }, positionMs: 100, userData: { a: 1 } });
+    await update({
+      trackChange: { kind: "load", identifier: "song", allowed: undefined },
+      positionMs: 100,
+      userData: { a: 1 },
+    });
     expect(player.toJson().track).toMatchObject({ info: { title: "Found", position: 100 }, userData: { a: 1 } });
   });
 
@@ -283,7 +287,9 @@ describe("loading by identifier", () => {
     await play(buildTrack({ title: "Old" }), { isPaused: true });
     heard();
     loads.set("song", Promise.resolve(result));
-    await expect(update({ trackChange: { kind: "load", identifier: "song" }, volume: 7 })).rejects.toMatchObject({
+    await expect(
+      update({ trackChange: { kind: "load", identifier: "song", allowed: undefined }, volume: 7 }),
+    ).rejects.toMatchObject({
       code,
       message,
     });
@@ -294,7 +300,7 @@ describe("loading by identifier", () => {
   test("updates wait for the one before them", async () => {
     let found: (result: LoadResult) => void = () => undefined;
     loads.set("slow", new Promise((resolve) => (found = resolve)));
-    const first = update({ trackChange: { kind: "load", identifier: "slow" } });
+    const first = update({ trackChange: { kind: "load", identifier: "slow", allowed: undefined } });
     const second = update({ volume: 50 });
     await settle();
     expect(player.toJson().volume).toBe(100);
@@ -304,7 +310,7 @@ describe("loading by identifier", () => {
   });
 
   test("no more than 100 updates wait", async () => {
-    void update({ trackChange: { kind: "load", identifier: "never" } }).catch(() => undefined);
+    void update({ trackChange: { kind: "load", identifier: "never", allowed: undefined } }).catch(() => undefined);
     await settle();
     const waiting = Array.from({ length: 100 }, () => update({ volume: 1 }));
     await expect(update({ volume: 2 })).rejects.toMatchObject({ code: "player-busy" });
@@ -319,7 +325,7 @@ describe("loading by identifier", () => {
   });
 
   test("destroying the player ends a lookup that waits", async () => {
-    const loading = update({ trackChange: { kind: "load", identifier: "never" } });
+    const loading = update({ trackChange: { kind: "load", identifier: "never", allowed: undefined } });
     await settle();
     void player.destroy();
     await expect(loading).rejects.toMatchObject({ code: "player-destroyed" });
@@ -676,7 +682,7 @@ describe("what a player keeps", () => {
     const beforeBytes = memory.usedBytes;
     const track = buildTrack({ title: "x".repeat(50_000) });
     loads.set("long", Promise.resolve({ kind: "track", track }));
-    const refused = update({ trackChange: { kind: "load", identifier: "long" } });
+    const refused = update({ trackChange: { kind: "load", identifier: "long", allowed: undefined } });
     await expect(refused).rejects.toMatchObject({ code: "memory-exhausted" });
     expect(player.toJson().track).toMatchObject({ info: { title: "First" } });
     expect(memory.usedBytes).toBe(beforeBytes);

@@ -60,6 +60,7 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
   });
   const files = {
     name: "http",
+    isClaimed: () => true,
     load: async ({ identifier }: { readonly identifier: string }) => {
       if (identifier === "http:broken") throw new NodeError("input-unreachable", "nobody there");
       return identifier.startsWith("http:") ? ({ kind: "track", track: HTTP_TRACK } as const) : undefined;

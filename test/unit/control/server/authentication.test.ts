@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
-import { PasswordCheck } from "../../../../src/control/server/authentication.ts";
+import { hashOf } from "../../../../src/control/access/client-key.ts";
+import { UNLIMITED } from "../../../../src/control/access/identity.ts";
+import { KeyRing } from "../../../../src/control/access/key-ring.ts";
+import { Authentication } from "../../../../src/control/server/authentication.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
@@ -10,18 +13,20 @@ const WRONG_MAX = 100;
 
 let clock: FakeClock;
 let lines: unknown[];
-let passwordCheck: PasswordCheck;
+let authentication: Authentication;
+let keys: KeyRing;
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
   const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
-  passwordCheck = new PasswordCheck({ password: "right", clock, logger });
+  keys = new KeyRing(clock);
+  authentication = new Authentication({ password: "right", keys, clock, logger });
 });
 
 function check(authorization: string | undefined, remoteAddress = "192.0.2.1") {
   // Of the socket only the address is looked at.
-  return passwordCheck.check({ headers: { authorization }, socket: { remoteAddress } as Socket });
+  return authentication.recognize({ headers: { authorization }, socket: { remoteAddress } as Socket }).kind;
 }
 
 function checkOften(count: number, address?: string): string[] {
@@ -41,9 +46,24 @@ describe("of many wrong passwords", () => {
     expect(checkOften(WRONG_MAX + 1).filter((answer) => answer === "refused")).toHaveLength(1);
   });
 
-  test("none keeps a right one from being taken, nor makes one that is missing a guess", () => {
+  test("none keeps a right one from being taken where a right one has come from before", () => {
+    expect(check("right")).toBe("known");
     checkOften(1000);
-    expect([check("right"), check(undefined), check("right")]).toEqual(["granted", "missing", "granted"]);
+    expect([check("right"), check(undefined), check("right")]).toEqual(["known", "missing", "known"]);
+    clock.advance(24 * 60 * 60 * 1000);
+    checkOften(1000);
+    expect(check("right")).toBe("refused");
+  });
+
+  test("an address that has shown nothing right may try once a second, whatever it shows", () => {
+    checkOften(1000);
+    expect([check("right"), check(undefined)]).toEqual(["refused", "missing"]);
+    clock.advance(1000);
+    expect([check("wrong"), check("right")]).toEqual(["wrong", "refused"]);
+    clock.advance(1000);
+    expect([check("right"), check("right"), check("wrong")]).toEqual(["known", "known", "wrong"]);
+    // It has spent what it had, and is believed now.
+    expect([check("wrong"), check("right")]).toEqual(["refused", "known"]);
   });
 
   test("each address has its own count, and a network of IPv6 is one address", () => {
@@ -71,6 +91,23 @@ describe("of many wrong passwords", () => {
   });
 });
 
+test("a key that asks too often is told to wait, and nobody else is", () => {
+  const limits = { ...UNLIMITED, requestsPerSecond: 2 };
+  const entry = { role: "client", limits: UNLIMITED } as const;
+  keys.replace([
+    { ...entry, name: "hasty", hashes: [hashOf("its key")], limits },
+    { ...entry, name: "calm", hashes: [hashOf("another key")] },
+  ]);
+  const answers = Array.from({ length: 22 }, () => check("its key"));
+  expect(answers.indexOf("hasty")).toBe(20);
+  expect([check("another key"), check("right")]).toEqual(["known", "known"]);
+  clock.advance(499);
+  expect(check("its key")).toBe("hasty");
+  clock.advance(1);
+  expect([check("its key"), check("its key")]).toEqual(["known", "hasty"]);
+  expect(lines).toEqual([["warn", "a client asks more often than its key may", { key: "hasty", count: 1 }]]);
+});
+
 test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])("%s is wrong", (password) => {
   expect(check(password)).toBe("wrong");
 });
@@ -86,6 +123,7 @@ test("REST and the WebSocket answer 429 to more, end the connection, and go on s
     requestLogging: { ...requestLogging, payloadLengthMax: 0, isLoggedBefore: false },
   });
   const wrong = { Authorization: "wrong", "User-Id": "1" };
+  expect((await server.request("GET", "/v4/info")).status).toBe(200);
   for (let count = 0; count < WRONG_MAX; count++) await server.request("GET", "/v4/info", { headers: wrong });
   written.length = 0;
   const refused = await server.request("GET", "/v4/info", { headers: wrong });

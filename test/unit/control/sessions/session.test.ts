@@ -20,7 +20,7 @@ beforeEach(() => {
   players = [];
   sessions = createSessions({ clock, createPlayer: playersInto(players) });
   socket = new FakeSocket();
-  session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
+  session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
 });
 
 async function addPlayer(guildId = "7"): Promise<FakeSessionPlayer> {
@@ -50,7 +50,7 @@ describe("a connected session", () => {
   test("is told of when it opens", () => {
     let openedCount = 0;
     sessions = createSessions({ clock, createPlayer: playersInto(players), onOpened: () => openedCount++ });
-    sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
+    sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
     expect(openedCount).toBe(1);
   });
 
@@ -241,7 +241,7 @@ describe("many sessions that wait", () => {
   test("are bounded: beyond the bound the user who has most of them loses the oldest", () => {
     const wait = (userId: string) => {
       const next = new FakeSocket();
-      const waiting = sessions.open(next, { userId, clientName: undefined, dialect: V4_PROTOCOL });
+      const waiting = sessions.open(next, { userId, clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
       waiting.configure({ resuming: true, timeout: 2n ** 60n });
       waiting.socketClosed(next);
       return waiting;
@@ -306,7 +306,8 @@ describe("players of a session", () => {
   });
 
   test("of all sessions together are at most 20,000, those on their way out counted", async () => {
-    const open = () => sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL });
+    const open = () =>
+      sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
     const [second, third] = [open(), open()];
     for (let guild = 1; guild <= 10_000; guild++) {
       await session.getOrCreatePlayer(String(guild));
@@ -361,7 +362,12 @@ describe("players of a session", () => {
 describe("closing the node", () => {
   test("closes sockets with 1001, ends waiting sessions and waits for the players", async () => {
     const player = await addPlayer();
-    const other = sessions.open(new FakeSocket(), { userId: "2", clientName: undefined, dialect: V4_PROTOCOL });
+    const other = sessions.open(new FakeSocket(), {
+      userId: "2",
+      clientName: undefined,
+      dialect: V4_PROTOCOL,
+      owner: undefined,
+    });
     other.configure({ resuming: true });
     await sessions.close();
     expect(socket.closedWith).toBe(1001);
@@ -373,7 +379,7 @@ describe("closing the node", () => {
   test("a session that opens too late is closed too", async () => {
     await sessions.close();
     const late = new FakeSocket();
-    sessions.open(late, { userId: "3", clientName: undefined, dialect: V4_PROTOCOL });
+    sessions.open(late, { userId: "3", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
     expect(late.closedWith).toBe(1001);
     expect(clock.pendingCount).toBe(0);
   });

@@ -62,6 +62,7 @@ test("a feed is a reference to the podcasts, and what else cannot be read is an 
   const asked: string[] = [];
   const podcasts = {
     name: "podcast",
+    isClaimed: () => false,
     load: async ({ identifier }: { readonly identifier: string }) => {
       asked.push(identifier);
       return identifier.startsWith("podcast:") ? { kind: "empty" as const } : undefined;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { allowedSources, UNLIMITED } from "../../../../src/control/access/identity.ts";
 import type { Source, SourceAnswer, SourceRequest } from "../../../../src/control/sources/source.ts";
 import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
 import { NodeError } from "../../../../src/errors.ts";
@@ -21,6 +22,7 @@ beforeEach(() => {
 function source(name: string, answers: Answers): Source {
   return {
     name,
+    isClaimed: (identifier) => Object.hasOwn(answers, identifier),
     load: async ({ identifier }: SourceRequest) => {
       asked.push(`${name} ${identifier}`);
       const answer = answers[identifier];
@@ -54,6 +56,18 @@ describe("looking an identifier up", () => {
     ).toEqual({
       kind: "empty",
     });
+  });
+
+  test("a source that may not be used is not asked, and what is its own is refused", async () => {
+    const tracks = loader(source("a", { x: found }), source("b", { x: found, y: reference("x") }));
+    const limits = { ...UNLIMITED, sources: new Set(["b"]) };
+    const load = (identifier: string) =>
+      tracks.load(identifier, { ...BY_SOMEBODY, allowed: allowedSources({ name: "bot", limits }) });
+    const refusal = { code: "key-forbidden", message: "the key bot may not play from a" };
+    await expect(load("x")).rejects.toMatchObject(refusal);
+    await expect(load("y")).rejects.toMatchObject(refusal);
+    expect(await load("z")).toEqual({ kind: "empty" });
+    expect(asked).toEqual(["b y", "b z"]);
   });
 
   test("what no source knows is empty", async () => {

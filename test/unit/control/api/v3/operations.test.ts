@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import { UNLIMITED } from "../../../../../src/control/access/identity.ts";
 import { V3Operations } from "../../../../../src/control/api/v3/operations.ts";
 import { createV3Protocol } from "../../../../../src/control/api/v3/socket-protocol.ts";
 import type { Session } from "../../../../../src/control/sessions/session.ts";
@@ -8,7 +9,7 @@ import type { FakeSessionPlayer } from "../../../../support/fake-session-player.
 import { FakeSocket } from "../../../../support/fake-socket.ts";
 import { createSessions, playersInto } from "../../../../support/session-builders.ts";
 
-const CONTEXT = { disabledFilters: new Set<string>(), logger: silentLogger };
+const CONTEXT = { limitsOf: () => UNLIMITED, disabledFilters: new Set<string>(), logger: silentLogger };
 
 let players: FakeSessionPlayer[];
 let session: Session;
@@ -20,6 +21,7 @@ beforeEach(() => {
   session = sessions.open(new FakeSocket(), {
     userId: "1",
     clientName: undefined,
+    owner: undefined,
     dialect: createV3Protocol(CONTEXT),
   });
   operations = new V3Operations(CONTEXT);

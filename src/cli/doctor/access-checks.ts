@@ -1,0 +1,53 @@
+// What `tonearm doctor` looks at of TLS and client keys: that their files are there and make sense. Main thread.
+
+import { X509Certificate } from "node:crypto";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { readKeys } from "../../control/access/key-file.ts";
+import { readTlsMaterial } from "../../control/server/tls-material.ts";
+import { NodeError } from "../../errors.ts";
+import type { Check, CheckResult } from "./check.ts";
+
+const SOON_MS = 14 * 24 * 60 * 60 * 1000;
+
+/** None where neither is set. */
+export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
+  return [
+    ...(tls === undefined ? [] : [{ name: "TLS", run: async () => lookAtTls(tls, Date.now()) }]),
+    ...(keysPath === undefined ? [] : [{ name: "client keys", run: async () => lookAtKeys(keysPath) }]),
+  ];
+}
+
+/** `epochMs` is what time it is. */
+export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): CheckResult {
+  return advised("set server.ssl anew", () => {
+    const { cert } = readTlsMaterial(settings);
+    // Of a PKCS#12 Node.js does not tell.
+    if (!Buffer.isBuffer(cert)) return { status: "ok", found: "certificate and key can be used" };
+    const { subject, validFrom, validTo } = new X509Certificate(cert);
+    const name = subject?.replaceAll("\n", ", ") || "a name of its own";
+    const found = `the certificate of ${name} is good from ${validFrom} to ${validTo}`;
+    const isGood = Date.parse(validFrom) <= epochMs && epochMs < Date.parse(validTo);
+    if (!isGood) return { status: "fail", found, advice: "put another in its place; the node takes it up by itself" };
+    const isShort = Date.parse(validTo) - epochMs < SOON_MS;
+    return isShort ? { status: "warn", found, advice: "put another in its place soon" } : { status: "ok", found };
+  });
+}
+
+function lookAtKeys(path: string): CheckResult {
+  return advised("mend the file, or make keys with `tonearm keys add NAME`", () => {
+    const keys = readKeys(path);
+    if (keys === undefined) {
+      return { status: "warn", found: `there is no ${path} yet`, advice: "`tonearm keys add NAME` makes it" };
+    }
+    return { status: "ok", found: keys.map(({ name }) => name).join(", ") || "none yet" };
+  });
+}
+
+function advised(advice: string, look: () => CheckResult): CheckResult {
+  try {
+    return look();
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    return { status: "fail", found: error.message, advice };
+  }
+}

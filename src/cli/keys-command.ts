@@ -1,0 +1,147 @@
+// `tonearm keys`: makes client keys, changes and removes them, in the file that the configuration names. A running node
+// notices by itself. Main thread.
+
+import { chmodSync, chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { type Document, isMap, isSeq, parseDocument } from "yaml";
+import { loadConfig } from "../config/load-config.ts";
+import { hashOf, isKeyName, makeKey, readKeyFile } from "../control/access/client-key.ts";
+import { readKeys } from "../control/access/key-file.ts";
+import { NodeError } from "../errors.ts";
+import { closestName } from "../lib/closest-name.ts";
+import { systemRandom } from "../lib/random.ts";
+import type { StartContext } from "./start.ts";
+
+const ACTIONS = ["list", "add", "rotate", "retire", "remove"] as const;
+type Action = (typeof ACTIONS)[number];
+
+const HEADING = `# Keys of Tonearm: who may use the node beside the one password. \`tonearm keys\` writes it.
+# Below a name: role (client, viewer, operator), sessions, players, requestsPerSecond, sources, filters.
+`;
+
+/**
+ * Runs `tonearm keys [list | add | rotate | retire | remove] [NAME]`; from the first `--` on it is configuration. Gives
+ * the exit status.
+ * @throws NodeError "keys-invalid", or what `loadConfig` throws
+ */
+export function keysCommand(args: readonly string[], context: StartContext): number {
+  const firstOption = args.findIndex((arg) => arg.startsWith("--"));
+  const words = firstOption < 0 ? args : args.slice(0, firstOption);
+  const { config } = loadConfig({ args: args.slice(words.length), cwd: context.cwd });
+  const { keysPath: path } = config.server;
+  if (path === undefined) {
+    throw refusal("tonearm.keys.file is not set: name the file that keys are kept in, there or as TONEARM_KEYS_FILE");
+  }
+  const [word = "list", name, ...more] = words;
+  const action = ACTIONS.find((known) => known === word);
+  if (action === undefined || more.length > 0 || (action !== "list" && name === undefined)) throw misspelt(word);
+  if (action === "list") return list(path, context);
+  if (name === undefined || !isKeyName(name)) {
+    throw refusal("the name of a key has up to 64 letters, digits, - and _");
+  }
+  return change(path, { action, name, context });
+}
+
+function list(path: string, { write }: StartContext): number {
+  const keys = readKeys(path) ?? [];
+  for (const { name, role, hashes } of keys) {
+    write(`${name}  ${role}${hashes.length > 1 ? `, ${hashes.length} keys: \`tonearm keys retire ${name}\`` : ""}\n`);
+  }
+  if (keys.length === 0) write("There are no keys yet: `tonearm keys add NAME` makes one.\n");
+  return 0;
+}
+
+interface Change {
+  readonly action: Exclude<Action, "list">;
+  readonly name: string;
+  readonly context: StartContext;
+}
+
+function change(path: string, { action, name, context }: Change): number {
+  // As the node reads it: what is wrong with it is told before anything is written.
+  const keys = readKeys(path);
+  const isThere = keys?.some((known) => known.name === name) ?? false;
+  // Values stay the texts that they are written as.
+  const document: Document = parseDocument(keys === undefined ? "" : readFileSync(path, "utf8"), {
+    schema: "failsafe",
+  });
+  if (!isMap(document.contents)) document.contents = document.createNode({});
+  if (action === "add" && isThere) {
+    throw refusal(`there is a key ${name} already; \`tonearm keys rotate ${name}\` makes another for it`);
+  }
+  if (action !== "add" && !isThere) throw refusal(`there is no key ${name}; \`tonearm keys\` lists them`);
+  const key = action === "add" || action === "rotate" ? makeKey(systemRandom) : undefined;
+  apply(document, { action, name, hash: key === undefined ? undefined : hashOf(key) });
+  replaceFile(path, document.toString());
+  if (key !== undefined) {
+    context.write(
+      `\n    The key for ${name} is  ${key}\n    It is shown only here. Clients send it as their password.\n\n`,
+    );
+  }
+  context.write(`${DONE[action](name)} A running node takes it up within seconds.\n`);
+  return 0;
+}
+
+const DONE: Readonly<Record<Exclude<Action, "list">, (name: string) => string>> = {
+  add: (name) => `${name} may use the node now.`,
+  rotate: (name) => `The one before is still good, until \`tonearm keys retire ${name}\`.`,
+  retire: (name) => `Only the newest key of ${name} is good now.`,
+  remove: (name) => `${name} may not use the node any more; its sessions end.`,
+};
+
+function apply(
+  document: Document,
+  {
+    action,
+    name,
+    hash,
+  }: { readonly action: Change["action"]; readonly name: string; readonly hash: string | undefined },
+): void {
+  const hashes = document.getIn([name, "hashes"]);
+  const before: unknown[] = isSeq(hashes) ? (hashes.toJSON() as unknown[]) : [hashes];
+  if (action === "remove") document.delete(name);
+  else if (action === "retire") document.setIn([name, "hashes"], before.slice(-1));
+  else if (action === "add") document.set(name, document.createNode({ hashes: [hash] }));
+  else document.setIn([name, "hashes"], [...before, hash]);
+}
+
+/** All or nothing, for the owner and with the rights that it had. */
+function replaceFile(path: string, body: string): void {
+  const text = body.trim() === "{}" ? HEADING : body.startsWith("#") ? body : `${HEADING}${body}`;
+  readKeyFile(text, basename(path));
+  const fresh = `${path}.new`;
+  try {
+    const before = statSync(path, { throwIfNoEntry: false });
+    // Refused where it is there: another command is at work.
+    writeFileSync(fresh, text, { flag: "wx", mode: 0o644 });
+    try {
+      if (before !== undefined) keepOwner(fresh, before);
+      renameSync(fresh, path);
+    } catch (error) {
+      rmSync(fresh, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    const isBusy = error instanceof Error && "code" in error && error.code === "EEXIST";
+    const advice = isBusy
+      ? `: ${fresh} is there; another command is at work, or one was broken off: then remove it`
+      : "";
+    throw new NodeError("keys-invalid", `the file of client keys could not be written${advice}`, { cause: error });
+  }
+}
+
+function keepOwner(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): void {
+  chmodSync(path, mode & 0o777);
+  // Where nobody else's files can be made, it is one's own already.
+  if (process.getuid?.() === 0) chownSync(path, uid, gid);
+}
+
+function misspelt(word: string): NodeError {
+  const closest = closestName(word, ACTIONS);
+  const hint = closest === undefined || closest === word ? "" : ` Did you mean "${closest}"?`;
+  return refusal(`expected tonearm keys, or one of ${ACTIONS.slice(1).join(", ")} with a name.${hint}`);
+}
+
+function refusal(message: string): NodeError {
+  return new NodeError("request-refused", message);
+}

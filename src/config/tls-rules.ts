@@ -1,0 +1,96 @@
+// What is said of the keys of TLS when all are known: which of the two ways is meant, and where the files are. Whether
+// they hold what they should is seen when they are read. Main thread, at start.
+
+import { resolve } from "node:path";
+import type { KeyValues } from "./keys/all-keys.ts";
+import { Secret } from "./keys/secret.ts";
+
+/** A text in PEM, in a file at an absolute path or as it is. */
+export type PemPlace =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "text"; readonly text: Secret };
+
+/** What HTTPS is served with. */
+export interface TlsSettings {
+  readonly material:
+    | {
+        readonly kind: "pem";
+        readonly certificate: PemPlace;
+        readonly privateKey: PemPlace;
+        readonly password: Secret | undefined;
+      }
+    | { readonly kind: "pkcs12"; readonly path: string; readonly password: Secret | undefined };
+  readonly clientAuth: "none" | "want" | "need";
+  /** What certificates of clients must come from; undefined: none is asked for. */
+  readonly trust: PemPlace | undefined;
+  readonly minVersion: "TLSv1.2" | "TLSv1.3";
+  readonly maxVersion: "TLSv1.2" | "TLSv1.3";
+}
+
+interface TlsContext {
+  readonly cwd: string;
+  warn(message: string): void;
+  reject(key: string, message: string): void;
+}
+
+/** Undefined: HTTP. */
+export function checkedTls(values: KeyValues["server"]["tls"], context: TlsContext): TlsSettings | undefined {
+  const material = materialOf(values, context);
+  if (material === undefined || !values.isEnabled) return undefined;
+  const { clientAuth, protocols } = values;
+  if (protocols.length === 0) context.reject("server.ssl.enabled-protocols", "expected at least one version of TLS");
+  if (clientAuth !== "none" && values.trust === "") {
+    context.reject("server.ssl.client-auth", "expected server.ssl.trust-certificate as well");
+  }
+  return {
+    material,
+    clientAuth,
+    trust: values.trust === "" ? undefined : placeOf("server.ssl.trust-certificate", values.trust, context),
+    minVersion: protocols.includes("TLSv1.2") ? "TLSv1.2" : "TLSv1.3",
+    maxVersion: protocols.includes("TLSv1.3") ? "TLSv1.3" : "TLSv1.2",
+  };
+}
+
+function materialOf(values: KeyValues["server"]["tls"], context: TlsContext): TlsSettings["material"] | undefined {
+  const { certificate, privateKey, keyPassword, storePath, storePassword, storeType } = values;
+  if (storePath !== "") {
+    if (certificate !== "")
+      context.reject("server.ssl.key-store", "server.ssl.certificate is set as well; one is enough");
+    if (storeType === "JKS") {
+      context.reject(
+        "server.ssl.key-store-type",
+        "a JKS cannot be read; config.example.yml says how it becomes a PKCS12",
+      );
+    }
+    const path = pathOf("server.ssl.key-store", storePath, context);
+    return { kind: "pkcs12", path, password: storePassword ?? keyPassword };
+  }
+  if (certificate === "") {
+    if (privateKey !== undefined) {
+      context.warn("server.ssl.certificate-private-key is set and server.ssl.certificate is not: HTTP is served");
+    }
+    return undefined;
+  }
+  if (privateKey === undefined) {
+    context.reject("server.ssl.certificate", "expected server.ssl.certificate-private-key as well");
+    return undefined;
+  }
+  return {
+    kind: "pem",
+    certificate: placeOf("server.ssl.certificate", certificate, context),
+    privateKey: placeOf("server.ssl.certificate-private-key", privateKey.reveal(), context),
+    password: keyPassword,
+  };
+}
+
+function placeOf(key: string, written: string, context: TlsContext): PemPlace {
+  if (written.trimStart().startsWith("-----BEGIN")) return { kind: "text", text: new Secret(written) };
+  return { kind: "file", path: pathOf(key, written, context) };
+}
+
+/** Spring writes `file:` in front; what is within its programs has no meaning here. */
+function pathOf(key: string, written: string, { cwd, reject }: TlsContext): string {
+  const path = written.trim();
+  if (/^classpath:/i.test(path)) reject(key, "there is nothing within Tonearm's program; name a file");
+  return resolve(cwd, path.replace(/^file:(?:\/\/(?=\/))?/i, ""));
+}

@@ -1,0 +1,84 @@
+// The file of client keys: read when the node starts, and again whenever it changes. Main thread.
+
+import { readFileSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { FileWatch } from "../../lib/file-watch.ts";
+import type { Logger } from "../../log.ts";
+import { type ClientKey, readKeyFile } from "./client-key.ts";
+import type { KeyRing } from "./key-ring.ts";
+
+const SIZE_MAX_BYTES = 1024 * 1024;
+
+export interface KeyFileOptions {
+  /** Absolute. */
+  readonly path: string;
+  readonly ring: Pick<KeyRing, "replace">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Fills the ring from its making on. */
+export class KeyFile {
+  /** Called when the ring has other keys. */
+  onReplaced: () => void = () => undefined;
+  readonly #options: KeyFileOptions;
+  readonly #watch: FileWatch;
+
+  /**
+   * A file that is not there has no keys, and may come.
+   * @throws NodeError "keys-invalid" for one that cannot be read or has mistakes
+   */
+  constructor(options: KeyFileOptions) {
+    this.#options = options;
+    const { path, clock, ring, logger } = options;
+    const keys = readKeys(path);
+    if (keys === undefined)
+      logger.warn("the file of client keys is not there yet: `tonearm keys add NAME` makes it", { path });
+    ring.replace(keys ?? []);
+    this.#watch = new FileWatch({ paths: [path], clock, onChange: () => this.#reread() });
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  /** What makes no sense changes nothing: whoever plays goes on. */
+  #reread(): void {
+    const { path, ring, logger } = this.#options;
+    let keys: readonly ClientKey[] | undefined;
+    try {
+      keys = readKeys(path);
+    } catch (error) {
+      logger.error("the client keys stay as they were, because their file makes no sense", { path, error });
+      return;
+    }
+    if (keys === undefined) {
+      logger.error("the client keys stay as they were, because their file is gone; an empty one takes all away", {
+        path,
+      });
+      return;
+    }
+    ring.replace(keys);
+    logger.info("the client keys have changed", { keys: keys.map(({ name }) => name).join(", ") || "none" });
+    this.onReplaced();
+  }
+}
+
+/**
+ * Undefined where there is no such file.
+ * @throws NodeError "keys-invalid"
+ */
+export function readKeys(path: string): readonly ClientKey[] | undefined {
+  let text: string;
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    if (stats.size > SIZE_MAX_BYTES) throw new Error(`it has more than ${SIZE_MAX_BYTES} bytes`);
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new NodeError("keys-invalid", `the file of client keys could not be read: ${path}`, { cause: error });
+  }
+  return readKeyFile(text, basename(path));
+}

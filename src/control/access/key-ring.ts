@@ -1,0 +1,70 @@
+// The client keys that are in force: who has shown which, and whether its requests come too fast. Main thread; one for
+// the node, asked at every request.
+
+import { Allowance } from "../../lib/allowance.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { type ClientKey, hashOf } from "./client-key.ts";
+import { type Identity, type Limits, UNLIMITED } from "./identity.ts";
+
+/** A bot that starts has much to ask: so many seconds' worth may come at once. */
+const BURST_SECONDS = 10;
+const NOTHING: Limits = { ...UNLIMITED, sessions: 0, players: 0 };
+
+/** Empty at first. */
+export class KeyRing {
+  readonly #clock: Clock;
+  #identities: ReadonlyMap<string, Identity> = new Map();
+  #limits: ReadonlyMap<string, Limits> = new Map();
+  #requests: ReadonlyMap<string, Allowance> = new Map();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Who has shown `text`; undefined for what is no key. It is looked up by its hash: nothing tells how near one is. */
+  find(text: string): Identity | undefined {
+    return this.#identities.size === 0 ? undefined : this.#identities.get(hashOf(text));
+  }
+
+  /** True while what was shown then is still a key of the same name and role, or the password. */
+  isCurrent({ name, role, hash }: Identity): boolean {
+    if (hash === undefined) return true;
+    const now = this.#identities.get(hash);
+    return now?.name === name && now?.role === role;
+  }
+
+  /** What the key of that name may have now: nothing when there is none. Undefined names the password. */
+  limitsOf(name: string | undefined): Limits {
+    return name === undefined ? UNLIMITED : (this.#limits.get(name) ?? NOTHING);
+  }
+
+  has(name: string): boolean {
+    return this.#limits.has(name);
+  }
+
+  /** Counts a request. 0: go on; else milliseconds after which another may come, and nothing was counted. */
+  spend({ name }: Identity): number {
+    const requests = name === undefined ? undefined : this.#requests.get(name);
+    if (requests === undefined || requests.take(1)) return 0;
+    return 1000 / this.limitsOf(name).requestsPerSecond;
+  }
+
+  /** From now on these are all there are. */
+  replace(keys: readonly ClientKey[]): void {
+    const identities = new Map<string, Identity>();
+    const requests = new Map<string, Allowance>();
+    for (const { name, role, limits, hashes } of keys) {
+      for (const hash of hashes) identities.set(hash, { name, role, limits, hash });
+      const perSecond = limits.requestsPerSecond;
+      if (!Number.isFinite(perSecond)) continue;
+      // Whoever has spent it all does not get more by a change of the file.
+      const isSame = this.#limits.get(name)?.requestsPerSecond === perSecond;
+      const kept = isSame ? this.#requests.get(name) : undefined;
+      const fresh = { clock: this.#clock, burst: perSecond * BURST_SECONDS, perSecond };
+      requests.set(name, kept ?? new Allowance(fresh));
+    }
+    this.#identities = identities;
+    this.#limits = new Map(keys.map(({ name, limits }) => [name, limits]));
+    this.#requests = requests;
+  }
+}

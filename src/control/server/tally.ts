@@ -1,0 +1,33 @@
+// Tells of what strangers do wrong, without letting them fill the log. Main thread.
+
+import type { Clock } from "../../lib/clock.ts";
+import type { LogFields, Logger } from "../../log.ts";
+
+const TOLD_INTERVAL_MS = 60_000;
+
+interface TallyOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Tells of something at most once a minute, with how often it was. */
+export class Tally {
+  readonly #options: TallyOptions;
+  readonly #message: string;
+  #count = 0;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TallyOptions, message: string) {
+    this.#options = options;
+    this.#message = message;
+  }
+
+  count(fields: LogFields): void {
+    this.#count++;
+    const now = this.#options.clock.now();
+    if (now - this.#toldAtMs < TOLD_INTERVAL_MS) return;
+    this.#options.logger.warn(this.#message, { ...fields, count: this.#count });
+    this.#toldAtMs = now;
+    this.#count = 0;
+  }
+}

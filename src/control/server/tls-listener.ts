@@ -1,0 +1,137 @@
+// HTTPS and WSS: takes connections, makes them TLS, and hands them to the HTTP server as if they had come to it. Main
+// thread; in front of all that control/server does, and unknown to it.
+
+import type { Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import type { TlsSettings } from "../../config/tls-rules.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { FileWatch } from "../../lib/file-watch.ts";
+import type { Logger } from "../../log.ts";
+import { Tally } from "./tally.ts";
+import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
+
+/** A client that has not finished its handshake by then is let go. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Handshakes at one time; one more ends the oldest, of its address first. */
+const HANDSHAKES_MAX = 512;
+const HANDSHAKES_PER_ADDRESS_MAX = 64;
+const EXPIRY_LOOK_MS = 24 * 60 * 60 * 1000;
+const EXPIRY_TOLD_MS = 14 * 24 * 60 * 60 * 1000;
+
+export interface TlsListenerOptions {
+  readonly settings: TlsSettings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly backlog: number;
+}
+
+/** One for the node, where `server.ssl` is set. */
+export class TlsListener {
+  readonly #options: TlsListenerOptions;
+  readonly #tls: TlsServer;
+  readonly #watch: FileWatch;
+  readonly #failures: Tally;
+  /** Connections whose handshake is not done, by address and port, in the order in which they came. */
+  readonly #shaking = new Map<string, Socket>();
+  #expiryLookMs = Number.NEGATIVE_INFINITY;
+
+  /** @throws NodeError "tls-invalid" */
+  constructor(options: TlsListenerOptions) {
+    this.#options = options;
+    const { settings, clock, logger } = options;
+    this.#failures = new Tally({ clock, logger }, "a client could not be spoken to by TLS");
+    this.#watch = new FileWatch({ paths: tlsPaths(settings), clock, onChange: () => this.#reload() });
+    this.#tls = createServer({
+      ...readTlsMaterial(settings),
+      requestCert: settings.clientAuth !== "none",
+      rejectUnauthorized: settings.clientAuth === "need",
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      ALPNProtocols: ["http/1.1"],
+    });
+    this.#tls.on("connection", (socket: Socket) => this.#begin(socket));
+    this.#tls.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => this.#failed(error, socket));
+  }
+
+  /** Hands connections to `server`, which must not listen itself. Resolves with the port. */
+  listen(server: Server, { host, port, backlog }: ListenOptions): Promise<number> {
+    this.#tls.on("secureConnection", (socket) => this.#secured(socket, server));
+    return new Promise((resolve, reject) => {
+      this.#tls.once("error", reject);
+      this.#tls.listen({ host, port, backlog }, () => {
+        this.#tls.off("error", reject);
+        resolve((this.#tls.address() as AddressInfo).port); // listening on TCP: an object
+      });
+    });
+  }
+
+  /** Takes no more; what is secured is the HTTP server's. */
+  close(): void {
+    this.#watch.close();
+    this.#tls.close();
+    for (const socket of this.#shaking.values()) socket.destroy();
+  }
+
+  #begin(socket: Socket): void {
+    const { remoteAddress = "" } = socket;
+    const ofAddress = [...this.#shaking].filter(([, { remoteAddress: other }]) => other === remoteAddress);
+    if (ofAddress.length >= HANDSHAKES_PER_ADDRESS_MAX) this.#drop(ofAddress[0]?.[0]);
+    else if (this.#shaking.size >= HANDSHAKES_MAX) this.#drop(this.#shaking.keys().next().value);
+    const place = placeOf(socket);
+    this.#shaking.set(place, socket);
+    socket.once("close", () => {
+      if (this.#shaking.get(place) === socket) this.#shaking.delete(place);
+    });
+  }
+
+  #drop(place: string | undefined): void {
+    if (place === undefined) return;
+    this.#shaking.get(place)?.destroy();
+    this.#shaking.delete(place);
+  }
+
+  #secured(socket: TLSSocket, server: Server): void {
+    this.#shaking.delete(placeOf(socket));
+    this.#lookAtExpiry(socket);
+    server.emit("connection", socket);
+  }
+
+  #failed(error: NodeJS.ErrnoException, { remoteAddress: address }: TLSSocket): void {
+    // Whoever went away, or was cut off, has not misunderstood anything.
+    if (error.code === "ECONNRESET" || error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") return;
+    const isPlain = error.code === "ERR_SSL_HTTP_REQUEST";
+    const reason = isPlain ? "it speaks HTTP: its `secure` option, or https and wss, must be set" : (error.code ?? "");
+    this.#failures.count({ address, reason });
+  }
+
+  #reload(): void {
+    const { settings, logger } = this.#options;
+    try {
+      this.#tls.setSecureContext(readTlsMaterial(settings));
+      this.#expiryLookMs = Number.NEGATIVE_INFINITY;
+      logger.info("the certificate was read again: new connections get it");
+    } catch (error) {
+      logger.error("the certificate stays as it was, because what is in its files now makes no sense", { error });
+    }
+  }
+
+  /** Once a day, by whoever connects. */
+  #lookAtExpiry(socket: TLSSocket): void {
+    const { clock, logger } = this.#options;
+    if (clock.now() - this.#expiryLookMs < EXPIRY_LOOK_MS) return;
+    this.#expiryLookMs = clock.now();
+    const validTo = socket.getX509Certificate()?.validTo;
+    const leftMs = validTo === undefined ? Number.POSITIVE_INFINITY : Date.parse(validTo) - clock.epochMs();
+    if (leftMs < EXPIRY_TOLD_MS)
+      logger.warn(leftMs < 0 ? "the certificate has expired" : "the certificate expires soon", { validTo });
+  }
+}
+
+function placeOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

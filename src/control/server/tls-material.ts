@@ -1,0 +1,96 @@
+// What HTTPS is served with, read from its files: certificate, private key, and what clients' certificates must come
+// from. Main thread, at start and when a file has changed.
+
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { PemPlace, TlsSettings } from "../../config/tls-rules.ts";
+import { NodeError } from "../../errors.ts";
+
+/** A chain with its key has some kilobytes. */
+const FILE_MAX_BYTES = 1024 * 1024;
+
+/** What OpenSSL says, and what it means for whoever set the keys. Its own words follow where nothing is known. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/mac verify failure|bad decrypt|bad password|interrupted or cancelled|empty password/i, "its password is wrong"],
+  [/key values mismatch/i, "the private key belongs to another certificate"],
+  [
+    /unsupported|no start line|not enough data|header too long|wrong tag|asn1|PEM/i,
+    "it is not of the kind that was expected",
+  ],
+  [/ee key too small|ca md too weak|key too small|md too weak/i, "it is weaker than Node.js takes for safe"],
+];
+
+const OLD_STORE =
+  "it is encrypted in an old way: `openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW` mends it";
+
+/** The files that it is read from. */
+export function tlsPaths({ material, trust }: TlsSettings): readonly string[] {
+  const places: readonly (PemPlace | undefined)[] =
+    material.kind === "pem" ? [material.certificate, material.privateKey, trust] : [trust];
+  const files = places.flatMap((place) => (place?.kind === "file" ? [place.path] : []));
+  return material.kind === "pem" ? files : [material.path, ...files];
+}
+
+/**
+ * All of it, seen to fit together.
+ * @throws NodeError "tls-invalid" naming the key of the configuration; nothing of a file is shown
+ */
+export function readTlsMaterial({ material, trust, minVersion, maxVersion }: TlsSettings): SecureContextOptions {
+  const ca = trust && { ca: pem("server.ssl.trust-certificate", trust) };
+  if (ca !== undefined) explained("server.ssl.trust-certificate", () => new X509Certificate(ca.ca));
+  const versions = { minVersion, maxVersion };
+  if (material.kind === "pkcs12") {
+    const key = "server.ssl.key-store";
+    const options = {
+      pfx: read(key, material.path),
+      passphrase: material.password?.reveal() ?? "",
+      ...ca,
+      ...versions,
+    };
+    explained(key, () => createSecureContext(options));
+    return options;
+  }
+  const { certificate, privateKey, password } = material;
+  const cert = pem("server.ssl.certificate", certificate);
+  explained("server.ssl.certificate", () => new X509Certificate(cert));
+  const key = explained("server.ssl.certificate-private-key", () => {
+    const text = pem("server.ssl.certificate-private-key", privateKey);
+    return unlocked(text, password?.reveal()).export({ type: "pkcs8", format: "pem" });
+  });
+  const options = { cert, key, ...ca, ...versions };
+  explained("server.ssl.certificate", () => createSecureContext(options));
+  return options;
+}
+
+/** Where there is no password one that is needed is said to be missing, rather than asked for on the terminal. */
+function unlocked(text: Buffer, passphrase: string | undefined): KeyObject {
+  return createPrivateKey({ key: text, passphrase: passphrase ?? "" });
+}
+
+function pem(key: string, place: PemPlace): Buffer {
+  return place.kind === "file" ? read(key, place.path) : Buffer.from(place.text.reveal());
+}
+
+function read(key: string, path: string): Buffer {
+  try {
+    if (statSync(path).size > FILE_MAX_BYTES) throw new Error(`it has more than ${FILE_MAX_BYTES} bytes`);
+    return readFileSync(path);
+  } catch (error) {
+    throw new NodeError("tls-invalid", `${key}: ${path} could not be read`, { cause: error });
+  }
+}
+
+function explained<Result>(key: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof NodeError) throw error;
+    const words = error instanceof Error ? error.message : String(error);
+    const isOldStore = key === "server.ssl.key-store" && /unsupported/i.test(words);
+    const meaning = isOldStore
+      ? OLD_STORE
+      : (MEANINGS.find(([pattern]) => pattern.test(words))?.[1] ?? "it is of no use");
+    throw new NodeError("tls-invalid", `${key}: ${meaning}`, { cause: error });
+  }
+}

@@ -1,0 +1,53 @@
+// Certificates for tests, made on the spot by OpenSSL's program: node:crypto makes keys and no certificates.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export class Certificates {
+  readonly folder = mkdtempSync(join(tmpdir(), "tonearm-certificates-"));
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** A certificate for `localhost` that is its own authority, as NAME.crt and NAME.key. */
+  make(name: string, { days = 30 }: { readonly days?: number } = {}): void {
+    this.#openssl(
+      ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
+      ...["-keyout", this.path(`${name}.key`), "-out", this.path(`${name}.crt`), "-days", String(days)],
+      ...["-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+    );
+  }
+
+  /** The key of NAME with a password, as NAME.locked.key. */
+  lock(name: string, password: string): void {
+    const paths = ["-in", this.path(`${name}.key`), "-out", this.path(`${name}.locked.key`)];
+    this.#openssl("pkcs8", "-topk8", ...paths, "-passout", `pass:${password}`);
+  }
+
+  /** Both in one, as NAME.p12. */
+  store(name: string, password: string): void {
+    this.#store(name, password, []);
+  }
+
+  /** The same as programs wrote it ten years ago. */
+  oldStore(name: string, password: string): void {
+    this.#store(name, password, ["-legacy"]);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+
+  #store(name: string, password: string, options: readonly string[]): void {
+    const paths = ["-in", this.path(`${name}.crt`), "-inkey", this.path(`${name}.key`)];
+    const out = ["-out", this.path(`${name}.p12`), "-passout", `pass:${password}`];
+    this.#openssl("pkcs12", "-export", ...paths, ...out, ...options);
+  }
+
+  #openssl(...args: string[]): void {
+    execFileSync("openssl", args, { stdio: "pipe" });
+  }
+}

@@ -1,0 +1,55 @@
+import { writeFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessChecks, lookAtTls } from "../../../src/cli/doctor/access-checks.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+import { hashOf } from "../../../src/control/access/client-key.ts";
+import { Certificates } from "../../support/certificates.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+let certificates: Certificates;
+
+beforeAll(() => {
+  certificates = new Certificates();
+  certificates.make("one", { days: 30 });
+  certificates.store("one", "x");
+});
+afterAll(() => certificates.remove());
+
+function serverOf(...args: string[]) {
+  return loadConfig({ args, env: {}, cwd: certificates.folder, readFile: () => undefined }).config.server;
+}
+
+const PEM = ["--server.ssl.certificate=one.crt", "--server.ssl.certificate-private-key=one.key"];
+
+test("nothing is looked at where nothing is set", () => {
+  expect(accessChecks(serverOf())).toEqual([]);
+  expect(accessChecks(serverOf(...PEM, "--tonearm.keys.file=keys.yml")).map(({ name }) => name)).toEqual([
+    "TLS",
+    "client keys",
+  ]);
+});
+
+test("a certificate is good, soon not any more, and then not", () => {
+  const { tls } = serverOf(...PEM);
+  const seen = (days: number) => lookAtTls(tls!, Date.now() + days * DAY_MS);
+  expect(seen(1)).toMatchObject({ status: "ok", found: expect.stringContaining("CN=one") });
+  expect(seen(20)).toMatchObject({ status: "warn", advice: expect.stringContaining("soon") });
+  expect([seen(40).status, seen(-2).status]).toEqual(["fail", "fail"]);
+});
+
+test("what cannot be used fails with the key that names it", () => {
+  const { tls } = serverOf("--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=y");
+  expect(lookAtTls(tls!, Date.now())).toMatchObject({
+    status: "fail",
+    found: "server.ssl.key-store: its password is wrong",
+  });
+});
+
+test("keys are told by their names", async () => {
+  const [check] = accessChecks(serverOf("--tonearm.keys.file=keys.yml"));
+  expect(await check?.run()).toMatchObject({ status: "warn", found: expect.stringContaining("keys.yml yet") });
+  writeFileSync(certificates.path("keys.yml"), `bot:\n  hashes: [${hashOf("x")}]\n`);
+  expect(await check?.run()).toEqual({ status: "ok", found: "bot" });
+  writeFileSync(certificates.path("keys.yml"), "bot: x\n");
+  expect(await check?.run()).toMatchObject({ status: "fail", found: expect.stringContaining("keys.yml:1:6") });
+});
