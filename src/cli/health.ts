@@ -11,8 +11,6 @@ import type { StartContext } from "./start.ts";
 
 /** A main thread that answers nobody for so long has nobody's sound in order either. */
 const ANSWER_TIMEOUT_MS = 4000;
-/** It serves, but to another password than ours. */
-const REFUSALS = new Set([401, 403, 429]);
 
 /** What the command sees of the process. */
 export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
@@ -22,8 +20,7 @@ export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
 }
 
 /**
- * Resolves with the exit status: 0 when a node answers, also when it refuses our password, as it may have made one up
- * or been started before the configuration changed; starting it anew would only end the music. Otherwise 1.
+ * Resolves with the exit status: 0 when the node answers, 1 when it does not or is another program.
  * @throws NodeError as `loadConfig` does
  */
 export async function healthCommand(args: readonly string[], context: HealthContext): Promise<number> {
@@ -42,9 +39,8 @@ export async function healthCommand(args: readonly string[], context: HealthCont
   }
   const { statusCode: status = 0, headers } = answer;
   if (headers[NODE_HEADER] === undefined) return fail(`${url} is no Lavalink or Tonearm node`, context);
-  if (status !== 200 && !REFUSALS.has(status)) return fail(`${url} answers ${status}`, context);
-  const note = status === 200 || server.isPasswordGenerated ? "" : ", but has another password than this configuration";
-  context.write(`healthy: ${url} answers${note}\n`);
+  if (status !== 200) return fail(`${url} answers ${status}`, context);
+  context.write(`healthy: ${url} answers\n`);
   return 0;
 }
 
@@ -55,15 +51,12 @@ function fail(reason: string, context: HealthContext): number {
 
 /** The head of the answer; its body is not read. Rejects when there is none in time. */
 async function ask(server: NodeConfig["server"], timeoutMs: number): Promise<IncomingMessage> {
-  // A made-up one is the node's own. Headers are Latin-1: so each byte of UTF-8 goes as it is, as clients send it.
-  const password = server.isPasswordGenerated ? undefined : Buffer.from(server.password.reveal()).toString("latin1");
-  const headers = { "User-Agent": HEALTH_AGENT, ...(password !== undefined && { Authorization: password }) };
+  const headers = { "User-Agent": HEALTH_AGENT };
   const answer = await askOwnNode(server, { path: HEALTH_PATH, headers, timeoutMs });
   answer.destroy();
   return answer;
 }
 
-/** Nothing of a message: it could quote a header. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === "AbortError") return "no answer in time";
   return error instanceof Error && "code" in error ? String(error.code) : "unknown";

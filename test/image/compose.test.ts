@@ -86,6 +86,8 @@ describe.skipIf(IMAGE_MISSING !== "")("node and bot", () => {
     const files = ["-f", "compose.yml", "-f", override];
     started.push(async () => {
       await compose("bot", variables, ...files, "down", "--volumes");
+      // With the bridge of this machine that was made for it.
+      await command("podman", ["network", "rm", "--force", "bot_bots"]);
       rmSync(folder, { recursive: true });
     });
     const { status, output } = await compose("bot", variables, ...files, "up", "--detach", "--no-build");

@@ -29,7 +29,7 @@ configure() {
     >"$folder/storage.conf"
   printf '%s\n' '[containers]' 'default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]' 'log_driver = "k8s-file"' \
     '[engine]' 'runtime = "runc"' 'cgroup_manager = "cgroupfs"' 'events_logger = "file"' \
-    "tmp_dir = \"$folder/engine\"" >"$folder/containers.conf"
+    "tmp_dir = \"$folder/engine\"" '[network]' "network_config_dir = \"$folder/networks\"" >"$folder/containers.conf"
   export CONTAINERS_STORAGE_CONF="$folder/storage.conf" CONTAINERS_CONF="$folder/containers.conf"
 }
 

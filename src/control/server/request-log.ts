@@ -32,7 +32,7 @@ export class RequestLog {
   ): void {
     // Guessing must not fill the log: authentication.ts tells of it once a minute.
     if (reply.statusCode === 429) return;
-    // `tonearm health` with the right password, every half minute.
+    // `tonearm health`, every half minute.
     if (reply.statusCode === 200 && isHealthCheck(request)) return;
     this.#logger.info(this.#line("answered", request, query), {
       status: reply.statusCode,
