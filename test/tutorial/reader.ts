@@ -26,8 +26,8 @@ export interface ReaderOptions {
   readonly registryUrl: string;
   /** What npm keeps, so that it is fetched once for all readers. */
   readonly npmCache: string;
-  /** The certificate of `discord`. */
-  readonly certificateFile: string;
+  /** What programs shall trust: the certificate of `discord`, and what this machine needs to reach registries. */
+  readonly trustedFile: string;
   /** What the page tells the reader to put in place of something: of any file's text, and of what is typed. */
   readonly replacements: Readonly<Record<string, string>>;
 }
@@ -100,7 +100,7 @@ export class Reader {
 
   /** The circumstances of this machine: its registry, and where Discord and the media are. */
   #environment(): NodeJS.ProcessEnv {
-    const { discord, registryUrl, npmCache, certificateFile } = this.#options;
+    const { discord, registryUrl, npmCache, trustedFile } = this.#options;
     const own = Object.entries(process.env).filter(([name]) => !OF_THE_RUNNER.test(name));
     const ports = {
       "discord.com:443": discord.port,
@@ -117,11 +117,11 @@ export class Reader {
       // The answer to "Ok to proceed?", as the page says.
       npm_config_yes: "true",
       NODE_OPTIONS: `--import ${new URL(`file://${LEADS_HOME}lead-home.mjs`)}`,
-      NODE_EXTRA_CA_CERTS: certificateFile,
+      NODE_EXTRA_CA_CERTS: trustedFile,
       PYTHONPATH: LEADS_HOME,
       // As in a terminal, where lines are seen at once.
       PYTHONUNBUFFERED: "1",
-      LEAD_HOME_CERTIFICATE: certificateFile,
+      LEAD_HOME_CERTIFICATE: trustedFile,
       LEAD_HOME: JSON.stringify(ports),
       SERVER_PORT: "0",
       TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
