@@ -18,15 +18,24 @@ export const INDEX_PAGE = "docs/index.md";
 /** @type {readonly Section[]} */
 export const SIDE_BAR = [
   {
+    title: "Tutorial",
+    items: ["docs/tutorial/first-bot.md", "docs/tutorial/shoukaku.md", "docs/tutorial/wavelink.md"],
+  },
+  {
     title: "How to",
     items: [
       "docs/how-to/install.md",
+      "docs/how-to/container.md",
+      "docs/how-to/pterodactyl.md",
       "docs/how-to/from-lavalink.md",
       "docs/how-to/from-nodelink.md",
+      "docs/how-to/tls-and-keys.md",
       "docs/how-to/reverse-proxy.md",
       "docs/how-to/many-bots.md",
       "docs/how-to/home-server.md",
       "docs/how-to/tuning.md",
+      "docs/how-to/monitoring.md",
+      "docs/how-to/support.md",
       "docs/plugins.md",
     ],
   },
@@ -75,9 +84,11 @@ export const SIDE_BAR = [
         title: "Decisions",
         isFolded: true,
         items: [
+          "docs/decisions/access.md",
           "docs/decisions/build.md",
           "docs/decisions/codecs.md",
           "docs/decisions/config.md",
+          "docs/decisions/container.md",
           "docs/decisions/dave-work.md",
           "docs/decisions/demuxing.md",
           "docs/decisions/dependencies.md",
