@@ -61,6 +61,16 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "tutorial",
+          include: ["test/tutorial/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // Packages are installed from the registries.
+          testTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "rust-client",
           include: ["test/clients/rust/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
@@ -79,6 +89,27 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "install",
+          include: ["test/install/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // What is timed shares the machine with nothing of ours.
+          fileParallelism: false,
+          // The registry is waited for as well.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "docs",
+          include: ["test/docs/*.test.ts"],
+          globalSetup: ["test/docs/build-site.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
@@ -87,8 +118,25 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "image",
+          include: ["test/image/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "neighbours",
           include: ["test/neighbours/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "monitoring",
+          include: ["test/monitoring/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
         },
       },

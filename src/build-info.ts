@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 const PARENTS_MAX = 3;
 const GIT_TIMEOUT_MS = 2000;
 
+/** What `readBuildInfo` found. */
 export interface BuildInfo {
   /** Epoch milliseconds, -1 if unknown. */
   readonly buildTimeMs: number;

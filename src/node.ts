@@ -4,11 +4,13 @@
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
+import type { ShownConfig } from "./config/shown-config.ts";
 import { createInfo } from "./control/about/node-info.ts";
 import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
 import { NodeStats } from "./control/about/node-stats.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
+import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
@@ -30,6 +32,7 @@ import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log.ts";
+import { LogRing } from "./log-ring.ts";
 import { LogCounter } from "./metrics/log-counter.ts";
 import { NodeMetrics } from "./metrics/node-metrics.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-plans.ts";
@@ -67,6 +70,10 @@ const SYSTEM_GROUND: NodeGround = {
 
 export interface NodeOptions {
   readonly logger: Logger;
+  /** Where the lines of `logger` are kept. Default: nowhere. */
+  readonly logRing?: LogRing;
+  /** The configuration as a support bundle may show it. */
+  readonly shownConfig?: ShownConfig;
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
   /** Another module to run where inputs are looked up: for tests. */
@@ -96,6 +103,7 @@ export interface Node {
 
 /** What a node consists of, in the order in which the parts are closed. */
 interface Parts {
+  readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
   readonly sessions: Sessions;
   readonly api: Api;
@@ -105,7 +113,7 @@ interface Parts {
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
-  readonly metrics: NodeMetrics | undefined;
+  readonly metrics: NodeMetrics;
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
@@ -188,23 +196,39 @@ async function buildParts(
     const { sourceNames } = tracks;
     return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
   };
-  const metrics = config.metrics.isEnabled
-    ? new NodeMetrics({
-        readStats: () => sessions.stats(),
-        readLoad: () => loadToJson(workers.load),
-        sources: plugins,
-        sound: workers.totals,
-        logCounts: logs.counts,
-        startEpochMs: clock.epochMs(),
-      })
-    : undefined;
-  const { endpoint: path, isPasswordNeeded } = config.metrics;
+  const readStats = () => sessions.stats();
+  const readLoad = () => {
+    const load = loadToJson(workers.load);
+    return { ...load, hasRoom: load.hasRoom && !sessions.isDraining };
+  };
+  const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
+  const metrics = new NodeMetrics({
+    ...{ readStats, readLoad, sources: plugins, sound: workers.totals, logCounts: logs.counts },
+    readSessions: () => sessions.all(),
+    readConnections: () => api.connectionCounts(),
+    ...{ version: VERSION, startEpochMs: clock.epochMs(), isScraped },
+  });
+  const { logRing = new LogRing(), shownConfig } = options;
+  const readSupport = async (key?: string) => {
+    const { nodeBundle } = await import("./support/node-bundle.ts");
+    const node = {
+      ...{ config: shownConfig, log: logRing, epochMs: () => clock.epochMs(), readStats, readLoad },
+      readSessions: () => sessions.all(),
+      sourcesJson: () => plugins.sourcesJson(),
+      pluginsJson: () => plugins.pluginsJson(),
+      readMetrics: () => metrics.read(undefined),
+    };
+    return nodeBundle(node, key);
+  };
+  const dashboard = await buildDashboard(config, {
+    parts: { sessions, sources: plugins, routePlanner, readLoad },
+    ...{ log: logRing, readBundle: () => readSupport(), clock, random, logger },
+  });
   const api = new Api({
     ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo, keys, limitsOf, tls },
-    readLoad: () => loadToJson(workers.load),
+    ...{ sources: plugins, readInfo, readLoad, readSupport, keys, limitsOf, tls, dashboard },
     requestLogging: config.logging.requests,
-    metrics: metrics && { path, isPasswordNeeded, source: metrics },
+    metrics: isScraped ? { path, isPasswordNeeded, source: metrics } : undefined,
   });
   if (keyFile !== undefined) {
     keyFile.onReplaced = () => {
@@ -212,7 +236,7 @@ async function buildParts(
       api.dropStale();
     };
   }
-  return { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
+  return { dashboard, keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -264,6 +288,18 @@ async function buildRoutePlanner(
   return new RoutePlanner({ settings, clock, random, logger });
 }
 
+/** None without a password for it; then nothing of it is loaded. */
+async function buildDashboard(
+  { dashboard, server }: NodeConfig,
+  options: Omit<DashboardOptions, "passwords" | "isSecure" | "version">,
+): Promise<Dashboard | undefined> {
+  const { operatorPassword: operator, viewerPassword: viewer } = dashboard;
+  if (operator === undefined && viewer === undefined) return undefined;
+  const { Dashboard } = await import("./control/dashboard/dashboard.ts");
+  const isSecure = server.tls !== undefined;
+  return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
+}
+
 function buildTrackLoader(
   config: NodeConfig,
   { lookups, plugins, clock }: { readonly lookups: Lookups; readonly plugins: Plugins; readonly clock: Clock },
@@ -286,11 +322,23 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
+  { dashboard, keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
-    for (const part of [keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics]) {
+    for (const part of [
+      dashboard,
+      keyFile,
+      sessions,
+      api,
+      updateTimer,
+      lookups,
+      workers,
+      pacer,
+      codecs,
+      plugins,
+      metrics,
+    ]) {
       try {
         await part?.close();
       } catch (error) {

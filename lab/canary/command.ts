@@ -1,4 +1,4 @@
-// `npm run canary -- --yes`: tries the real sites with the operator's configuration and prints a table. For operators,
+// `tonearm canary --yes`: tries the real sites with the operator's configuration and prints a table. For operators,
 // and for nobody else: without `--yes` it asks nobody anything.
 
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { TRIES, type Tries } from "./tries.ts";
 
 const HELP = `Tries the sites that the node plays from, for real, with your configuration.
 
-  npm run canary -- --yes
+  tonearm canary --yes
 
   --yes             ask the sites; without it nothing is asked
   --only SOURCES    some sources, separated by commas: soundcloud,youtube

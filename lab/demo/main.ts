@@ -12,7 +12,7 @@ import type { Bot } from "../stage/bot.ts";
 import { Stage } from "../stage/stage.ts";
 import { PRESETS } from "./presets.ts";
 
-const HELP = `Usage: npm run demo -- SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
+const HELP = `Usage: tonearm demo SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
 
 Plays SONG (a file or an http(s) URL, any supported format) through a real node to a fake
 Discord on this machine, end-to-end encrypted, and writes what a listener heard.
@@ -76,7 +76,7 @@ function readOptions(args: string[]): DemoOptions | "help" | undefined {
         volume: { type: "string", default: "100" },
         filter: { type: "string" },
         "no-dave": { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
       },
     });
     const [song, ...more] = positionals;

@@ -5,6 +5,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { type Logger, silentLogger } from "../../src/log.ts";
+import type { LogRing } from "../../src/log-ring.ts";
 import { createNode, type Node, type NodeGround, type NodeOptions } from "../../src/node.ts";
 import type { DiscordNetwork } from "../discord/discord-network.ts";
 import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "../discord/fake-discord.ts";
@@ -27,6 +28,8 @@ export interface StageOptions {
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
+  /** Where its lines are kept. */
+  readonly logRing?: LogRing;
   /**
    * The modules of the audio workers and of the threads for look-ups, codecs, packets and plugins, when the caller does
    * not run from `dist`.
@@ -68,7 +71,7 @@ export class Stage {
       ...(ground && { clock: ground.clock, listen: ground.listen }),
       ...options.media,
     });
-    const { config } = loadConfig({
+    const { config, shown } = loadConfig({
       args: options.args ?? [],
       cwd: "/nonexistent",
       env: {
@@ -81,6 +84,8 @@ export class Stage {
     });
     const node = await createNode(config, {
       logger: options.logger ?? silentLogger,
+      shownConfig: shown,
+      ...(options.logRing === undefined ? {} : { logRing: options.logRing }),
       ...(options.mediaEntry === undefined ? {} : { mediaEntry: options.mediaEntry }),
       ...(options.lookupEntry === undefined ? {} : { lookupEntry: options.lookupEntry }),
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),

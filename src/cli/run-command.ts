@@ -12,7 +12,9 @@ export interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "keys", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "canary", "health", "keys", "support", "help"] as const;
+/** Their options are their own, and so is their help. */
+const WITH_HELP: readonly string[] = ["demo", "canary"];
 type Command = (typeof COMMANDS)[number];
 
 const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the Lavalink v4 protocol.
@@ -20,11 +22,14 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm [start]           run the node (default)
   tonearm demo FILE_OR_URL  play it to a fake Discord, write what a listener hears to a WAV
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
+  tonearm canary            try the sites that you play from, with your configuration
+  tonearm health            ask the running node whether it serves; ends with 0 or 1
   tonearm keys              list the client keys; add, rotate, retire or remove NAME changes them
+  tonearm support [FILE]    write what an issue needs, without secrets, to FILE; "-" is standard output
 
   --config FILE             read this file; default: tonearm.yml or application.yml in the current folder
   --KEY=VALUE               override a key, such as --server.port=2333
-  --help, -h                this text
+  --help, -h                this text; behind demo or canary, what these take
   --version, -v             the version
 
 Every key can also be an environment variable: server.port is SERVER_PORT. All keys: config.example.yml
@@ -33,7 +38,8 @@ Every key can also be an environment variable: server.port is SERVER_PORT. All k
 /** Runs one command line (without `node` and the script). Resolves with the exit status. */
 export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
   const [first = ""] = args;
-  if (args.includes("--help") || args.includes("-h") || first === "help") return say(HELP, context);
+  const wantsHelp = args.includes("--help") || args.includes("-h");
+  if ((wantsHelp && !WITH_HELP.includes(first)) || first === "help") return say(HELP, context);
   if (first === "--version" || first === "-v") return say(`${VERSION}\n`, context);
   const isNamed = first !== "" && !first.startsWith("-");
   const name = isNamed ? first : "start";
@@ -55,13 +61,25 @@ async function run(command: Command, args: readonly string[], context: CommandCo
     const { runDemo } = await import("../../lab/demo/main.ts");
     return runDemo([...args]);
   }
+  if (command === "canary") {
+    const { canaryCommand } = await import("../../lab/canary/command.ts");
+    return canaryCommand(args, context);
+  }
   if (command === "doctor") {
     const { runDoctor } = await import("./doctor/run-doctor.ts");
     return runDoctor(args, context);
   }
+  if (command === "health") {
+    const { healthCommand } = await import("./health.ts");
+    return healthCommand(args, context);
+  }
   if (command === "keys") {
     const { keysCommand } = await import("./keys-command.ts");
     return keysCommand(args, context);
+  }
+  if (command === "support") {
+    const { runSupport } = await import("./support/run-support.ts");
+    return runSupport(args, context);
   }
   const { startCommand } = await import("./start.ts");
   return startCommand(args, context);

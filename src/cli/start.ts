@@ -2,11 +2,15 @@
 // Main thread.
 
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
-import { isReachableAddress } from "../config/node-config.ts";
+import { isReachableAddress, type NodeConfig } from "../config/node-config.ts";
+import { takeServiceManager } from "../config/service-variables.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../log.ts";
 import { createNodeLogger } from "../log-pino.ts";
+import { LogRing } from "../log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
+import type { ServiceNotifier } from "./service-notifier.ts";
 
 /** More than the node's own bound for saying goodbye to clients, workers and Discord. */
 const CLOSE_TIMEOUT_MS = 12_000;
@@ -26,7 +30,8 @@ export async function startCommand(args: readonly string[], context: StartContex
   const loaded = loadConfig({ args, cwd: context.cwd });
   const { config } = loaded;
   const { level, format } = config.logging;
-  const logger = createNodeLogger({ level, format, stream: context });
+  const logRing = new LogRing();
+  const logger = createNodeLogger({ level, format, stream: context, ring: logRing });
   context.tellDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
@@ -34,10 +39,27 @@ export async function startCommand(args: readonly string[], context: StartContex
   for (const note of loaded.notes) logger.info(note);
 
   const stopping = nextSignal();
-  const node = await createNode(config, { logger });
+  const notifier = await createNotifier(logger);
+  const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
   announce(node, loaded, { logger, context });
+  notifier?.ready(`listening on ${urlOf(node, config)}`);
   const signal = await stopping;
-  return closeNode(node, logger, signal);
+  notifier?.stopping();
+  const status = await closeNode(node, logger, signal);
+  notifier?.close();
+  return status;
+}
+
+/** Undefined where no service manager listens. Before anything is started that would inherit its variables. */
+async function createNotifier(logger: Logger): Promise<ServiceNotifier | undefined> {
+  const manager = takeServiceManager();
+  if (manager === undefined) return undefined;
+  const { ServiceNotifier } = await import("./service-notifier.ts");
+  return new ServiceNotifier({ manager, clock: systemClock, logger });
+}
+
+function urlOf({ address: { host, port } }: Node, { server }: NodeConfig): string {
+  return `${server.tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function announce(
@@ -45,11 +67,8 @@ function announce(
   { config }: LoadedConfig,
   { logger, context }: { readonly logger: Logger; readonly context: StartContext },
 ): void {
-  const { host, port } = node.address;
-  const place = host.includes(":") ? `[${host}]` : host;
   const reach = isReachableAddress(config.server.address) ? "" : " (for this machine only, see server.address)";
-  const scheme = config.server.tls === undefined ? "http" : "https";
-  logger.info(`listening on ${scheme}://${place}:${port}${reach}`, { workers: config.workers.count });
+  logger.info(`listening on ${urlOf(node, config)}${reach}`, { workers: config.workers.count });
   if (!config.server.isPasswordGenerated) return;
   // Not through the logger: its lines are kept, and this is for the person who looks on.
   context.write(

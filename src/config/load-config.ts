@@ -15,6 +15,7 @@ import { readConfigFile } from "./reading/read-file.ts";
 import { SettingTable } from "./reading/setting-table.ts";
 import type { ConfigProblem } from "./reading/written-setting.ts";
 import { FILE_SIZE_MAX_BYTES } from "./reading/yaml-documents.ts";
+import { type ShownConfig, shownConfig } from "./shown-config.ts";
 
 /** More mistakes than this are counted, not shown. */
 const SHOWN_PROBLEMS_MAX = 50;
@@ -42,6 +43,8 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
   /** Things the operator may want to know. */
   readonly notes: readonly string[];
+  /** Every value in force, for people. */
+  readonly shown: ShownConfig;
 }
 
 /**
@@ -77,7 +80,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   });
   if (table.problems.length > 0) throw invalid(table);
   deepFreeze(config);
-  return { config, fileName: file?.name, warnings: table.warnings, notes: table.notes };
+  const shown = shownConfig(table.shown(), config.server.password);
+  return { config, fileName: file?.name, warnings: table.warnings, notes: table.notes, shown };
 }
 
 function invalid(table: SettingTable): NodeError {

@@ -65,8 +65,15 @@ export function isReachableAddress(address: string): boolean {
   return !(/^127\./.test(address) || address === "::1" || address.toLowerCase() === "localhost");
 }
 
-function serverOf({ password, keysPath, tls, ...values }: KeyValues["server"], context: ConfigContext) {
-  const { random, cwd } = context;
+function serverOf(
+  { password, isPasswordRequired, keysPath, tls, ...values }: KeyValues["server"],
+  context: ConfigContext,
+) {
+  const { random, cwd, reject } = context;
+  if (isPasswordRequired && password === undefined) {
+    const message = "is not set, and tonearm.requirePassword asks for it (variable LAVALINK_SERVER_PASSWORD)";
+    reject("lavalink.server.password", message);
+  }
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
   return {
     ...values,

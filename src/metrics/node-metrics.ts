@@ -14,21 +14,30 @@ export interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
   readonly readLoad: () => LoadJson;
   readonly sources: SourceReadings;
+  /** Clients' sessions, those that wait for their client too. */
+  readonly readSessions: () => readonly { readonly isConnected: boolean }[];
+  /** Connections to the node's port by what they are doing. */
+  readonly readConnections: () => Readonly<Record<string, number>>;
+  /** Tonearm's own. */
+  readonly version: string;
   /** What has become of sound since the start. */
   readonly sound: SoundTotals;
   readonly logCounts: Readonly<Record<LogLevel, number>>;
   /** Epoch milliseconds of the start. */
   readonly startEpochMs: number;
+  /** False: nobody asks but a support bundle, and pauses of the collector are not noted, which costs a little each. */
+  readonly isScraped: boolean;
 }
 
 /** One for the node. Everything but the collector's pauses is read when it is asked for. */
 export class NodeMetrics {
   readonly contentType = PROMETHEUS_CONTENT_TYPE;
   readonly #options: NodeMetricsOptions;
-  readonly #gcPauses = new GcPauses();
+  readonly #gcPauses: GcPauses | undefined;
 
   constructor(options: NodeMetricsOptions) {
     this.#options = options;
+    this.#gcPauses = options.isScraped ? new GcPauses() : undefined;
   }
 
   /** All families, or those of the given names. */
@@ -41,7 +50,7 @@ export class NodeMetrics {
 
   /** Pauses are no longer noted. */
   close(): void {
-    this.#gcPauses.close();
+    this.#gcPauses?.close();
   }
 
   #ofLavalink(): MetricFamily[] {
@@ -65,7 +74,7 @@ export class NodeMetrics {
         name: "lavalink_gc_pauses_seconds",
         help: "Stops of the main thread for garbage collection.",
         type: "histogram",
-        samples: this.#gcPauses.samples(),
+        samples: this.#gcPauses?.samples() ?? [],
       },
       {
         name: "logback_appender_total",
@@ -84,7 +93,17 @@ export class NodeMetrics {
       type: "gauge",
       samples: workers.map((worker) => ({ labels: { worker: String(worker.index) }, value: read(worker) })),
     });
+    const sessions = this.#options.readSessions();
+    const connected = sessions.filter(({ isConnected }) => isConnected).length;
     return [
+      {
+        name: "tonearm_build_info",
+        help: "Always 1; its labels say what runs.",
+        type: "gauge",
+        samples: [{ labels: { version: this.#options.version, node_version: process.versions.node }, value: 1 }],
+      },
+      byState("tonearm_sessions", "Sessions of clients.", { connected, waiting: sessions.length - connected }),
+      byState("tonearm_connections", "Connections of clients.", this.#options.readConnections()),
       gauge("tonearm_has_room", "1, or 0 while players that are silent now would be refused.", hasRoom ? 1 : 0),
       {
         name: "tonearm_refused_starts_total",
@@ -119,6 +138,11 @@ export class NodeMetrics {
       gauge("process_start_time_seconds", "When the process started.", this.#options.startEpochMs / 1000),
     ];
   }
+}
+
+function byState(name: string, help: string, counts: Readonly<Record<string, number>>): MetricFamily {
+  const samples = Object.entries(counts).map(([state, value]) => ({ labels: { state }, value }));
+  return { name, help, type: "gauge", samples };
 }
 
 function gauge(name: string, help: string, value: number): MetricFamily {

@@ -4,7 +4,7 @@
 
 import { LATENESS_BOUNDS_MS } from "../bridge/events.ts";
 import { LOSS_CAUSES, REPAIR_KINDS, type VoiceCounts } from "../bridge/sound-report.ts";
-import type { SoundTotals } from "../control/workers/sound-totals.ts";
+import { type SoundTotals, VOICE_CLOSE_CODES } from "../control/workers/sound-totals.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
 
 /** Name behind `tonearm_`, and help. */
@@ -31,6 +31,12 @@ export function soundFamilies(totals: SoundTotals): MetricFamily[] {
     counter("workers_lost_total", "Audio threads that died or hung.", totals.workersLost),
     counter("voice_packets_sent_total", "Packets sent to voice servers, silence included.", totals.packetsSent),
     ...voiceFamilies(totals),
+    labelled(
+      "voice_closed_total",
+      "Voice connections that Discord closed for good, by code.",
+      { code: VOICE_CLOSE_CODES },
+      totals.voiceClosed,
+    ),
   ];
 }
 

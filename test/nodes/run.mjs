@@ -7,9 +7,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { installNode, VERSIONS } from "./install-node.mjs";
 
-/** From package.json's `engines` to the newest. A major version stands for the last of it. */
-const VERSIONS = ["20.19.0", "22", "24", "26"];
 const DEFAULT_RINGS = ["unit", "scenario"];
 const VITEST = "node_modules/vitest/vitest.mjs";
 
@@ -27,22 +26,11 @@ function chosenVersions(text) {
   return text?.split(",") ?? [VERSIONS[0], VERSIONS.at(-1)];
 }
 
-/** Installs a version below `folder`; returns the folder of its binary. */
-function install(version, folder) {
-  const args = ["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts=false"];
-  const { status } = spawnSync("npm", [...args, "--loglevel=error", `node@${version}`], {
-    cwd: folder,
-    stdio: "inherit",
-  });
-  if (status !== 0) throw new Error(`npm could not install node@${version}`);
-  return join(folder, "node_modules", "node", "bin");
-}
-
 /** One version; true when all rings passed. What tests start is started with that version too. */
 function runOn(version, rings, vitestArgs) {
   const folder = mkdtempSync(join(tmpdir(), "tonearm-node-"));
   try {
-    const bin = install(version, folder);
+    const bin = installNode(version, folder);
     const node = join(bin, "node");
     const found = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
     process.stdout.write(`\n==> Node.js ${found}: ${rings.join(", ")}\n`);

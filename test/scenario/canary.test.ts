@@ -1,4 +1,4 @@
-// `npm run canary` before stand-ins on loopback, one of which is broken: its table and its status. It never sees a real
+// `tonearm canary` before stand-ins on loopback, one of which is broken: its table and its status. It never sees a real
 // site here.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ it("asks nobody anything before it is told to in earnest", async () => {
     status: 2,
     text: expect.stringContaining("--yes is missing"),
   });
-  expect(await run("--help")).toMatchObject({ status: 0, text: expect.stringContaining("npm run canary -- --yes") });
+  expect(await run("--help")).toMatchObject({ status: 0, text: expect.stringContaining("tonearm canary --yes") });
   expect(askedCount()).toBe(0);
 });
 

@@ -44,7 +44,7 @@ test("npm ci --omit=dev succeeds and says in one line how to build; a start with
     status: 0,
     told: [expect.stringMatching(/^tonearm: nothing was built.*`npm ci --include=dev`/)],
   });
-  const start = run(process.execPath, ["bin/tonearm.js", "start"], checkout);
+  const start = run("npm", ["start"], checkout);
   expect(start).toEqual({
     status: 1,
     told: [expect.stringMatching(/has not been built yet. Run `npm ci --include=dev`/)],

@@ -110,6 +110,7 @@ export class ApiServer {
           refusedCount: 0,
           hasRoom: true,
         }),
+      readSupport: async (key) => `# What the running node says ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({
           version: "0.1.0",

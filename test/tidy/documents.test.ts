@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { expect, test } from "vitest";
+import { headingsOf, linksOf } from "../../docs/site/markdown.mjs";
+import { isElsewhere } from "../../docs/site/pages.mjs";
 import { ERROR_FAULTS } from "../../src/errors.ts";
 import { VERSION } from "../../src/version.ts";
 import { PROJECT_ROOT, projectFiles } from "../support/project-files.ts";
@@ -57,7 +59,9 @@ test("VERSION is the one of package.json, and CHANGELOG.md begins with what come
 
 test("every dependency is pinned and has its reason in docs/decisions/dependencies.md", () => {
   const { dependencies, devDependencies, optionalDependencies } = PACKAGE;
-  const all = { ...dependencies, ...devDependencies, ...optionalDependencies };
+  // Our own file, too.
+  const site = JSON.parse(read("docs/site/package.json")) as Pick<PackageJson, "dependencies">;
+  const all = { ...dependencies, ...devDependencies, ...optionalDependencies, ...site.dependencies };
   const reasons = read("docs/decisions/dependencies.md");
   for (const [name, range] of Object.entries(all)) {
     expect(range, name).toMatch(/^\d+\.\d+\.\d+$/);
@@ -94,27 +98,35 @@ test("every test ring is named in CONTRIBUTING.md", () => {
   expect(rings.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
 });
 
-test("links from one document to another lead somewhere", () => {
-  const broken = DOCUMENTS.flatMap(({ path, text }) =>
-    [...text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].flatMap((match) => {
-      const target = match[1] ?? "";
-      if (/^[a-z]+:/.test(target) || existsSync(PROJECT_ROOT + posix.join(posix.dirname(path), target))) return [];
-      return [`${path}: ${target}`];
-    }),
-  );
+test("links lead to a file that is there, and to a heading that is in it", () => {
+  const anchors = new Map(DOCUMENTS.map(({ path, text }) => [path, headingsOf(text).map(({ anchor }) => anchor)]));
+  const links = DOCUMENTS.flatMap(({ path, text }) => linksOf(text).map(({ target }) => ({ path, target })));
+  const broken = links.filter(({ path, target }) => {
+    if (isElsewhere(target)) return false;
+    const [file = "", anchor] = target.split("#", 2);
+    const place = file === "" ? path : posix.join(posix.dirname(path), file);
+    const isThere = existsSync(PROJECT_ROOT + place);
+    return !isThere || (anchor !== undefined && anchors.get(place)?.includes(anchor) !== true);
+  });
   expect(broken).toEqual([]);
+  expect(links.length).toBeGreaterThan(200);
 });
 
-test("package-lock.json knows the parts of every platform, or npm ci would refuse to install on it", () => {
-  type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
-  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Readonly<Record<string, LockedPackage>> };
-  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).filter(
-      (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
-    ),
-  );
-  expect(missing).toEqual([]);
-});
+test.each(["", "docs/site/"])(
+  "%spackage-lock.json knows the parts of every platform, or npm ci would refuse it",
+  (folder) => {
+    type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
+    const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
+      packages: Readonly<Record<string, LockedPackage>>;
+    };
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  },
+);
 
 test("prose is at most 120 columns wide", () => {
   const wide = DOCUMENTS.flatMap(({ path, text }) =>

@@ -53,6 +53,14 @@ test("what is not held to its bytes is optional, and never installed on the mach
   expect(installable).toEqual([]);
 });
 
+test("every package that the docs site is built with is held to its bytes, and bound to no registry", () => {
+  const { packages } = JSON.parse(readFileSync(`${PROJECT_ROOT}docs/site/package-lock.json`, "utf8")) as typeof LOCK;
+  const loose = Object.entries(packages).filter(
+    ([path, { integrity, resolved }]) => path !== "" && (!integrity?.startsWith("sha512-") || resolved !== undefined),
+  );
+  expect(loose.map(([path]) => path)).toEqual([]);
+});
+
 test("no package is bound to a registry: npm takes it from the one that is configured", () => {
   expect(PACKAGES.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });

@@ -57,7 +57,7 @@ test("every file that a document or a comment names is there", () => {
 });
 
 /** Words of others, in the documents that say how the code works and why. */
-const FOREIGN = new Set(["CustomSource", "DiscardPadding"]);
+const FOREIGN = new Set(["CustomSource", "DiscardPadding", "DynamicUser", "LimitNICE"]);
 
 /** `AudioPlayer`, `WorkerPool#relieve`, `transcoder.skipTo`: a word of code with a capital inside. */
 const WORD_OF_CODE = /`((?:[A-Za-z_]\w*[.#])*[A-Za-z_]\w*)(?:\(\))?`/g;

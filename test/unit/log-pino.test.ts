@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Secret } from "../../src/config/keys/secret.ts";
 import { NodeError } from "../../src/errors.ts";
+import type { Logger } from "../../src/log.ts";
 import { createNodeLogger, type LogOptions } from "../../src/log-pino.ts";
+import { type LogLine, LogRing } from "../../src/log-ring.ts";
 
 function logger(options: Partial<LogOptions> = {}) {
   const lines: string[] = [];
@@ -76,4 +78,33 @@ test("silent is silent", () => {
   const { log, lines } = logger({ level: "silent" });
   log.error("x");
   expect(lines).toEqual([]);
+});
+
+describe.each(["text", "json"] as const)("the ring of a log as %s", (format) => {
+  function kept(level: LogOptions["level"], write: (log: Logger) => void): readonly LogLine[] {
+    const ring = new LogRing();
+    write(logger({ format, level, ring }).log);
+    return ring.latest();
+  }
+
+  test("holds the lines that are written, as a person reads them, without secrets", () => {
+    const lines = kept("info", (log) => {
+      log.debug("not this one");
+      log.warn(`proxy http://user:${SECRET}@host is gone`, { token: SECRET, tries: 3 });
+    });
+    const text = '1970-01-01 00:00:01.000 WARN  proxy http://<redacted>@host is gone token="<redacted>" tries=3';
+    expect(lines).toEqual([{ number: 1, epochMs: 1000, level: "warn", text }]);
+  });
+
+  test("holds errors with their causes", () => {
+    const error = new NodeError("internal", "outer", { cause: new TypeError("inner") });
+    const [line] = kept("info", (log) => log.error("it broke", { error }));
+    expect(line?.text).toMatch(
+      /^1970-01-01 00:00:01.000 ERROR it broke\n {4}NodeError: outer\n(?:.|\n)*caused by: TypeError: inner/,
+    );
+  });
+
+  test("holds nothing when nothing is logged", () => {
+    expect(kept("silent", (log) => log.error("x"))).toEqual([]);
+  });
 });

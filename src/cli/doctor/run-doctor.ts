@@ -23,6 +23,8 @@ import {
 /** What the doctor sees of the process. */
 export interface DoctorContext {
   readonly cwd: string;
+  /** The node of this configuration runs: that its port is taken says nothing. */
+  readonly isNodeRunning?: boolean;
   /** Standard output: one line a check. */
   write(text: string): void;
 }
@@ -31,7 +33,7 @@ export interface DoctorContext {
 export async function runDoctor(args: readonly string[], context: DoctorContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
-  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config)), ...machineChecks()];
+  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config, context)), ...machineChecks()];
   for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
   let failures = results.filter(({ status }) => status === "fail").length;
   for (const check of checks) {
@@ -51,7 +53,11 @@ async function runCheck(check: Check): Promise<CheckResult> {
     return await check.run();
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
-    return { status: "fail", found: `${reason}`, advice: "if npm ci does not help, please report it" };
+    return {
+      status: "fail",
+      found: `${reason}`,
+      advice: "install it again, without --omit=optional; if that does not help, please report it",
+    };
   }
 }
 
@@ -78,9 +84,9 @@ const runtimeCheck: Check = {
   }),
 };
 
-function configuredChecks({ server, routePlanner }: NodeConfig): Check[] {
+function configuredChecks({ server, routePlanner }: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
   return [
-    portCheck(server),
+    ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
   ];

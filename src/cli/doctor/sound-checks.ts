@@ -133,6 +133,6 @@ function unavailable(name: string): CheckResult {
   return {
     status: "warn",
     found: "the decoder is not there",
-    advice: `${name} will not play; run npm ci without --omit=optional`,
+    advice: `${name} will not play; install it without --omit=optional`,
   };
 }

@@ -52,6 +52,8 @@ export interface Key<T> {
   readonly expected: string;
   /** For maps: the names that are known, in their proper spelling. */
   readonly memberNames: readonly string[];
+  /** Whether strangers may see what was written there: in a support bundle. */
+  shows(setting: Setting): boolean;
   /** Makes the value from at least one setting. */
   read(settings: readonly Setting[], report: SettingReport): T;
 }
@@ -68,6 +70,8 @@ export interface KeyDocs {
   readonly noEffect?: string;
   /** True when a user who set it counts on it: then a warning says that it has no effect. */
   readonly isMissed?: boolean;
+  /** True when what is written there is nobody else's business, though it is no secret: an account, a host. */
+  readonly isPrivate?: boolean;
   /** Further environment variables that set it: misspelt names that documentation spread. */
   readonly misspeltVariables?: readonly string[];
 }
@@ -91,7 +95,7 @@ export function freePathKey(path: string, options: KeyOptions<string>): Key<stri
 }
 
 export function secretKey(path: string, options: KeyDocs): Key<Secret | undefined> {
-  return oneKey(path, secretType, { ...options, defaultValue: undefined });
+  return oneKey(path, secretType, { ...options, defaultValue: undefined, isPrivate: true });
 }
 
 export function choiceKey<const T extends string>(
@@ -156,13 +160,24 @@ export function mapKey<T>(
   };
 }
 
+interface StructureOptions<T> {
+  readonly expected: string;
+  readonly read: Key<T>["read"];
+  /** The last names of the members that may be shown; of others true and false may. */
+  readonly shownMembers?: readonly string[];
+}
+
 /** A part of the file that `read` looks into by itself: trees of names, whose tails have a dot between two of them. */
-export function structureKey<T>(
-  path: string,
-  options: KeyOptions<T, { readonly expected: string; readonly read: Key<T>["read"] }>,
-): Key<T> {
-  const { expected, read } = options;
-  return { ...describe(path, options), shape: "tree", expected, defaultText: undefined, read };
+export function structureKey<T>(path: string, options: KeyOptions<T, StructureOptions<T>>): Key<T> {
+  const { expected, read, shownMembers = [] } = options;
+  return {
+    ...describe(path, options),
+    shape: "tree",
+    expected,
+    defaultText: undefined,
+    shows: ({ tail, text }) => isFlag(text) || shownMembers.includes(canonicalName(tail?.split(".").at(-1) ?? "")),
+    read,
+  };
 }
 
 /** A part of the file that is known but not looked into. Its value tells whether anything stands there. */
@@ -172,6 +187,7 @@ export function treeKey(path: string, options: KeyDocs): Key<boolean> {
     shape: "tree",
     expected: "anything",
     defaultText: undefined,
+    shows: ({ text }) => isFlag(text),
     read: (settings) => settings.length > 0,
   };
 }
@@ -194,8 +210,13 @@ function oneKey<T>(path: string, type: ValueType<T>, options: KeyOptions<T>): Ke
 function describe<T>(
   path: string,
   options: KeyOptions<T>,
-): Pick<Key<T>, "path" | "defaultValue" | "docs" | "memberNames"> {
-  return { path, defaultValue: options.defaultValue, docs: options, memberNames: [] };
+): Pick<Key<T>, "path" | "defaultValue" | "docs" | "memberNames" | "shows"> {
+  const { defaultValue, isPrivate = false } = options;
+  return { path, defaultValue, docs: options, memberNames: [], shows: () => !isPrivate };
+}
+
+function isFlag(text: string): boolean {
+  return /^(?:true|false)$/i.test(text.trim());
 }
 
 function splitList(setting: Setting, separator: string): Setting[] {

@@ -1,6 +1,6 @@
 // The keys of what the node tells its operator: metrics and log lines.
 
-import { choiceKey, flagKey, freePathKey, integerKey, mapKey, type ReadKey } from "./key.ts";
+import { choiceKey, flagKey, freePathKey, integerKey, mapKey, type ReadKey, secretKey } from "./key.ts";
 import { choiceType } from "./value-type.ts";
 
 const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"] as const;
@@ -15,7 +15,29 @@ const LEVEL_NAMES = {
 } as const;
 
 export function operatorKeys(read: ReadKey) {
-  return { metrics: metricsKeys(read), logging: loggingKeys(read) };
+  return { metrics: metricsKeys(read), dashboard: dashboardKeys(read), logging: loggingKeys(read) };
+}
+
+/** The dashboard is there when either is set. */
+function dashboardKeys(read: ReadKey) {
+  return {
+    operatorPassword: read(
+      secretKey("tonearm.dashboard.password", {
+        meaning:
+          "Switches the dashboard on, at /dashboard: with this password whoever looks may also pause, skip and stop " +
+          "tracks, load plugins anew and drain the node.",
+        defaultNote: "none",
+        example: "another long text that nobody guesses",
+      }),
+    ),
+    viewerPassword: read(
+      secretKey("tonearm.dashboard.viewerPassword", {
+        meaning: "Switches the dashboard on, at /dashboard: with this password everything is seen and nothing changed.",
+        defaultNote: "none",
+        example: "a text for those who look on",
+      }),
+    ),
+  };
 }
 
 function metricsKeys(read: ReadKey) {
@@ -26,6 +48,8 @@ function metricsKeys(read: ReadKey) {
     freePathKey("metrics.prometheus.endpoint", {
       meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
       defaultValue: "",
+      // Open to whoever knows it.
+      isPrivate: true,
     }),
   );
   return {

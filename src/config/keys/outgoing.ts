@@ -35,6 +35,7 @@ function proxyKeys(read: ReadKey) {
       textKey("lavalink.server.httpConfig.proxyHost", {
         meaning: "HTTP proxy for all that is fetched from the internet, by plugins too. Empty: none.",
         defaultValue: "",
+        isPrivate: true,
       }),
     ),
     port: read(
@@ -50,6 +51,7 @@ function proxyKeys(read: ReadKey) {
       textKey("lavalink.server.httpConfig.proxyUser", {
         meaning: "User name for the proxy. Empty: none.",
         defaultValue: "",
+        isPrivate: true,
       }),
     ),
     password: read(

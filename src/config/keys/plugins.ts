@@ -21,6 +21,7 @@ export function pluginKeys(read: ReadKey) {
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
           expected: "a list of entries",
           read: pluginEntriesOf,
+          shownMembers: ["package", "path"],
         }),
       ),
       isReloadedOnChange: read(
@@ -54,6 +55,7 @@ export function pluginKeys(read: ReadKey) {
         type: baseUrlType,
         memberNames: [],
         nameType: hostNameType,
+        isPrivate: true,
       }),
     ),
   };
@@ -90,6 +92,7 @@ function javaKeys(read: ReadKey) {
       example: '[{ dependency: "dev.lavalink.youtube:youtube-plugin:1.0.0" }]',
       expected: "a list of entries with a dependency",
       read: javaNamesOf,
+      shownMembers: ["dependency"],
     }),
   );
 }

@@ -44,6 +44,15 @@ function endpointKeys(read: ReadKey) {
       }),
     ),
     tls: tlsKeys(read),
+    /** Nobody looks on who could read one that is made up. */
+    isPasswordRequired: read(
+      flagKey("tonearm.requirePassword", {
+        meaning:
+          "Do not start without a password that is configured, instead of making one up. True in the container " +
+          "image, as what is printed there is kept.",
+        defaultValue: false,
+      }),
+    ),
   };
 }
 

@@ -78,6 +78,7 @@ function youtubeKeys(): Key<unknown>[] {
     textKey("lavalink.server.youtubeConfig.email", {
       meaning: "Account.",
       defaultValue: "",
+      isPrivate: true,
       noEffect: NO_YOUTUBE_PASSWORD,
     }),
     secretKey("lavalink.server.youtubeConfig.password", {
@@ -168,6 +169,7 @@ function reportingKeys(): Key<unknown>[] {
       defaultValue: {},
       type: textType,
       memberNames: [],
+      isPrivate: true,
       noEffect: NO_SENTRY,
     }),
     logFile("logging.file.path", "Folder for log files."),

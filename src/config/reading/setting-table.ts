@@ -13,6 +13,14 @@ import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 /** Whoever has written more that is not known has another problem than a misspelt name. */
 const SUGGESTIONS_MAX = 20;
 
+/** A value as it was written, before anybody has looked at it. */
+export interface WrittenValue {
+  readonly name: string;
+  readonly text: string;
+  readonly place: string;
+  readonly isShown: boolean;
+}
+
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
 /** Sources are added in order of growing weight: file, variables, arguments. */
@@ -57,6 +65,21 @@ export class SettingTable {
       this.notes.push(`no effect in Tonearm (config.example.yml says why): ${withoutEffect.join(", ")}`);
     }
     return values;
+  }
+
+  /** What counts of all that was written, in the order of the keys; a later one of the same name stands for both. */
+  shown(): WrittenValue[] {
+    return ALL_KEYS.flatMap((key) => {
+      const settings = this.#settings.get(key.path) ?? [];
+      // Of one value the last is taken (`oneKey`).
+      const counting = key.shape === "one" ? settings.slice(-1) : settings;
+      return counting.map((setting) => ({
+        name: setting.tail === undefined ? key.path : `${key.path}.${setting.tail}`,
+        text: setting.text,
+        place: setting.place,
+        isShown: key.shows(setting),
+      }));
+    });
   }
 
   #read<T>(key: Key<T>, withoutEffect: string[]): T {

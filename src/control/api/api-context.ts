@@ -62,4 +62,6 @@ export interface ApiContext {
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;
   readLoad(): LoadJson;
+  /** What a support bundle says of the running node; other names of ids are made with `key`. */
+  readSupport(key?: string): Promise<string>;
 }

@@ -25,6 +25,8 @@ export function metricsRoutes(metrics: Metrics | undefined): readonly RestRoute[
       method: "GET",
       path,
       access: isPasswordNeeded ? "viewer" : "open",
+      // Prometheus puts a scheme before it.
+      takesBearer: true,
       // Repeated parameters arrive joined with commas, and no name holds one.
       handle: ({ query }) => ({
         kind: "text",

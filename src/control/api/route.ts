@@ -61,6 +61,8 @@ export interface RestRoute {
   readonly path: string;
   /** Default: `client`. */
   readonly access?: Access;
+  /** Takes the password or key behind `Bearer`, too: there are programs that send it in no other way. */
+  readonly takesBearer?: boolean;
   /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
   readonly isBodySecret?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */

@@ -3,16 +3,20 @@
 
 import type { RestRoute } from "../api/route.ts";
 import type { UpgradeTarget } from "../api/upgrade.ts";
-import { dashboardRoutes, type DashboardRoutesOptions } from "./dashboard-routes.ts";
+import { type DashboardRoutesOptions, dashboardRoutes } from "./dashboard-routes.ts";
 import { LiveSocket, type LiveSocketOptions } from "./live-socket.ts";
 import { Logins, type LoginsOptions } from "./logins.ts";
 
-/** Of `npm run build`. */
-const FOLDER = new URL("../../../dashboard/", import.meta.url);
+/** Of `npm run build`, from where this module is compiled to. */
+const FOLDER = new URL("../../../node/dashboard/", import.meta.url);
 
+/** What it is built from. */
 export type DashboardOptions = LoginsOptions &
   Omit<LiveSocketOptions, "logins"> &
-  Pick<DashboardRoutesOptions, "readBundle">;
+  Pick<DashboardRoutesOptions, "readBundle"> & {
+    /** Where the built page lies, where that is not beside the node's programs. */
+    readonly folder?: URL;
+  };
 
 /** One for the node. */
 export class Dashboard {
@@ -23,7 +27,7 @@ export class Dashboard {
   constructor(options: DashboardOptions) {
     const logins = new Logins(options);
     this.#live = new LiveSocket({ ...options, logins });
-    this.routes = dashboardRoutes({ logins, folder: FOLDER, readBundle: options.readBundle });
+    this.routes = dashboardRoutes({ logins, folder: options.folder ?? FOLDER, readBundle: options.readBundle });
     this.upgrades = [this.#live];
   }
 

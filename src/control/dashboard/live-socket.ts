@@ -14,8 +14,8 @@ import type { LogRing } from "../../log-ring.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
 import type { DashboardAction, DashboardRole, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
-import { LogTail } from "./log-tail.ts";
 import { type LiveParts, readState } from "./live-state.ts";
+import { LogTail } from "./log-tail.ts";
 import type { Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
 

@@ -126,7 +126,15 @@ function sessionRows(sessions: Sessions): SessionRow[] {
     for (const player of session.players.values()) if (player.isPlaying) playing++;
     const { id, userId, isConnected } = session;
     const clientName = session.clientName === undefined ? null : short(session.clientName);
-    rows.push({ id, userId, clientName, key: session.owner ?? null, isConnected, players: session.players.size, playing });
+    rows.push({
+      id,
+      userId,
+      clientName,
+      key: session.owner ?? null,
+      isConnected,
+      players: session.players.size,
+      playing,
+    });
   }
   return rows;
 }

@@ -17,12 +17,13 @@ import { routePlannerRoutes } from "../api/route-planner-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
+import { supportRoutes } from "../api/support-routes.ts";
 import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
 import { Authentication } from "./authentication.ts";
-import { Connections } from "./connections.ts";
+import { type ConnectionState, Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
@@ -90,6 +91,7 @@ export class Api {
       ...loadRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
+      ...supportRoutes(context),
       ...youtubeRoutes(context),
     ];
     this.#app = createRestServer({
@@ -136,6 +138,11 @@ export class Api {
   /** The keys have changed: connections that were opened with one that is no longer valid are closed. */
   dropStale(): void {
     this.#endpoint.dropStale((identity) => this.#keys.isCurrent(identity));
+  }
+
+  /** Connections of clients by what they are doing; those of their WebSockets are `upgraded`. */
+  connectionCounts(): Readonly<Record<ConnectionState, number>> {
+    return this.#connections.counts();
   }
 
   /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */

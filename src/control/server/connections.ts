@@ -25,7 +25,8 @@ const TIME_MAX_MS = {
   /** For the last answer to be taken, and the other side to be closed. */
   closing: 5000,
 } as const;
-type ConnectionState = keyof typeof TIME_MAX_MS;
+/** What a connection is doing. */
+export type ConnectionState = keyof typeof TIME_MAX_MS;
 
 /** Behind a reverse proxy everybody has its address; and there a connection soon shows a password. */
 const UNKNOWN_PER_ADDRESS_MAX = 256;
@@ -72,9 +73,9 @@ export class Connections {
   }
 
   /** How many there are in each state, as of the last look. */
-  counts(): Partial<Record<ConnectionState, number>> {
-    const counts: Partial<Record<ConnectionState, number>> = {};
-    for (const { state } of this.#connections.values()) counts[state] = (counts[state] ?? 0) + 1;
+  counts(): Record<ConnectionState, number> {
+    const counts = { reading: 0, answering: 0, idle: 0, upgrading: 0, upgraded: 0, closing: 0 };
+    for (const { state } of this.#connections.values()) counts[state]++;
     return counts;
   }
 

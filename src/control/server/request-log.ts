@@ -6,6 +6,7 @@ import type { RequestLogging } from "../../config/node-config.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
 import { isSecretName } from "../../lib/secret-names.ts";
 import type { LogFields, Logger } from "../../log.ts";
+import { HEALTH_AGENT, HEALTH_PATH } from "./health-check.ts";
 
 /** So much more of a body is looked through, so that a secret which is cut off at its end is still seen to be one. */
 const CUT_MARGIN_LENGTH = 4096;
@@ -31,6 +32,8 @@ export class RequestLog {
   ): void {
     // Guessing must not fill the log: authentication.ts tells of it once a minute.
     if (reply.statusCode === 429) return;
+    // `tonearm health`, every half minute.
+    if (reply.statusCode === 200 && isHealthCheck(request)) return;
     this.#logger.info(this.#line("answered", request, query), {
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
@@ -60,4 +63,8 @@ export class RequestLog {
     const start = body.slice(0, payloadLengthMax + CUT_MARGIN_LENGTH);
     return { payload: redactText(start).slice(0, payloadLengthMax) };
   }
+}
+
+function isHealthCheck({ originalUrl, headers }: FastifyRequest): boolean {
+  return originalUrl === HEALTH_PATH && headers["user-agent"] === HEALTH_AGENT;
 }

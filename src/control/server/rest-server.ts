@@ -150,7 +150,8 @@ function addRoute(
       if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (access === "open") return undefined;
-      const identity = recognized(request, reply, options);
+      const recognize = route.takesBearer === true ? withoutBearer(options.recognize) : options.recognize;
+      const identity = recognized(request, reply, { recognize });
       if (identity === undefined) return reply;
       if (!mayUse(identity.role, access)) throw notFor(identity, access);
       identities.set(request.raw, identity);
@@ -192,6 +193,17 @@ export function hastyText({ name }: { readonly name: string }): string {
 
 function notFor({ name, role }: Identity, access: Access): NodeError {
   return new NodeError("key-forbidden", `the key ${name} has the role ${role}, and this is for the role ${access}`);
+}
+
+/** What stands behind `Bearer` counts as if it stood alone. */
+function withoutBearer(recognize: RestServerOptions["recognize"]): RestServerOptions["recognize"] {
+  return ({ headers, socket }) => {
+    const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
+    return recognize({
+      headers: password === undefined ? headers : { ...headers, authorization: password },
+      socket,
+    });
+  };
 }
 
 const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;

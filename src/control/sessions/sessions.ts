@@ -120,11 +120,6 @@ export class Sessions {
     return "room";
   }
 
-  /** All that there are, in the order in which they were opened. */
-  all(): Iterable<Session> {
-    return this.#sessions.values();
-  }
-
   /** The node is to be stopped when those are done who are there: no new sessions and players are taken. */
   get isDraining(): boolean {
     return this.#isDraining;
@@ -147,6 +142,11 @@ export class Sessions {
   connected(id: string): Session | undefined {
     const session = this.#sessions.get(id);
     return session?.isConnected ? session : undefined;
+  }
+
+  /** All that have not ended, those whose client is away too. */
+  all(): readonly Session[] {
+    return [...this.#sessions.values()];
   }
 
   /** The session, in whatever state it is. */

@@ -13,6 +13,13 @@ import {
   type VoiceCounts,
 } from "../../bridge/sound-report.ts";
 
+/** Those that Discord documents for voice, and all others together. */
+export const VOICE_CLOSE_CODES = [
+  ...(["4001", "4002", "4003", "4004", "4005", "4006", "4009", "4011", "4012", "4014"] as const),
+  ...(["4015", "4016", "4017", "4020", "4021", "4022", "other"] as const),
+] as const;
+type VoiceCloseCode = (typeof VOICE_CLOSE_CODES)[number];
+
 /** One for a node; only grows. */
 export class SoundTotals {
   /** Frames of sound; packets of voice connections, silence included. */
@@ -27,6 +34,8 @@ export class SoundTotals {
     ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 0, daveRecoveries: 0, plainFallbacks: 0 },
     ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
   };
+  /** Voice connections that Discord has closed for good, by the code of the WebSocket. */
+  readonly voiceClosed: Record<VoiceCloseCode, number> = noCloses();
   /** Workers that died or hung. */
   workersLost = 0;
   /** Sends by how late they were (`LATENESS_BOUNDS_MS`, and those beyond), and their lateness in all, milliseconds. */
@@ -49,9 +58,20 @@ export class SoundTotals {
     if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.voice[name] += voiceCounts[name];
   }
 
+  /** A voice connection that Discord has closed for good. */
+  addVoiceClose(code: number): void {
+    const known = VOICE_CLOSE_CODES.find((name) => name === String(code)) ?? "other";
+    this.voiceClosed[known] += 1;
+  }
+
   /** One that no worker could report: it was the loss of one. */
   addIncident({ cause, framesLost }: Incident): void {
     this.incidents[cause] += 1;
     this.lostFrames[cause] += framesLost;
   }
+}
+
+function noCloses(): Record<VoiceCloseCode, number> {
+  const all = VOICE_CLOSE_CODES.map((code) => [code, 0] as const);
+  return Object.fromEntries(all) as Record<VoiceCloseCode, number>; // all of them
 }

@@ -420,6 +420,7 @@ export class WorkerPool {
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#onHandOver(slot, event);
     } else if ("playerId" in event) {
+      if (event.type === "voiceClosed" && event.isByRemote) this.totals.addVoiceClose(event.code);
       this.#toTenant(slot, event.playerId, event);
     }
   }

@@ -27,7 +27,8 @@ describe("tonearm", () => {
     async (...args) => {
       const { status, output } = await run(...args);
       expect(status).toBe(0);
-      for (const word of ["start", "demo", "doctor", "--config", "--version"]) expect(output).toContain(word);
+      for (const word of ["start", "demo", "doctor", "support", "--config", "--version"])
+        expect(output).toContain(word);
     },
   );
 

@@ -38,6 +38,16 @@ describe("without any configuration", () => {
     expect(fileName).toBeUndefined();
   });
 
+  test("or it does not start, where a password is required", () => {
+    const required = { TONEARM_REQUIRE_PASSWORD: "true" };
+    expect(mistakes({ env: required })).toEqual([
+      "lavalink.server.password: is not set, and tonearm.requirePassword asks for it (variable " +
+        "LAVALINK_SERVER_PASSWORD)",
+    ]);
+    const { config } = load({ env: { ...required, LAVALINK_SERVER_PASSWORD: "our own" } });
+    expect(config.server.isPasswordGenerated).toBe(false);
+  });
+
   test("workers leave one core to the main thread, and there is at least one", () => {
     expect(load({ coreCount: 8 }).config.workers.count).toBe(8);
     expect(load({ coreCount: 1 }).config.workers.count).toBe(1);

@@ -62,6 +62,10 @@ function create(): NodeMetrics {
     sound: new SoundTotals(),
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
+    isScraped: true,
+    readSessions: () => [{ isConnected: true }, { isConnected: false }, { isConnected: true }],
+    readConnections: () => ({ idle: 4, upgraded: 2 }),
+    version: "1.2.3",
   });
   return metrics;
 }
@@ -76,6 +80,10 @@ describe("the text", () => {
     const text = create().read(undefined);
     for (const line of [
       "tonearm_has_room 0",
+      `tonearm_build_info{version="1.2.3",node_version="${process.versions.node}"} 1`,
+      'tonearm_sessions{state="connected"} 2',
+      'tonearm_sessions{state="waiting"} 1',
+      'tonearm_connections{state="upgraded"} 2',
       "tonearm_refused_starts_total 3",
       "tonearm_moved_players_total 2",
       "tonearm_encoder_complexity 4",

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { ApiServer } from "../../../support/api-server.ts";
+import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 
 const SOURCE = {
   contentType: "text/plain; version=0.0.4",
@@ -26,6 +26,19 @@ test("metrics on the path that nobody chose need it", async () => {
   expect((await server.request("GET", "/metrics", { password: null })).status).toBe(401);
   expect((await server.request("GET", "/metrics", { password: "wrong" })).status).toBe(403);
   expect((await server.request("GET", "/metrics")).status).toBe(200);
+});
+
+test("metrics take the password as Prometheus sends it, and no other route does", async () => {
+  server = await ApiServer.start({ metrics: { path: "/metrics", isPasswordNeeded: true, source: SOURCE } });
+  const ask = async (path: string, authorization: string) =>
+    (await server.request("GET", path, { password: authorization })).status;
+  const { headers } = await server.request("GET", "/metrics");
+  expect(headers).toMatchObject({ "content-type": SOURCE.contentType });
+  expect(await ask("/metrics", `Bearer ${PASSWORD}`)).toBe(200);
+  expect(await ask("/metrics", `bearer  ${PASSWORD}`)).toBe(200);
+  expect(await ask("/metrics", "Bearer wrong")).toBe(403);
+  expect(await ask("/metrics", `Basic ${PASSWORD}`)).toBe(403);
+  expect(await ask("/v4/info", `Bearer ${PASSWORD}`)).toBe(403);
 });
 
 test("there is nothing there while they are off", async () => {

@@ -105,6 +105,20 @@ describe("the document", () => {
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
   });
 
+  test("says of every parameter what it is and what it means", () => {
+    const parameters = routesOf(document).flatMap((route) => {
+      const [method = "", path = ""] = route.split(" ");
+      return document.paths[path][method.toLowerCase()].parameters.map((parameter: Document) => ({ route, parameter }));
+    });
+    expect(parameters.length).toBeGreaterThan(30);
+    for (const { route, parameter } of parameters) {
+      expect(parameter, `${route} ${parameter.name}`).toMatchObject({
+        description: expect.stringMatching(/\.$/),
+        schema: { type: expect.any(String) },
+      });
+    }
+  });
+
   test("has its schemas in the order of their names", () => {
     const names = Object.keys(document.components.schemas);
     expect(names).toEqual(names.toSorted());
@@ -146,6 +160,9 @@ describe("real answers are as it says", () => {
   test("about the node", async () => {
     for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status", "/v4/tonearm/load"])
       await ask("GET", path);
+    for (const query of ["", "?key=00112233445566778899aabbccddeeff", "?key=me"]) {
+      await ask("GET", `/v4/tonearm/support${query}`);
+    }
     await ask("POST", "/v4/routeplanner/free/address", { body: { address: "127.0.0.1" } });
     await ask("POST", "/v4/routeplanner/free/all");
     for (const password of [null, "wrong"]) await ask("GET", "/v4/info", { password });

@@ -168,7 +168,7 @@ test("a connection that is upgraded stays", async () => {
   const client = await open(GET.replace("Host", "Connection: upgrade\r\nUpgrade: websocket\r\nHost"));
   await pass(1_000_000);
   expect(await isClosed(client)).toBe(false);
-  expect(connections.counts()).toEqual({ upgraded: 1 });
+  expect(openCounts()).toEqual({ upgraded: 1 });
 });
 
 test("a connection that goes on asking stays as long as it likes", async () => {
@@ -209,7 +209,12 @@ test("each of the answers on one connection has its own time", async () => {
 test("nothing is looked at while there is no connection", async () => {
   const client = await open(GET);
   client.socket.destroy();
-  await expect.poll(() => connections.counts()).toEqual({});
+  await expect.poll(openCounts).toEqual({});
   await pass(2000);
   expect(clock.pendingCount).toBe(0);
 });
+
+/** The states in which there are any. */
+function openCounts(): object {
+  return Object.fromEntries(Object.entries(connections.counts()).filter(([, count]) => count > 0));
+}

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { RequestLogging } from "../../../../src/config/node-config.ts";
+import { HEALTH_AGENT, HEALTH_PATH } from "../../../../src/control/server/health-check.ts";
 import { createNodeLogger } from "../../../../src/log-pino.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -61,6 +62,15 @@ describe("a request", () => {
       { msg: "before PATCH /v4/sessions/x?a=b c", ...origin },
       { msg: "answered PATCH /v4/sessions/x?a=b c", status: 404, payload: '{"timeout":5}', ...origin },
     ]);
+  });
+
+  test("of `tonearm health` leaves no line; one for anything else by that name does", async () => {
+    const { entries } = await logged(NONE, async (node) => {
+      const headers = { "user-agent": HEALTH_AGENT };
+      expect((await node.request("GET", HEALTH_PATH, { headers, password: null })).status).toBe(200);
+      await node.request("GET", "/v4/info", { headers });
+    });
+    expect(entries).toMatchObject([{ msg: "answered GET /v4/info", status: 200 }]);
   });
 
   test("is logged too when it is refused, or leads nowhere", async () => {

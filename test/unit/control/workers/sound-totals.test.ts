@@ -52,4 +52,10 @@ describe("totals", () => {
     expect(totals.lostFrames.workerLost).toBe(40);
     expect(totals.incidents.workerLost).toBe(1);
   });
+
+  test("count what Discord closed by its codes, and those that it does not document together", () => {
+    const totals = new SoundTotals();
+    for (const code of [4014, 4014, 4006, 1006, 4999]) totals.addVoiceClose(code);
+    expect(totals.voiceClosed).toMatchObject({ 4014: 2, 4006: 1, other: 2, 4001: 0 });
+  });
 });

@@ -1,0 +1,57 @@
+# The image: `docker build --tag tonearm .` in a checkout, or `podman build --format docker --tag tonearm .`. Why it is
+# as it is: docs/decisions/container.md; how to use it: docs/how-to/container.md.
+#
+# Nothing of the image's own platform runs while it is built, so both platforms are built on either, without emulation:
+# `docker buildx build --platform linux/amd64,linux/arm64 .`
+
+ARG NODE_IMAGE=docker.io/library/node:26-trixie-slim
+
+FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS build
+WORKDIR /build
+# Before the rest, so that it is fetched again only when these change.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --include=dev --ignore-scripts
+COPY . .
+RUN npm run build && npm pack --ignore-scripts
+
+# What the npm package holds, with the packages it needs at run time as the lock file has them, for TARGETARCH.
+ARG TARGETARCH
+WORKDIR /image/opt/tonearm
+RUN tar --extract --file /build/tonearm-*.tgz --strip-components=1 \
+  && cp /build/package-lock.json /build/.npmrc . \
+  && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$(echo "$TARGETARCH" | sed s/amd64/x64/)" \
+  && npm pkg delete devDependencies scripts \
+  && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json \
+  && rm package-lock.json .npmrc \
+  && mkdir --parents /image/etc/tonearm /image/usr/local/bin /state \
+  && ln --symbolic /opt/tonearm/bin/tonearm.js /image/usr/local/bin/tonearm
+
+FROM $NODE_IMAGE
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Tonearm" \
+  org.opencontainers.image.description="Audio node for Discord bots that speaks the Lavalink v4 protocol" \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="$VERSION" \
+  org.opencontainers.image.revision="$REVISION" \
+  org.opencontainers.image.base.name="docker.io/library/node:26-trixie-slim"
+
+COPY --from=build /image/ /
+# What plugins keep, the only thing that is written.
+COPY --from=build --chown=10001:10001 /state/ /var/lib/tonearm/
+VOLUME /var/lib/tonearm
+
+# An empty SERVER_ADDRESS leaves the choice to the configuration file. Without a password nothing starts: one that is
+# made up would stay in the engine's log.
+ENV NODE_ENV=production \
+  SERVER_ADDRESS=0.0.0.0 \
+  TONEARM_PLUGIN_DATA_PATH=/var/lib/tonearm \
+  TONEARM_REQUIRE_PASSWORD=true
+
+# Where tonearm.yml or application.yml is looked for.
+WORKDIR /etc/tonearm
+USER 10001:10001
+EXPOSE 2333
+HEALTHCHECK --interval=30s --timeout=10s --start-period=20s --retries=3 CMD ["tonearm", "health"]
+ENTRYPOINT ["tonearm"]
+CMD ["start"]

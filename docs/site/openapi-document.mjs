@@ -1,0 +1,63 @@
+// @ts-check
+// Asks a node of this checkout for its OpenAPI document: the one that clients get, of whatever routes there are.
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const TONEARM = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+/**
+ * Starts a node in an empty folder, so that no configuration of the machine counts, and ends it again.
+ *
+ * @returns {Promise<Record<string, any>>}
+ * @throws when the node does not start within a minute, with what it said
+ */
+export async function readOpenApi() {
+  const folder = await mkdtemp(join(tmpdir(), "tonearm-docs-"));
+  const password = randomBytes(16).toString("hex");
+  const args = [TONEARM, "start", "--server.address=127.0.0.1", "--server.port=0", "--tonearm.log.format=text"];
+  const node = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { ...process.env, LAVALINK_SERVER_PASSWORD: password },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(node, "exit");
+  try {
+    const answer = await fetch(`${await addressOf(node)}/v4/openapi.json`, { headers: { authorization: password } });
+    if (!answer.ok) throw new Error(`the node answers ${answer.status} when it is asked for its OpenAPI document`);
+    return /** @type {Record<string, any>} */ (await answer.json());
+  } finally {
+    node.kill();
+    await ended;
+    await rm(folder, { recursive: true });
+  }
+}
+
+/**
+ * @param {import("node:child_process").ChildProcessByStdio<null, import("node:stream").Readable, null>} node
+ * @returns {Promise<string>} `http://127.0.0.1:40000`
+ */
+function addressOf(node) {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const fail = () => reject(new Error(`no node could be started for its OpenAPI document:\n${said}`));
+    const timer = setTimeout(fail, START_TIMEOUT_MS);
+    node.once("exit", () => {
+      clearTimeout(timer);
+      fail();
+    });
+    node.stdout.setEncoding("utf8").on("data", (text) => {
+      said += text;
+      const address = /listening on (http:\/\/\S+:\d+)/.exec(said)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+  });
+}

@@ -1,0 +1,86 @@
+// @ts-check
+// The pages as the site has them: where each of them is, and what becomes of its links. Pages are written for the
+// repository, where links are relative and lead to any file; the site has addresses of its own, and not all files.
+
+import { posix } from "node:path";
+import { linksOf } from "./markdown.mjs";
+import { CONFIG_EXAMPLE_PAGE, INDEX_PAGE, pagesIn, SIDE_BAR } from "./side-bar.mjs";
+
+/** Every page of the site by its path in the repository, the front door first. */
+export const PAGES = [INDEX_PAGE, ...pagesIn(SIDE_BAR)];
+
+/** Files of the repository for which the site has a page. */
+const STAND_INS = new Map([
+  ["README.md", INDEX_PAGE],
+  ["config.example.yml", CONFIG_EXAMPLE_PAGE],
+]);
+
+/**
+ * The address of a page on the site, below its base: `/reference/rest`; undefined for a file that is none.
+ *
+ * @param {string} path in the repository
+ * @returns {string | undefined}
+ */
+export function routeOf(path) {
+  const page = STAND_INS.get(path) ?? PAGES.find((known) => known === path) ?? firstPageIn(path);
+  if (page === undefined) return undefined;
+  if (page === INDEX_PAGE) return "/";
+  const name = page.replace(/\.md$/, "");
+  if (name.startsWith("docs/")) return name.slice("docs".length);
+  return `/project/${posix.basename(name.replace(/\/README$/, "")).toLowerCase()}`;
+}
+
+/** @param {string} folder */
+function firstPageIn(folder) {
+  return PAGES.find((page) => page.startsWith(`${folder}/`) && page !== INDEX_PAGE);
+}
+
+/**
+ * A page's text with its links as the site needs them: to another page, its address; to a file that the site does not
+ * have, its address on the web where that is known, else its path in place of the link. Pictures stay, as they are
+ * copied to beside the page.
+ *
+ * @param {string} text
+ * @param {object} context
+ * @param {string} context.path of the page in the repository
+ * @param {string} context.sourcesUrl as in settings.mjs
+ * @returns {string}
+ */
+export function forTheSite(text, { path, sourcesUrl }) {
+  let result = "";
+  let done = 0;
+  for (const link of linksOf(text)) {
+    result += text.slice(done, link.start);
+    done = link.end;
+    const [target = "", anchor] = link.target.split("#", 2);
+    if (link.isImage || target === "" || isElsewhere(target)) {
+      result += text.slice(link.start, link.end);
+      continue;
+    }
+    const file = posix.join(posix.dirname(path), target).replace(/\/$/, "");
+    const route = routeOf(file);
+    // A stand-in has other headings.
+    const place = anchor === undefined || STAND_INS.has(file) ? "" : `#${anchor}`;
+    if (route !== undefined) result += `[${link.text}](${route}${place})`;
+    else if (sourcesUrl !== "") result += `[${link.text}](${sourcesUrl}/${file})`;
+    else result += namedInstead(link.text, file);
+  }
+  return result + text.slice(done);
+}
+
+/**
+ * Whether a target is an address, and no file of the repository.
+ *
+ * @param {string} target
+ */
+export function isElsewhere(target) {
+  return /^[a-z][a-z+.-]*:/i.test(target);
+}
+
+/**
+ * @param {string} text
+ * @param {string} file
+ */
+function namedInstead(text, file) {
+  return file.endsWith(text.replaceAll("`", "")) ? `\`${file}\`` : `${text} (\`${file}\`)`;
+}

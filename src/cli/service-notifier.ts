@@ -1,0 +1,92 @@
+// Tells systemd that the node serves, lives, and ends. Node.js has no datagrams to Unix sockets, so `systemd-notify`
+// sends them, line by line from a shell that is started once (docs/decisions/install.md). Loaded only where a service
+// manager listens. Main thread: one that hangs tells nothing, and that is what the watchdog is for.
+
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import type { ServiceManager } from "../config/service-variables.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import type { Logger } from "../log.ts";
+
+/**
+ * Ends when its input does, not by the signal that ends the node: it has the last word to pass on. A word that was not
+ * taken ends it too, so that the node learns of it.
+ */
+const SCRIPT = `trap '' INT TERM; while IFS= read -r word; do systemd-notify -- "$word" || exit; done`;
+
+type Shell = ChildProcessByStdio<Writable, null, null>;
+
+export interface ServiceNotifierOptions {
+  readonly manager: ServiceManager;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What it says is lost where the manager cannot be told; that is logged once, and the node goes on. */
+export class ServiceNotifier {
+  readonly #manager: ServiceManager;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #shell: Shell | undefined;
+  #timer: Timer | undefined;
+  #isTroubleTold = false;
+  #isClosed = false;
+
+  constructor({ manager, clock, logger }: ServiceNotifierOptions) {
+    this.#manager = manager;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** The node serves; from now on it says that it lives, twice in the time after which it would be killed. */
+  ready(status: string): void {
+    this.#say(`STATUS=${status}`, "READY=1");
+    const { watchdogMs } = this.#manager;
+    if (watchdogMs !== undefined) this.#live(watchdogMs / 2);
+  }
+
+  /** The node is about to close; it goes on saying that it lives. */
+  stopping(): void {
+    this.#say("STOPPING=1", "STATUS=closing");
+  }
+
+  /** Nothing more is said. What was said still arrives. May be called more than once. */
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#shell?.stdin.end();
+  }
+
+  #live(intervalMs: number): void {
+    this.#timer = this.#clock.after(intervalMs, () => {
+      this.#say("WATCHDOG=1");
+      this.#live(intervalMs);
+    });
+  }
+
+  #say(...words: readonly string[]): void {
+    if (this.#isClosed) return;
+    this.#shell ??= this.#startShell();
+    // A manager that takes nothing for a day: what is not said does not pile up.
+    if (this.#shell.stdin.writableNeedDrain) return;
+    this.#shell.stdin.write(`${words.join("\n")}\n`);
+  }
+
+  #startShell(): Shell {
+    const shell = spawn("/bin/sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "inherit"], env: this.#manager.env });
+    const onEnd = (reason: string): void => {
+      if (this.#shell !== shell) return;
+      // The next word starts another one.
+      this.#shell = undefined;
+      if (this.#isClosed || this.#isTroubleTold) return;
+      this.#isTroubleTold = true;
+      this.#logger.warn("systemd could not be told how the node does; is systemd-notify there?", { reason });
+    };
+    shell.on("error", (error) => onEnd(error.message));
+    shell.on("exit", (code, signal) => onEnd(`its shell ended with ${signal ?? `status ${code}`}`));
+    // It has ended, which its exit says.
+    shell.stdin.on("error", () => undefined);
+    shell.unref();
+    return shell;
+  }
+}

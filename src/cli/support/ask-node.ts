@@ -1,0 +1,56 @@
+// Asks the node that runs with this configuration for its part of the support bundle. Who answers may be anybody:
+// nothing that comes is trusted, and all of it is bounded. Main thread, `tonearm support`.
+
+import type { IncomingMessage } from "node:http";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { NODE_BUNDLE_HEADING } from "../../support/node-bundle.ts";
+import { askOwnNode } from "../own-node.ts";
+
+const TIMEOUT_MS = 5000;
+const ANSWER_SIZE_MAX_BYTES = 256 * 1024;
+/** The node's words, or why there are none. */
+export type NodeAnswer = { readonly text: string } | { readonly reason: string };
+
+/** Never rejects; ends within five seconds. `key` is what other names of ids are made with. */
+export async function askNode(server: NodeConfig["server"], key: string): Promise<NodeAnswer> {
+  const { address, port } = server;
+  if (server.isPasswordGenerated) {
+    return { reason: "no password is configured here, and the node has made up its own: set lavalink.server.password" };
+  }
+  if (port === 0) return { reason: "server.port is 0 here, which is any free port: set the one that the node has" };
+  try {
+    const response = await askOwnNode(server, {
+      path: `/v4/tonearm/support?key=${key}`,
+      // The bytes of UTF-8, which the node takes; a header has no other letters than those of Latin-1.
+      headers: { authorization: Buffer.from(server.password.reveal()).toString("latin1") },
+      timeoutMs: TIMEOUT_MS,
+    });
+    return readAnswer(response.statusCode ?? 0, await textOf(response));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+    const why = code ?? (error instanceof Error ? error.message : String(error));
+    const advice = code === "ECONNREFUSED" ? "nothing listens there" : "is server.address the node's?";
+    return { reason: `${address}, port ${port}: ${why}; ${advice}` };
+  }
+}
+
+function readAnswer(status: number, text: string): NodeAnswer {
+  if (status === 200 && text.startsWith(`# ${NODE_BUNDLE_HEADING}\n`)) return { text };
+  const reasons: Readonly<Record<number, string>> = {
+    403: "it says 403: its password is not the one of this configuration",
+    404: "it says 404: it is older than this command, or no Tonearm",
+    429: "it says 429: it was sent too many wrong passwords; wait a minute",
+  };
+  return { reason: reasons[status] ?? `what answers there is no Tonearm (status ${status})` };
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > ANSWER_SIZE_MAX_BYTES) throw new Error("the answer is too long for a node's");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,114 @@
+// `tonearm support`: what somebody else needs to find out what is wrong, in one file that can be shown to anybody.
+// Gathers what this command sees and what the running node says, if it can be reached. Main thread.
+
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
+import { secretsAround } from "../../config/surroundings.ts";
+import { NodeError } from "../../errors.ts";
+import { type BundlePart, bundleText } from "../../support/bundle-text.ts";
+import { configText } from "../../support/config-text.ts";
+import { Disguise } from "../../support/disguise.ts";
+import { describeMachine } from "../../support/machine.ts";
+import { runDoctor } from "../doctor/run-doctor.ts";
+import { askNode, type NodeAnswer } from "./ask-node.ts";
+
+/** What an issue on GitHub takes is 65,536. */
+const BUNDLE_LENGTH_MAX = 64_000;
+
+const WORDS =
+  "Secrets are left out, and so is what is played; ids, sessions and addresses have other names, the same ones\n" +
+  "throughout. Read it before you show it: nobody knows your configuration as you do.";
+
+/** What the command sees of the process. */
+export interface SupportContext {
+  readonly cwd: string;
+  /** Standard output. */
+  write(text: string): void;
+  /** Standard error: how it goes. */
+  writeError(text: string): void;
+}
+
+/**
+ * `args` may begin with a file name, or `-` for standard output. Resolves with 0 when the bundle is written, whatever
+ * it says.
+ */
+export async function runSupport(args: readonly string[], context: SupportContext): Promise<number> {
+  const [first = ""] = args;
+  const isNamed = first === "-" || (first !== "" && !first.startsWith("-"));
+  const text = await gather(isNamed ? args.slice(1) : args, context);
+  if (first === "-") {
+    context.write(text);
+    return 0;
+  }
+  const path = resolve(context.cwd, isNamed ? first : `tonearm-support-${new Date().toISOString().slice(0, 10)}.md`);
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    context.writeError(`tonearm: could not write ${path} (${code}); tonearm support - writes to standard output\n`);
+    return 1;
+  }
+  context.writeError(`Written to ${path}. Read it, then attach it to your issue.\n`);
+  return 0;
+}
+
+async function gather(args: readonly string[], context: SupportContext): Promise<string> {
+  const loaded = tryLoad(args, context.cwd);
+  const shown = "shown" in loaded ? loaded.shown : undefined;
+  const disguise = new Disguise({ secrets: [...(shown?.hidden.reveal() ?? []), ...secretsAround(args)] });
+  context.writeError("Asking the node and looking at this machine; this takes some seconds.\n");
+  const answer: NodeAnswer =
+    "config" in loaded
+      ? await askNode(loaded.config.server, disguise.key)
+      : { reason: "the configuration is wrong, so nobody knows where the node is" };
+  const settings = disguise.text(shown === undefined ? withoutFound(textOf(loaded)) : configText(shown.settings));
+  const doctor = withoutFound(await doctorText(args, context, "text" in answer));
+  const running = "text" in answer ? disguise.text(answer.text) : "";
+  const parts: BundlePart[] = [
+    {
+      title: "Here: the running node",
+      text: "text" in answer ? "it has answered, see below" : disguise.text(`it is not there: ${answer.reason}`),
+      lengthMax: 1000,
+    },
+    { title: "Here: versions and machine", text: disguise.text(await describeMachine()), lengthMax: 2000 },
+    {
+      title: "Here: configuration",
+      text: running.includes(settings) ? "the same as the node's, see below" : settings,
+      lengthMax: 9000,
+    },
+    { title: "Here: doctor", text: disguise.text(doctor), lengthMax: 5000 },
+  ];
+  const whole = [bundleText("Tonearm support bundle", WORDS, parts), running].join("\n");
+  return whole.length <= BUNDLE_LENGTH_MAX ? whole : `${whole.slice(0, BUNDLE_LENGTH_MAX)}\n… the rest is left out\n`;
+}
+
+function tryLoad(args: readonly string[], cwd: string): LoadedConfig | NodeError {
+  try {
+    return loadConfig({ args, cwd });
+  } catch (error) {
+    if (error instanceof NodeError) return error;
+    throw error;
+  }
+}
+
+function textOf(loaded: LoadedConfig | NodeError): string {
+  return loaded instanceof NodeError ? loaded.message : "";
+}
+
+/** What was found where something else was expected may be a secret in the wrong place. */
+function withoutFound(message: string): string {
+  return message.replaceAll(/found ".*"/g, 'found "<left out>"');
+}
+
+async function doctorText(args: readonly string[], { cwd }: SupportContext, isNodeRunning: boolean): Promise<string> {
+  let text = "";
+  await runDoctor(args, {
+    cwd,
+    isNodeRunning,
+    write: (line) => {
+      text += line;
+    },
+  });
+  return text;
+}

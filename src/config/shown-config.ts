@@ -1,0 +1,58 @@
+// The configuration in force as strangers may see it: what was set, where, and how all other keys stand; and, apart
+// from that, the texts that must not be seen, so that they can be found wherever else they turn up. Main thread, at
+// start.
+
+import { REDACTED, redactText } from "../lib/redact-text.ts";
+import { isSecretName } from "../lib/secret-names.ts";
+import { ALL_KEYS } from "./keys/all-keys.ts";
+import { Secret } from "./keys/secret.ts";
+import type { WrittenValue } from "./reading/setting-table.ts";
+
+/** One value that counts. */
+export interface ShownSetting {
+  /** `lavalink.server.password`, `plugins.youtube.pot.token`. */
+  readonly name: string;
+  /** As it was written; `<redacted>` where it is a secret, or nobody else's business. */
+  readonly value: string;
+  /** `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`; `default`. */
+  readonly place: string;
+}
+
+/** All values, and apart from them what they must not say. */
+export interface ShownConfig {
+  /** What was set first, in the order of the reference, then what was not. */
+  readonly settings: readonly ShownSetting[];
+  /** The texts that are not shown, as they were written, but for common words: those would be missed everywhere. */
+  readonly hidden: Secret<readonly string[]>;
+}
+
+/** Of what was `written`; the password is hidden too where it was made up. */
+export function shownConfig(written: readonly WrittenValue[], password: Secret): ShownConfig {
+  const set = written.map(({ name, text, place, isShown }) => ({
+    name,
+    value: isShown || text === "" ? redactText(text) : REDACTED,
+    place,
+  }));
+  const hidden = written.filter((value) => !value.isShown && isTelling(value)).map(({ text }) => text);
+  return {
+    settings: [...set, ...untouched(written)],
+    hidden: new Secret([...hidden, password.reveal()]),
+  };
+}
+
+/** False for what is written in many places and says little: a number, a word such as `WEB_EMBEDDED` or `highest`. */
+function isTelling({ name, text }: WrittenValue): boolean {
+  return isSecretName(name.split(".").at(-1) ?? "") || !/^(?:[a-z]{1,19}|[A-Z\d_]{1,24}|\d{1,7}|.{1,5})$/s.test(text);
+}
+
+/** Keys that change nothing are left out unless they are set. */
+function untouched(written: readonly WrittenValue[]): ShownSetting[] {
+  const isSet = (path: string): boolean => written.some(({ name }) => name === path || name.startsWith(`${path}.`));
+  return ALL_KEYS.filter(({ path, docs }) => docs.noEffect === undefined && !isSet(path)).map(
+    ({ path, docs, defaultText }) => ({
+      name: path,
+      value: docs.defaultNote ?? defaultText ?? "none",
+      place: "default",
+    }),
+  );
+}

@@ -1,0 +1,36 @@
+// The route that says of the running node what belongs into a support bundle (docs/how-to/support.md). Main thread;
+// what it says is made in src/support.
+
+import type { ApiContext } from "./api-context.ts";
+import { badRequest } from "./api-error.ts";
+import type { RestRoute } from "./route.ts";
+
+/** What other names of ids may be made with: as `tonearm support` makes it. */
+const KEY = /^[\da-f]{16,64}$/;
+
+/** GET /v4/tonearm/support. */
+export function supportRoutes({ readSupport }: Pick<ApiContext, "readSupport">): readonly RestRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/v4/tonearm/support",
+      access: "viewer",
+      handle: async ({ query }) => {
+        const key = query.get("key");
+        if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");
+        return {
+          kind: "text",
+          status: 200,
+          contentType: "text/plain;charset=UTF-8",
+          text: await readSupport(key),
+        };
+      },
+      description: {
+        summary: "What a support bundle says of the running node, in Markdown, without secrets.",
+        query: [{ name: "key", meaning: "Hexadecimal digits; the same give ids the same names.", type: "string" }],
+        answers: { 200: "text" },
+        errors: [400],
+      },
+    },
+  ];
+}

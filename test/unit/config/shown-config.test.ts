@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
+import type { Key } from "../../../src/config/keys/key.ts";
+import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
+import { KNOWN_SECRETS, leaksOf } from "../../support/known-secrets.ts";
+
+/**
+ * Keys that take any text and are shown all the same. Whoever adds a key that ends up here asks: may strangers see what
+ * operators write there? If not it is `isPrivate`.
+ */
+const SHOWN_TEXTS = [
+  "lavalink.defaultPluginRepository",
+  "lavalink.defaultPluginSnapshotRepository",
+  "lavalink.pluginsDir",
+  "logging.file.name",
+  "logging.file.path",
+  "logging.logback.rollingpolicy.max-file-size",
+  "logging.logback.rollingpolicy.max-history",
+  "sentry.environment",
+  "server.address",
+  "server.ssl.bundle",
+  "server.ssl.ciphers",
+  "server.ssl.key-alias",
+  "server.ssl.key-store",
+  "server.ssl.protocol",
+  "server.ssl.trust-certificate",
+  "server.ssl.trust-store",
+  "server.ssl.trust-store-type",
+  "tonearm.keys.file",
+  "tonearm.local.roots",
+  "tonearm.pluginDataPath",
+  "tonearm.routePlanner.sources",
+];
+
+function load(options: { args?: readonly string[]; env?: Record<string, string>; file?: string }): LoadedConfig {
+  const { args = [], env = {}, file } = options;
+  const readFile = (path: string) => (path.endsWith("application.yml") ? file : undefined);
+  return loadConfig({ args, env, cwd: "/somewhere", readFile, realPath: (path) => path });
+}
+
+/** Undefined where such a text is refused. */
+function tryLoad(args: readonly string[]): LoadedConfig | undefined {
+  try {
+    return load({ args });
+  } catch {
+    // A number or a name of a list is wanted.
+    return undefined;
+  }
+}
+
+/** A value below the key, where it has names below it. */
+function argumentFor({ path, shape }: Key<unknown>, value: string): string {
+  const tail = { one: "", list: "", map: ".some-name", tree: ".0.someName" }[shape];
+  return `--${path}${tail}=${value}`;
+}
+
+function told({ shown }: LoadedConfig): string {
+  return JSON.stringify(shown);
+}
+
+describe("the configuration as strangers see it", () => {
+  test("says what is set, where, and how all else stands", () => {
+    const { shown } = load({
+      file: "server:\n  port: 2444\nlavalink:\n  server:\n    password: long enough\n    filters: { karaoke: false }\n",
+      env: { SERVER_PORT: "2555" },
+      args: ["--tonearm.workers.count=3"],
+    });
+    expect(shown.settings.filter(({ place }) => place !== "default")).toEqual([
+      { name: "server.port", value: "2555", place: "environment variable SERVER_PORT" },
+      { name: "lavalink.server.password", value: "<redacted>", place: "application.yml:5:15" },
+      { name: "tonearm.workers.count", value: "3", place: "--tonearm.workers.count" },
+      { name: "lavalink.server.filters.karaoke", value: "false", place: "application.yml:6:25" },
+    ]);
+    expect(shown.settings).toContainEqual({ name: "tonearm.opus.bitrateKbps", value: "128", place: "default" });
+    expect(shown.settings.find(({ name }) => name === "lavalink.server.bufferDurationMs")).toBeUndefined();
+  });
+
+  test.each(ALL_KEYS.map((key) => [key.path, key] as const))(
+    "of %s nothing is shown that may be a secret",
+    (path, key) => {
+      for (const secret of KNOWN_SECRETS) {
+        const loaded = tryLoad([argumentFor(key, secret)]);
+        if (loaded === undefined) continue;
+        const isTold = leaksOf(secret, told(loaded)).length > 0;
+        if (!SHOWN_TEXTS.includes(path)) expect(isTold, secret).toBe(false);
+        const isHidden = loaded.shown.hidden.reveal().includes(secret);
+        expect(isHidden || SHOWN_TEXTS.includes(path), secret).toBe(true);
+      }
+    },
+  );
+
+  test("names no key as shown that is not", () => {
+    const secret = "hunter2hunter2";
+    const shown = ALL_KEYS.filter((key) => {
+      const loaded = tryLoad([argumentFor(key, secret)]);
+      return loaded !== undefined && told(loaded).includes(secret);
+    });
+    expect(shown.map(({ path }) => path).toSorted()).toEqual(SHOWN_TEXTS);
+  });
+
+  test("hides what stands deep in options of plugins, from wherever it comes", () => {
+    const [first = "", second = "", third = ""] = KNOWN_SECRETS;
+    const loaded = load({
+      file: `plugins:\n  youtube:\n    enabled: true\n    pot: { token: ${JSON.stringify(first)} }\n`,
+      env: { PLUGINS_YOUTUBE_OAUTH_REFRESHTOKEN: second },
+      args: [`--plugins.subsonic.servers.home.password=${third}`, "--plugins.youtube.clients.0=MUSIC"],
+    });
+    for (const secret of [first, second, third]) expect(leaksOf(secret, told(loaded))).toEqual([]);
+    expect(loaded.shown.settings).toContainEqual({
+      name: "plugins.youtube.enabled",
+      value: "true",
+      place: "application.yml:3:14",
+    });
+    // A name that many have would be missed wherever it stands.
+    expect(loaded.shown.hidden.reveal()).toEqual(expect.arrayContaining([first, second, third]));
+    expect(loaded.shown.hidden.reveal()).not.toContain("MUSIC");
+  });
+
+  test("of an entry for a plugin shows which it is, and not through what it goes", () => {
+    const { shown } = load({
+      args: [
+        "--tonearm.plugins.0.package=tonearm-plugin-example",
+        "--tonearm.plugins.0.proxy=http://user:hunter2hunter2@192.0.2.7:3128",
+      ],
+    });
+    expect(shown.settings.filter(({ name }) => name.startsWith("tonearm.plugins")).map(({ value }) => value)).toEqual([
+      "tonearm-plugin-example",
+      "<redacted>",
+    ]);
+  });
+
+  test("hides the password that was made up", () => {
+    const { config, shown } = load({});
+    expect(shown.hidden.reveal()).toEqual([config.server.password.reveal()]);
+    expect(JSON.stringify(shown)).not.toContain(config.server.password.reveal());
+  });
+});

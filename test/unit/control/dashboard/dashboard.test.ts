@@ -1,0 +1,422 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { Secret } from "../../../../src/config/keys/secret.ts";
+import { loadToJson } from "../../../../src/control/about/node-load.ts";
+import { Dashboard } from "../../../../src/control/dashboard/dashboard.ts";
+import type { LiveMessage, StateMessage, ViewMessage } from "../../../../src/control/dashboard/live-messages.ts";
+import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
+import { systemRandom } from "../../../../src/lib/random.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { LogRing } from "../../../../src/log-ring.ts";
+import { type Answer, ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+const OPERATOR = "the operator's password";
+const VIEWER = "the viewer's password";
+const VIEW: ViewMessage = {
+  ...{ type: "view", filter: "", onlyTrouble: false, offset: 0, count: 200, focus: null, logLevel: null },
+};
+
+let clock: FakeClock;
+let server: ApiServer;
+let sessions: Sessions;
+let lines: unknown[];
+let ring: LogRing;
+let folder: string;
+const pages: Page[] = [];
+
+/** A dashboard on a server whose sessions are those that `server` has. */
+async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promise<void> {
+  const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
+  const secretOf = (text: string) => (text === "" ? undefined : new Secret(text));
+  const dashboard = new Dashboard({
+    parts: {
+      get sessions() {
+        return sessions;
+      },
+      sources: {
+        sourcesJson: () => [],
+        pluginsJson: () => [],
+        reload: async (name) => (name === "example" ? PLUGIN : undefined),
+      },
+      routePlanner: undefined,
+      readLoad: () => loadToJson(LOAD),
+    },
+    passwords: { operator: secretOf(passwords.operator), viewer: secretOf(passwords.viewer) },
+    ...{ clock, logger, log: ring, random: systemRandom, isSecure: false, version: "1.2.3" },
+    readBundle: async () => "# the bundle\n",
+    folder: pathToFileURL(`${folder}/`),
+  });
+  server = await ApiServer.start({ dashboard });
+  sessions = server.sessions;
+}
+
+const LOAD = {
+  ...{ workers: [], hasSpare: false, complexity: 10, complexityMax: 10, movedCount: 0, refusedCount: 0, hasRoom: true },
+};
+const PLUGIN = {
+  ...{ name: "example", version: "1", isBuiltIn: false, state: "running" as const, trouble: null, losses: 0 },
+  ...{ sources: [], counts: {}, changedOptions: [] },
+};
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  lines = [];
+  ring = new LogRing();
+  folder = mkdtempSync(join(tmpdir(), "tonearm-page-"));
+  for (const name of ["index.html", "app.js", "app.css", "icon.svg"]) writeFileSync(join(folder, name), `of ${name}`);
+  await start();
+});
+
+afterEach(async () => {
+  for (const page of pages.splice(0)) page.socket.terminate();
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function logIn(password: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return server.request("POST", "/dashboard/login", { password: null, body: { password }, headers });
+}
+
+async function cookieOf(password: string): Promise<string> {
+  const { headers } = await logIn(password);
+  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+}
+
+/** One open page. */
+class Page {
+  readonly messages: LiveMessage[] = [];
+  readonly closed: Promise<number>;
+  readonly socket: WebSocket;
+  readonly #looks = new Set<() => void>();
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    this.closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("message", (data) => {
+      this.messages.push(JSON.parse(String(data)));
+      for (const look of this.#looks) look();
+    });
+  }
+
+  say(message: unknown): void {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  /** The next message of the type that `matches`, from now on. */
+  next<Type extends LiveMessage["type"]>(
+    type: Type,
+    matches: (message: Extract<LiveMessage, { type: Type }>) => boolean = () => true,
+  ): Promise<Extract<LiveMessage, { type: Type }>> {
+    const from = this.messages.length;
+    return new Promise((resolve) => {
+      const look = () => {
+        const found = this.messages.slice(from).find((message): message is Extract<LiveMessage, { type: Type }> => {
+          return message.type === type && matches(message as Extract<LiveMessage, { type: Type }>);
+        });
+        if (found === undefined) return;
+        this.#looks.delete(look);
+        resolve(found);
+      };
+      this.#looks.add(look);
+    });
+  }
+
+  async see(view: Partial<ViewMessage>): Promise<StateMessage> {
+    const state = this.next("state");
+    this.say({ ...VIEW, ...view });
+    return state;
+  }
+
+  async act(action: object, id = 1): Promise<string | null> {
+    const done = this.next("done", (message) => message.id === id);
+    this.say({ type: "act", id, action });
+    return (await done).error;
+  }
+}
+
+/** Undefined with the status where it is refused. */
+function open(cookie: string, headers: Readonly<Record<string, string>> = {}): Promise<Page | number> {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/dashboard/live`, { headers: { cookie, ...headers } });
+  const page = new Page(socket);
+  pages.push(page);
+  return new Promise((resolve, reject) => {
+    socket.on("unexpected-response", (_request, { statusCode = 0 }) => resolve(statusCode));
+    socket.on("open", () => resolve(page));
+    socket.on("error", reject);
+  });
+}
+
+async function opened(password = OPERATOR): Promise<Page> {
+  const page = await open(await cookieOf(password));
+  if (typeof page === "number") throw new Error(`refused with ${page}`);
+  return page;
+}
+
+/** A bot with as many players as there are titles, in the guilds 1, 2 … */
+async function play(titles: readonly string[], userId = "1"): Promise<TestClient> {
+  const client = await server.connect({ "User-Id": userId });
+  for (const [index, title] of titles.entries()) {
+    const { encoded } = buildTrack({ title });
+    const body = { track: { encoded, userData: { requester: { username: `fan of ${title}` } } } };
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/${index + 1}`, { body });
+  }
+  return client;
+}
+
+describe("the page", () => {
+  test.each([
+    ["/dashboard", "of index.html", "text/html; charset=utf-8"],
+    ["/dashboard/", "of index.html", "text/html; charset=utf-8"],
+    ["/dashboard/app.js", "of app.js", "text/javascript; charset=utf-8"],
+    ["/dashboard/app.css", "of app.css", "text/css; charset=utf-8"],
+    ["/dashboard/icon.svg", "of icon.svg", "image/svg+xml"],
+  ])("%s is handed to everybody, with a policy that lets nothing else in", async (path, body, type) => {
+    const answer = await server.request("GET", path, { password: null });
+    expect([answer.status, answer.body, answer.headers["content-type"]]).toEqual([200, body, type]);
+    const policy = String(answer.headers["content-security-policy"]);
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
+    expect(policy).not.toContain("unsafe");
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+  });
+
+  test("nothing else of the folder is", async () => {
+    writeFileSync(join(folder, "secret.txt"), "x");
+    for (const path of ["/dashboard/secret.txt", "/dashboard/..%2fsecret.txt", "/dashboard/app.js/x"]) {
+      expect((await server.request("GET", path, { password: null })).status).toBe(404);
+    }
+  });
+});
+
+describe("logging in", () => {
+  test("gives a cookie that scripts and other sites do not get, and that says the role", async () => {
+    const answer = await logIn(OPERATOR);
+    expect(answer.status).toBe(204);
+    expect(answer.headers["set-cookie"]).toEqual([
+      expect.stringMatching(
+        /^tonearm=operator\.\d+\.[\w-]+\.[\w-]+; Path=\/dashboard; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    for (const [password, role] of [
+      [OPERATOR, "operator"],
+      [VIEWER, "viewer"],
+    ] as const) {
+      const headers = { cookie: `other=1; ${await cookieOf(password)}` };
+      const session = await server.request("GET", "/dashboard/session", { password: null, headers });
+      expect([session.status, session.json]).toEqual([200, { role }]);
+    }
+  });
+
+  test("neither the node's password opens the dashboard, nor the dashboard's the node", async () => {
+    expect((await logIn(PASSWORD)).status).toBe(403);
+    expect((await server.request("GET", "/v4/info", { password: OPERATOR })).status).toBe(403);
+    const headers = { cookie: await cookieOf(OPERATOR) };
+    expect((await server.request("GET", "/v4/info", { password: null, headers })).status).toBe(401);
+  });
+
+  test("too many wrong ones are not looked at, and one more in five seconds", async () => {
+    for (let count = 0; count < 10; count++) expect((await logIn("wrong")).status).toBe(403);
+    const refused = await logIn(OPERATOR);
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "5"]);
+    clock.advance(5000);
+    expect((await logIn(OPERATOR)).status).toBe(204);
+    expect(JSON.stringify(lines)).not.toContain(OPERATOR);
+  });
+
+  test("a cookie is good until its time is up or the password is another, also after a restart", async () => {
+    const cookie = await cookieOf(OPERATOR);
+    const statusOf = async (text: string) =>
+      (await server.request("GET", "/dashboard/session", { password: null, headers: { cookie: text } })).status;
+    expect(await statusOf(cookie)).toBe(200);
+    expect(await statusOf(cookie.replace("operator", "viewer"))).toBe(401);
+    expect(await statusOf(cookie.replace(/\.\d+\./, ".99999999999."))).toBe(401);
+    expect(await statusOf(`${cookie.slice(0, -2)}AA`)).toBe(401);
+    await server.close();
+    await start();
+    expect(await statusOf(cookie)).toBe(200);
+    await server.close();
+    await start({ operator: "another", viewer: VIEWER });
+    expect(await statusOf(cookie)).toBe(401);
+    await server.close();
+    await start({ operator: "", viewer: VIEWER });
+    expect([await statusOf(cookie), (await logIn("")).status]).toEqual([401, 403]);
+    await server.close();
+    await start();
+    clock.advance(12 * 60 * 60 * 1000);
+    expect(await statusOf(cookie)).toBe(401);
+  });
+
+  test("what other sites send is refused", async () => {
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }]) {
+      expect((await logIn(OPERATOR, headers)).status).toBe(403);
+      expect(await open(await cookieOf(OPERATOR), headers)).toBe(403);
+    }
+    // Behind a proxy that changes the host.
+    const own = { "sec-fetch-site": "same-origin", origin: "https://music.example" };
+    expect((await logIn(OPERATOR, own)).status).toBe(204);
+  });
+
+  test("logging out takes the cookie away", async () => {
+    const { headers } = await server.request("POST", "/dashboard/logout", { password: null });
+    expect(headers["set-cookie"]?.[0]).toMatch(/^tonearm=; Path=\/dashboard; Max-Age=0;/);
+  });
+
+  test("the support bundle is for operators", async () => {
+    const ask = async (cookie: string) =>
+      server.request("GET", "/dashboard/support", { password: null, headers: { cookie } });
+    expect((await ask("")).status).toBe(401);
+    expect((await ask(await cookieOf(VIEWER))).status).toBe(403);
+    const answer = await ask(await cookieOf(OPERATOR));
+    expect([answer.status, answer.body]).toEqual([200, "# the bundle\n"]);
+    expect(answer.headers["content-disposition"]).toContain("attachment");
+  });
+});
+
+describe("live", () => {
+  test("nobody who is not logged in sees anything", async () => {
+    expect(await open("")).toBe(401);
+    expect(await open("tonearm=operator.99999999999.x.y")).toBe(401);
+  });
+
+  test("says who looks, and then how it is, at once and every second; nothing when nobody looks", async () => {
+    await play(["one", "two"]);
+    const timers = clock.pendingCount;
+    const page = await opened(VIEWER);
+    const first = await page.see({});
+    expect(page.messages[0]).toEqual({ type: "hello", role: "viewer", version: "1.2.3", intervalMs: 1000 });
+    expect(first.players).toMatchObject({ total: 2, matching: 2 });
+    expect(first.players.rows.map(({ track }) => [track?.title, track?.requester])).toEqual([
+      ["one", "fan of one"],
+      ["two", "fan of two"],
+    ]);
+    expect(first.sessions).toMatchObject([{ userId: "1", key: null, isConnected: true, players: 2, playing: 2 }]);
+    const next = page.next("state");
+    clock.advance(1000);
+    expect((await next).atMs).toBe(clock.epochMs());
+    expect(clock.pendingCount).toBe(timers + 1);
+    page.socket.close();
+    await page.closed;
+    await expect.poll(() => clock.pendingCount).toBe(timers);
+  });
+
+  test("filters by what is known of a player, and shows a part of many", async () => {
+    await play(["Blue Monday", "Red Rain", "blue in green"]);
+    await play(["other"], "222");
+    const page = await opened();
+    const titles = async (view: Partial<ViewMessage>) => {
+      const { players } = await page.see(view);
+      return [players.matching, ...players.rows.map(({ track }) => track?.title)];
+    };
+    expect(await titles({ filter: "BLUE" })).toEqual([2, "Blue Monday", "blue in green"]);
+    expect(await titles({ filter: "fan of red" })).toEqual([1, "Red Rain"]);
+    expect(await titles({ filter: "222" })).toEqual([1, "other"]);
+    expect(await titles({ offset: 1, count: 2 })).toEqual([4, "Red Rain", "blue in green"]);
+    expect(await titles({ onlyTrouble: true })).toEqual([0]);
+  });
+
+  test("shows all of one player", async () => {
+    const { sessionId } = await play(["one"]);
+    const page = await opened();
+    expect((await page.see({ focus: { sessionId, guildId: "1" } })).focus).toMatchObject({ guildId: "1" });
+    expect((await page.see({ focus: { sessionId, guildId: "9" } })).focus).toBeNull();
+  });
+
+  test("sends the log from a level on, what is kept and what comes", async () => {
+    const keep = (level: "info" | "error", written: string) => ring.keep({ epochMs: clock.epochMs(), level, written });
+    keep("info", "early");
+    keep("error", "trouble");
+    const page = await opened();
+    const first = page.next("log");
+    await page.see({ logLevel: "warn" });
+    expect((await first).lines.map(({ text }) => text)).toEqual(["trouble"]);
+    const second = page.next("log");
+    keep("info", "not this");
+    keep("error", "more trouble");
+    clock.advance(1000);
+    expect((await second).lines).toEqual([{ atMs: expect.any(Number), level: "error", text: "more trouble" }]);
+  });
+
+  test("ends whoever says what no page says, or too much", async () => {
+    for (const message of [
+      "no JSON",
+      "{}",
+      JSON.stringify({ ...VIEW, count: 201 }),
+      JSON.stringify({ ...VIEW, x: 1 }),
+    ]) {
+      const page = await opened();
+      page.socket.send(message);
+      expect(await page.closed).toBe(1007);
+    }
+    const page = await opened();
+    for (let count = 0; count < 61; count++) page.say(VIEW);
+    expect(await page.closed).toBe(1008);
+  });
+
+  test("has room for sixteen", async () => {
+    const cookie = await cookieOf(VIEWER);
+    for (let count = 0; count < 16; count++) expect(await open(cookie)).toBeInstanceOf(Page);
+    expect(await open(cookie)).toBe(503);
+  });
+});
+
+describe("an operator", () => {
+  test("pauses, resumes, skips and stops, as the client hears", async () => {
+    const client = await play(["one", "two"]);
+    const page = await opened();
+    const at = (guildId: string) => ({ sessionId: client.sessionId, guildId });
+    const rowOf = async (guildId: string) => (await page.see({})).players.rows.find((row) => row.guildId === guildId);
+    expect(await page.act({ kind: "pause", ...at("1") })).toBeNull();
+    expect((await rowOf("1"))?.isPaused).toBe(true);
+    expect(await page.act({ kind: "resume", ...at("1") })).toBeNull();
+    expect((await rowOf("1"))?.isPaused).toBe(false);
+    expect(await page.act({ kind: "skip", ...at("1") })).toBeNull();
+    expect(await page.act({ kind: "stop", ...at("2") })).toBeNull();
+    await client.flushed();
+    const ends = client.messages.filter(({ type }) => type === "TrackEndEvent");
+    expect(ends.map(({ guildId, reason }) => [guildId, reason])).toEqual([
+      ["1", "finished"],
+      ["2", "stopped"],
+    ]);
+    expect((await rowOf("2"))?.track).toBeNull();
+    expect(await page.act({ kind: "stop", ...at("9") })).toBe("the player is not there any more");
+  });
+
+  test("loads plugins anew, and frees addresses where there are any", async () => {
+    const page = await opened();
+    expect(await page.act({ kind: "reloadPlugin", name: "example" })).toBeNull();
+    expect(await page.act({ kind: "reloadPlugin", name: "other" })).toBe("there is no such plugin");
+    expect(await page.act({ kind: "freeAddress", address: "/192.0.2.7" })).toContain("none of the configured blocks");
+  });
+
+  test("drains: no new sessions and players are taken, and those that are there go on", async () => {
+    const client = await play(["one"]);
+    const page = await opened();
+    expect(await page.act({ kind: "drain", isOn: true })).toBeNull();
+    expect((await page.see({})).isDraining).toBe(true);
+    const { answer } = await server.handshake({ headers: { Authorization: PASSWORD, "User-Id": "2" } });
+    expect([answer.status, answer.body]).toEqual([503, "the node is to be stopped: it takes no new sessions"]);
+    const players = `/v4/sessions/${client.sessionId}/players`;
+    expect((await server.request("PATCH", `${players}/2`, { body: {} })).status).toBe(503);
+    expect((await server.request("PATCH", `${players}/1`, { body: { volume: 50 } })).status).toBe(200);
+    expect(await page.act({ kind: "drain", isOn: false })).toBeNull();
+    expect((await server.request("PATCH", `${players}/2`, { body: {} })).status).toBe(200);
+  });
+
+  test("leaves a line in the log with what was done", async () => {
+    const page = await opened();
+    await page.act({ kind: "drain", isOn: true });
+    expect(lines).toContainEqual(["info", "somebody acts through the dashboard", { kind: "drain", isOn: true }]);
+  });
+
+  test("is who may act; a viewer may not", async () => {
+    const { sessionId } = await play(["one"]);
+    const page = await opened(VIEWER);
+    expect(await page.act({ kind: "pause", sessionId, guildId: "1" })).toBe("only operators may do this");
+    expect((await page.see({})).players.rows[0]?.isPaused).toBe(false);
+  });
+});
