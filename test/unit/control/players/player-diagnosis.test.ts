@@ -60,6 +60,23 @@ describe("what is told of a player", () => {
     });
   });
 
+  test("says in short what its track costs, as a share of a core, and why it stuttered last", () => {
+    const state = { playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes: 7 } as const;
+    expect(diagnosis.overview).toMatchObject({ cost: undefined, lastIncident: undefined, framesLost: 0 });
+    expect(diagnosis.lastTroubleEpochMs).toBe(Number.NEGATIVE_INFINITY);
+    diagnosis.onSoundState({ ...state, usedMs: 400 });
+    clock.advance(500);
+    diagnosis.onSoundState({ ...state, usedMs: 10 });
+    // What comes together says nothing of how long it took.
+    diagnosis.onSoundState({ ...state, usedMs: 10 });
+    report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT] });
+    expect(diagnosis.overview).toMatchObject({ cost: 0.02, heldBytes: 7, framesLost: 3, mode: "transcoding" });
+    expect(diagnosis.overview.lastIncident).toMatchObject({ cause: INCIDENT.cause, isOver: true });
+    expect(diagnosis.lastTroubleEpochMs).toBe(INCIDENT.startEpochMs);
+    report({ openIncident: { ...INCIDENT, startEpochMs: INCIDENT.startEpochMs + 9000 } });
+    expect(diagnosis.overview.lastIncident).toMatchObject({ isOver: false });
+  });
+
   test("adds up what came of it on one worker after the other", () => {
     const voiceCounts = {
       ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 1, daveRecoveries: 0, plainFallbacks: 0 },
@@ -72,7 +89,7 @@ describe("what is told of a player", () => {
     report({ voice: VOICE, framesSent: 2 });
     report({});
     expect(json()).toMatchObject({
-      sound: { mode: "transcoding", queued: 900, heldBytes: 20, usedMs: 0 },
+      sound: { mode: "transcoding", queued: 900, heldBytes: 20 },
       voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
       frames: { sent: 52, lost: { network: 6 } },
       inputReopened: 2,
