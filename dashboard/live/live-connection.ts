@@ -145,14 +145,16 @@ export class LiveConnection {
   }
 
   #receive(text: string): void {
-    this.#waitForWord();
-    // Of our own node, or nothing.
     const message = parsed(text);
+    if (message?.type === "hello") this.#silenceMs = SILENCE_MS + message.intervalMs * 3;
+    this.#waitForWord();
     if (message === undefined) return;
-    if (message.type === "done") return this.#settle(message.id, message.error);
+    if (message.type === "done") {
+      this.#settle(message.id, message.error);
+      return;
+    }
     if (message.type === "hello") {
       this.#failures = 0;
-      this.#silenceMs = SILENCE_MS + message.intervalMs * 3;
       this.#become({ kind: "live" });
     }
     this.#owner.messageCame(message);

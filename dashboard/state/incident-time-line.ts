@@ -3,7 +3,7 @@
 import type { IncidentJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 
 /** What the node counts as trouble: an incident within the last ten minutes. */
-export const TROUBLE_MS = 600_000;
+const TROUBLE_MS = 600_000;
 
 const SPANS_MS = [600_000, 1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000];
 /** A short one is still seen: 1 of 200. */

@@ -52,11 +52,12 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
     };
     return (
       <>
+        {/* biome-ignore lint/a11y/useValidAnchor: it leads to #main, where the address must not follow */}
         <a class="skip" href="#main" onClick={skipToMain}>
           Skip to the content
         </a>
         <PageHead state={store.state} logOut={() => void this.#logOut()} />
-        <nav aria-label="Pages">
+        <nav class="menu" aria-label="Pages">
           <ul>
             {MENU.map(({ page, name }) => (
               <li key={page}>

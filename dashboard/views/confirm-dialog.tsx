@@ -41,7 +41,6 @@ export function ConfirmDialog({ action, subject, isLive, cancel, confirm }: Conf
       </h2>
       <p id="consequence">{consequence}</p>
       <p class="buttons">
-        {/* biome-ignore lint/a11y/noAutofocus: a dialog that has been asked for, and its harmless answer */}
         <button type="button" autofocus onClick={cancel}>
           Cancel
         </button>

@@ -73,10 +73,10 @@ function Lines({ lines }: { readonly lines: readonly NumberedLine[] }) {
     follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section
       ref={list}
       class="log"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
       tabIndex={0}
       aria-label="Lines of the log, newest last"
       onScroll={(event) => scrolled(event.currentTarget)}

@@ -93,7 +93,10 @@ function Actions({ ask, isLive, isDraining }: PageProps & { readonly isDraining:
 }
 
 function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
-  const names = ["Worker", "State", "Load", "of it, frames", "Lateness", "latest", "Players", "Frames sent", "lost"];
+  const names = [
+    ...["Worker", "State", "Load", "Load by frames", "Lateness (99 %)", "Latest frame"],
+    ...["Playing", "Frames sent", "Frames lost"],
+  ];
   if (workers.length === 0) return <p class="none">None runs yet: they start with the first client.</p>;
   return (
     <WideTable label="Workers">
@@ -147,7 +150,7 @@ function Charts({ points, workers }: ChartsProps) {
         name="Processor, of all cores"
         figureOf={(point) => point.cpu}
         written={percent}
-        topMin={0.1}
+        topMin={1}
         {...{ points }}
       />
       <HistoryChart
@@ -171,7 +174,7 @@ function Charts({ points, workers }: ChartsProps) {
           points={points}
           figureOf={(point) => point.workerLoads[index]}
           written={percent}
-          topMin={0.1}
+          topMin={1}
         />
       ))}
     </div>

@@ -28,7 +28,7 @@ export function SourcesPage(props: PageProps) {
     <section>
       <PageTitle>Sources</PageTitle>
       <WideTable label="Sources, in the order in which they are asked">
-        <HeadRow names={["Source", "State", "Loads", "Links", "Last error", "Ways"]} />
+        <HeadRow names={["Source", "State", "Ways", "Last error", "Loads", "Links"]} />
         <tbody>
           {latest.sources.map((source) => (
             <SourceRow key={source.name} source={source} nowMs={latest.atMs} />
@@ -78,12 +78,6 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
           </div>
         )}
       </td>
-      <td>{countsText(loads)}</td>
-      <td>{countsText(links)}</td>
-      <td>
-        <LastError name="load" counts={loads} nowMs={nowMs} />
-        <LastError name="link" counts={links} nowMs={nowMs} />
-      </td>
       <td>
         {ways.length === 0 ? (
           "–"
@@ -102,6 +96,12 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
           </ul>
         )}
       </td>
+      <td>
+        <LastError name="load" counts={loads} nowMs={nowMs} />
+        <LastError name="link" counts={links} nowMs={nowMs} />
+      </td>
+      <td class="counts">{countsText(loads)}</td>
+      <td class="counts">{countsText(links)}</td>
     </tr>
   );
 }

@@ -1,6 +1,7 @@
 // Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in one
 // file, as modules by the hundred cost more memory than what is in them. What is imported when it is needed stays a
-// file of its own. docs/decisions/build.md says why. Beside them goes the dashboard's page, for browsers. Needs the development packages; part of `npm run build`.
+// file of its own. docs/decisions/build.md says why. Beside them goes the dashboard's page, for browsers. Needs the
+// development packages; part of `npm run build`.
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
