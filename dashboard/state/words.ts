@@ -26,7 +26,7 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
     long: "The bytes were there, their sound was not: a decoder was still loading, at work, or waiting for its turn.",
   },
   network: {
-    short: "server or network slow",
+    short: "network slow",
     long: "The track's server did not deliver in time, or this machine could not send to Discord.",
   },
   inputDry: {

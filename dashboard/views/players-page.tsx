@@ -35,7 +35,11 @@ export function PlayersPage(props: PageProps & { readonly route: PlayersRoute })
         </label>
         <span class="quiet">
           {matching === total ? counted(total, "player") : `${wholeNumber(matching)} of ${counted(total, "player")}`}
-          {troubled > 0 && <strong>, {wholeNumber(troubled)} with trouble here</strong>}
+          {troubled > 0 && (
+            <>
+              , <strong>{wholeNumber(troubled)} with trouble here</strong>
+            </>
+          )}
         </span>
       </search>
       {known.lines.length === 0 ? <p class="none">{emptyText(route, total)}</p> : <PlayerTable lines={known.lines} />}

@@ -430,7 +430,7 @@ describe("the keyboard", () => {
     await logInAs(page, "operator");
     await rows().nth(3).getByRole("link").focus();
     node.change(3, { lastIncident: incidentOf({ start: Date.now(), isOver: false }) });
-    await rows().first().getByText("server or network slow, now").waitFor();
+    await rows().first().getByText("network slow, now").waitFor();
     expect(await page.evaluate("document.activeElement.textContent")).toBe(playerRow(3).track?.title);
   });
 });

@@ -45,7 +45,7 @@ describe("lines", () => {
     const lines = playerLines(stateMessage(rows, { atMs: NOW }));
     expect(lines.map(({ guildId }) => guildId)).toEqual([3, 1, 0, 2].map((index) => playerRow(index).guildId));
     expect(lines.map(({ trouble }) => trouble)).toEqual([
-      ...["file slow to read, now", "server or network slow, 50 s ago", "", ""],
+      ...["file slow to read, now", "network slow, 50 s ago", "", ""],
     ]);
   });
 
