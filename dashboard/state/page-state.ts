@@ -77,11 +77,11 @@ export function withoutLog(state: PageState): PageState {
   return state.log.length === 0 ? state : { ...state, log: [] };
 }
 
-/** Lines that have the text, in any case, in their message or fields. */
+/** Lines that have the text in them, in any case. */
 export function linesWith(log: readonly NumberedLine[], text: string): readonly NumberedLine[] {
   const sought = text.trim().toLowerCase();
   if (sought === "") return log;
-  return log.filter(({ message, fields }) => `${message} ${fields}`.toLowerCase().includes(sought));
+  return log.filter((line) => line.text.toLowerCase().includes(sought));
 }
 
 function withHello(state: PageState, { role, version }: HelloMessage): PageState {

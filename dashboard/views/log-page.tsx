@@ -2,7 +2,7 @@
 
 import { Component } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { counted, timeOfDay } from "../state/format.ts";
+import { counted } from "../state/format.ts";
 import { LOG_LEVELS, type PageRoute } from "../state/page-route.ts";
 import { linesWith, type NumberedLine } from "../state/page-state.ts";
 import type { PageProps } from "./page-props.ts";
@@ -99,8 +99,9 @@ class Line extends Component<{ readonly line: NumberedLine }> {
   override render({ line }: { readonly line: NumberedLine }) {
     return (
       <li class={line.level}>
-        <time>{timeOfDay(line.atMs)}</time> <Badge mood={MOODS[line.level]}>{line.level}</Badge>{" "}
-        <bdi>{line.message}</bdi> <bdi class="quiet">{line.fields}</bdi>
+        <Badge mood={MOODS[line.level]}>
+          <bdi>{line.text}</bdi>
+        </Badge>
       </li>
     );
   }

@@ -40,9 +40,10 @@ beforeAll(async () => {
   node.change(23, { track: track && { ...track, title: HOSTILE_TITLE, author: HOSTILE_TITLE } });
   node.changes = { routePlanner: PLANNER };
   await node.start();
-  node.log("info", "node started", "port=2333 workers=2");
-  node.log("warn", "a site asks to be left alone", "source=youtube way=WEB status=429");
-  node.log("error", "audio worker lost, its players go on with another", `worker=1 error=${"x".repeat(400)}`);
+  node.log("info", "node started port=2333 workers=2");
+  node.log("warn", "a site asks to be left alone source=youtube way=WEB status=429");
+  const trouble = "\n    Error: exited with code 1\n        at run (worker.js:12:7)";
+  node.log("error", `audio worker lost, its players go on with another worker=1 x=${"x".repeat(400)}${trouble}`);
   browser = await startChromium();
   if (PICTURES !== undefined) mkdirSync(PICTURES, { recursive: true });
 });

@@ -351,7 +351,7 @@ describe("the log", () => {
     await logInAs(page, "viewer");
     node.log("debug", "a detail");
     for (let number = 1; number <= 80; number += 1) node.log("info", `line ${number}`);
-    node.log("error", "a worker was lost", "worker=1");
+    node.log("error", "a worker was lost worker=1");
     await goTo(page, "#/log", "Log");
     await lines().getByText("a worker was lost").waitFor();
   });

@@ -116,8 +116,10 @@ export class FakeDashboardNode {
     for (const viewer of this.#viewers) this.#send(viewer, this.#stateFor(viewer.view));
   }
 
-  log(level: LogRow["level"], message: string, fields = ""): void {
-    const line = { atMs: Date.now(), level, message, fields };
+  log(level: LogRow["level"], message: string): void {
+    const atMs = Date.now();
+    const time = new Date(atMs).toISOString().replace("T", " ").replace("Z", "");
+    const line = { atMs, level, text: `${time} ${level.toUpperCase().padEnd(5)} ${message}` };
     this.#log.push(line);
     for (const viewer of this.#viewers) this.#sendLog(viewer, [line]);
   }

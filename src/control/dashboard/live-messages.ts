@@ -108,9 +108,8 @@ export interface LogMessage {
 export interface LogRow {
   readonly atMs: number;
   readonly level: LogLevel;
-  readonly message: string;
-  /** As `name=value`, in one text. */
-  readonly fields: string;
+  /** As a person reads it, with time and level; may have several lines. */
+  readonly text: string;
 }
 
 /** What became of an action. */

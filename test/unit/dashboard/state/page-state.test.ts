@@ -10,8 +10,8 @@ import { playerRow, stateMessage } from "../../../support/dashboard-messages.ts"
 
 const HELLO = { type: "hello", role: "operator", version: "1.0.0", intervalMs: 1000 } as const;
 
-function logged(state: PageState, ...messages: readonly string[]): PageState {
-  const lines = messages.map((message) => ({ atMs: 1, level: "info" as const, message, fields: `name=${message}` }));
+function logged(state: PageState, ...texts: readonly string[]): PageState {
+  const lines = texts.map((text) => ({ atMs: 1, level: "info" as const, text }));
   return withMessage(state, { type: "log", lines });
 }
 
@@ -35,12 +35,12 @@ test("the log keeps its last thousand lines, each with a number that stays its o
   let state = NOTHING_KNOWN;
   for (let number = 1; number <= 1100; number += 1) state = logged(state, `line ${number}`);
   expect(state.log).toHaveLength(1000);
-  expect(state.log[0]).toMatchObject({ number: 101, message: "line 101" });
+  expect(state.log[0]).toMatchObject({ number: 101, text: "line 101" });
 });
 
-test("lines are found by message and fields, in any case", () => {
+test("lines are found by their text, in any case", () => {
   const { log } = logged(NOTHING_KNOWN, "Started", "lost");
-  expect(linesWith(log, " NAME=lo ").map(({ message }) => message)).toEqual(["lost"]);
+  expect(linesWith(log, " LO ").map(({ text }) => text)).toEqual(["lost"]);
   expect(linesWith(log, "")).toBe(log);
 });
 
