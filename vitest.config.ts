@@ -110,6 +110,17 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: "dashboard",
+          include: ["test/dashboard/*.test.ts"],
+          globalSetup: ["test/support/build-once.ts"],
+          // A browser each; one after the other.
+          fileParallelism: false,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "netns",
           include: ["test/netns/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],

@@ -1,12 +1,14 @@
 // Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in one
 // file, as modules by the hundred cost more memory than what is in them. What is imported when it is needed stays a
-// file of its own. docs/decisions/build.md says why. Needs the development packages; part of `npm run build`.
+// file of its own. docs/decisions/build.md says why. Beside them goes the dashboard's page, for browsers. Needs the
+// development packages; part of `npm run build`.
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
+import { buildPage } from "./build-page.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 /** The project's folder; this file is compiled to dist/lab/bundles. */
@@ -91,6 +93,9 @@ export async function buildBundles(): Promise<void> {
       for (const module of file.modules) modules.add(module);
     }
   }
+  const page = await buildPage();
+  for (const [name, text] of page.texts) await write(`dashboard/${name}`, text);
+  for (const module of page.modules) modules.add(toSlashes(module));
   await write(NOTICES, await thirdPartyNotices(modules));
   for (const entry of await readdir(BUNDLES, { recursive: true, withFileTypes: true })) {
     const path = relative(fileURLToPath(BUNDLES), join(entry.parentPath, entry.name));

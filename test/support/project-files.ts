@@ -22,7 +22,7 @@ const IGNORED = new Set([
   "target",
   "package-lock.json",
 ]);
-const TEXT_FILE = /\.(ts|js|mjs|sh|wat|json|md|yml|yaml|toml)$|(^|\/)(LICENSE|run|\.npmrc|\.gitignore)$/;
+const TEXT_FILE = /\.(tsx?|js|mjs|sh|wat|json|md|yml|yaml|toml)$|(^|\/)(LICENSE|run|\.npmrc|\.gitignore)$/;
 
 /** Every text file below `folder`, which ends with a slash or is empty for all. Fixtures are left out. */
 export function projectFiles(folder: string): ProjectFile[] {
@@ -36,5 +36,5 @@ export function projectFiles(folder: string): ProjectFile[] {
 
 /** Those of them that are TypeScript. */
 export function typescriptFiles(...folders: readonly string[]): ProjectFile[] {
-  return folders.flatMap(projectFiles).filter(({ path }) => path.endsWith(".ts"));
+  return folders.flatMap(projectFiles).filter(({ path }) => /\.tsx?$/.test(path));
 }

@@ -36,7 +36,7 @@ const LAB_COMMANDS = ["lab/demo/main.ts", "lab/canary/command.ts"].map((file) =>
 /** The list of the plugins that come with the node. */
 const BUILTIN_IMPORT = "src/plugin-plans.ts -> plugins/builtin.ts";
 
-const FILES = typescriptFiles("src/", "lab/", "plugins/", "test/");
+const FILES = typescriptFiles("src/", "lab/", "plugins/", "dashboard/", "test/");
 const EDGES = FILES.flatMap((file) => importsOf(file).map((target) => ({ from: file.path, target })));
 
 function edgesThat(isWrong: (from: string, target: string) => boolean): string[] {
@@ -91,6 +91,16 @@ test("a built-in plugin knows of the node what every plugin knows: its interface
   );
   expect(wrong).toEqual([]);
   expect(files.length).toBeGreaterThan(20);
+});
+
+test("the dashboard's page takes only types of the node, and nothing of Node.js: it runs in browsers", () => {
+  const wrong = /^import (?!type )[^;]*from "(?:[./]*\/(?:src|lab|plugins|test)\/|node:)/m;
+  expect(filesWith(wrong, "dashboard/")).toEqual([]);
+  expect(filesWith(/^import type [^;]*from "[./]*\/src\//m, "dashboard/").length).toBeGreaterThan(3);
+});
+
+test("the dashboard's page makes no markup of texts", () => {
+  expect(filesWith(/innerHTML|outerHTML|insertAdjacentHTML|document\.write/i, "dashboard/")).toEqual([]);
 });
 
 describe("only one place", () => {

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../support/project-files.ts";
 
-const FILES = projectFiles("").filter(({ path }) => /\.(ts|wat|md)$/.test(path));
+const FILES = projectFiles("").filter(({ path }) => /\.(tsx?|wat|md)$/.test(path));
 const NAMES = new Set(FILES.map(({ path }) => posix.basename(path)));
 
 /**
@@ -64,7 +64,7 @@ const WORD_OF_CODE = /`((?:[A-Za-z_]\w*[.#])*[A-Za-z_]\w*)(?:\(\))?`/g;
 
 test("what the documents about the code call by its name is there", () => {
   const code = new Set(
-    FILES.filter(({ path }) => path.endsWith(".ts")).flatMap(({ text }) => text.match(/\w+/g) ?? []),
+    FILES.filter(({ path }) => /\.tsx?$/.test(path)).flatMap(({ text }) => text.match(/\w+/g) ?? []),
   );
   const documents = FILES.filter(({ path }) => /^(docs\/(internals|decisions)\/.*|[A-Z]+)\.md$/.test(path));
   const named = documents.flatMap(({ path, text }) =>

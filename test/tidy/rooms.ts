@@ -5,7 +5,7 @@ import { PROJECT_ROOT } from "../support/project-files.ts";
 
 /** From the roof down; a folder ends with a slash. */
 export const ROOMS: readonly string[] = Array.from(
-  readFileSync(`${PROJECT_ROOT}ARCHITECTURE.md`, "utf8").matchAll(/^\| `((?:src|lab|plugins)\/[^`]*)` \|/gm),
+  readFileSync(`${PROJECT_ROOT}ARCHITECTURE.md`, "utf8").matchAll(/^\| `((?:src|lab|plugins|dashboard)\/[^`]*)` \|/gm),
   ([, room = ""]) => room,
 );
 

@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { projectFiles, typescriptFiles } from "../support/project-files.ts";
 
-const SOURCES = typescriptFiles("src/", "lab/", "plugins/");
-const ALL_TYPESCRIPT = typescriptFiles("src/", "lab/", "plugins/", "test/");
+const SOURCES = typescriptFiles("src/", "lab/", "plugins/", "dashboard/");
+const ALL_TYPESCRIPT = typescriptFiles("src/", "lab/", "plugins/", "dashboard/", "test/");
 const LINES_MAX = 500;
 const COLUMNS_MAX = 120;
 
@@ -13,12 +13,12 @@ test("every source file opens with a comment that says what it is for", () => {
 });
 
 test("no file or folder has a name that says nothing", () => {
-  const nameless = /(^|\/)(utils?|helpers?|common|misc|managers?|types)(\/|\.ts$|-|$)/;
+  const nameless = /(^|\/)(utils?|helpers?|common|misc|managers?|types)(\/|\.tsx?$|-|$)/;
   expect(ALL_TYPESCRIPT.map(({ path }) => path).filter((path) => nameless.test(path))).toEqual([]);
 });
 
 test("file names are kebab-case", () => {
-  const isKebab = (path: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(basename(path));
+  const isKebab = (path: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/.test(basename(path));
   expect(ALL_TYPESCRIPT.map(({ path }) => path).filter((path) => !isKebab(path))).toEqual([]);
 });
 
@@ -28,7 +28,9 @@ test(`a file of more than ${LINES_MAX} lines says "Long because …"`, () => {
 });
 
 test(`no line of a program is longer than ${COLUMNS_MAX} columns, but what cannot be broken`, () => {
-  const programs = projectFiles("").filter(({ path, text }) => /\.(ts|mjs|js|sh)$/.test(path) || text.startsWith("#!"));
+  const programs = projectFiles("").filter(
+    ({ path, text }) => /\.(tsx?|mjs|js|sh)$/.test(path) || text.startsWith("#!"),
+  );
   const isWhole = (line: string): boolean => !line.trim().includes(" ") || /^\s*\/.+\/[a-z]*[;,)]*$/.test(line);
   const long = programs.flatMap(({ path, text }) =>
     text

@@ -1,0 +1,22 @@
+// The browser's WebSocket to the node as the connection wants it. In the browser.
+
+import type { LiveSocket, SocketListener } from "./live-connection.ts";
+
+/** Opens one to the node that the page came from. */
+export function openLiveSocket({ onOpen, onText, onClose }: SocketListener): LiveSocket {
+  const address = new URL("/dashboard/live", location.href);
+  address.protocol = address.protocol.replace("http", "ws");
+  const socket = new WebSocket(address);
+  const listening = new AbortController();
+  const options = { signal: listening.signal };
+  socket.addEventListener("open", () => onOpen(), options);
+  socket.addEventListener("message", ({ data }) => onText(String(data)), options);
+  socket.addEventListener("close", () => onClose(), options);
+  return {
+    send: (text) => socket.send(text),
+    close: () => {
+      listening.abort();
+      socket.close();
+    },
+  };
+}

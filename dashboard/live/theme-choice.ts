@@ -1,0 +1,34 @@
+// Dark or light: as the system says, or as was chosen here, which the browser keeps. In the browser.
+
+const KEY = "tonearm-theme";
+
+/** In the order of the menu. */
+export const THEMES = [
+  { theme: "system", name: "As the system" },
+  { theme: "light", name: "Light" },
+  { theme: "dark", name: "Dark" },
+] as const;
+
+/** One of these. */
+export type Theme = (typeof THEMES)[number]["theme"];
+
+/** What was chosen last; the system's way where nothing is kept. */
+export function keptTheme(): Theme {
+  try {
+    const kept = localStorage.getItem(KEY);
+    return THEMES.find(({ theme }) => theme === kept)?.theme ?? "system";
+  } catch {
+    // A browser that keeps nothing for us.
+    return "system";
+  }
+}
+
+/** Shows the page that way from now on. */
+export function chooseTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // Until the next load, then.
+  }
+}

@@ -1,0 +1,28 @@
+// The entry of the dashboard's page: connects, and shows what comes. In the browser.
+
+import { render } from "preact";
+import { openLiveSocket } from "./live/browser-socket.ts";
+import { askSession } from "./live/node-requests.ts";
+import { PageStore } from "./live/page-store.ts";
+import { chooseTheme, keptTheme } from "./live/theme-choice.ts";
+import { App } from "./views/app.tsx";
+
+chooseTheme(keptTheme());
+
+const store = new PageStore({
+  askSession,
+  openSocket: openLiveSocket,
+  now: () => Date.now(),
+  later: (call, delayMs) => {
+    const timer = setTimeout(call, delayMs);
+    return () => clearTimeout(timer);
+  },
+});
+document.addEventListener("visibilitychange", () => store.setHidden(document.hidden));
+addEventListener("online", () => store.setHidden(document.hidden));
+
+const place = document.getElementById("page");
+if (place === null) throw new Error("index.html has no place for the page");
+render(<App store={store} />, place);
+store.connect();
+if (document.hidden) store.setHidden(true);

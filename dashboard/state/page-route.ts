@@ -1,0 +1,111 @@
+// Which page is open, as the address says it behind its `#`: so reload, back and a link sent to somebody else work. In
+// the browser.
+
+import type { PlayerPlace, ViewMessage } from "../../src/control/dashboard/live-messages.ts";
+import type { LogLevel } from "../../src/log.ts";
+
+/** Rows of one page of players. */
+export const PAGE_ROWS = 100;
+
+/** From the least important to the most. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
+
+/** What is open. Pages of players count from 1. */
+export type PageRoute =
+  | { readonly page: "players"; readonly filter: string; readonly onlyTrouble: boolean; readonly number: number }
+  | ({ readonly page: "player" } & PlayerPlace)
+  | { readonly page: "node" | "sources" | "sessions" }
+  | { readonly page: "log"; readonly level: LogLevel };
+
+/** Those of the menu, in their order. */
+export const MENU = [
+  { page: "players", name: "Players" },
+  { page: "node", name: "Node" },
+  { page: "sources", name: "Sources" },
+  { page: "sessions", name: "Sessions" },
+  { page: "log", name: "Log" },
+] as const;
+
+const FILTER_LENGTH_MAX = 100;
+const NUMBER_MAX = 1_000_000;
+const ALL_PLAYERS: PageRoute = { page: "players", filter: "", onlyTrouble: false, number: 1 };
+
+/** Reads `#/players?q=…`; what is not understood is the players. */
+export function parseRoute(hash: string): PageRoute {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [page, ...rest] = path.split("/").map(decoded);
+  const values = new URLSearchParams(query);
+  switch (page) {
+    case "players": {
+      const [sessionId = "", guildId = ""] = rest;
+      if (sessionId !== "" && guildId !== "") return { page: "player", sessionId, guildId };
+      const number = Math.floor(Number(values.get("page") ?? 1));
+      return {
+        page: "players",
+        filter: (values.get("q") ?? "").slice(0, FILTER_LENGTH_MAX),
+        onlyTrouble: values.get("trouble") === "1",
+        number: number >= 1 && number <= NUMBER_MAX ? number : 1,
+      };
+    }
+    case "node":
+    case "sources":
+    case "sessions":
+      return { page };
+    case "log":
+      return { page, level: LOG_LEVELS.find((level) => level === values.get("level")) ?? "info" };
+    default:
+      return ALL_PLAYERS;
+  }
+}
+
+/** The other way round; it begins with `#/`. */
+export function writeRoute(route: PageRoute): string {
+  switch (route.page) {
+    case "player":
+      return `#/players/${encodeURIComponent(route.sessionId)}/${encodeURIComponent(route.guildId)}`;
+    case "players": {
+      const values = new URLSearchParams();
+      if (route.filter !== "") values.set("q", route.filter);
+      if (route.onlyTrouble) values.set("trouble", "1");
+      if (route.number > 1) values.set("page", String(route.number));
+      return `#/players${values.size === 0 ? "" : `?${values}`}`;
+    }
+    case "log":
+      return `#/log${route.level === "info" ? "" : `?level=${route.level}`}`;
+    default:
+      return `#/${route.page}`;
+  }
+}
+
+/** What the node is asked to send for it: no more than is shown. */
+export function viewOf(route: PageRoute): ViewMessage {
+  const nothing = { filter: "", onlyTrouble: false, offset: 0, count: 1, focus: null, logLevel: null };
+  switch (route.page) {
+    case "players": {
+      const { filter, onlyTrouble, number } = route;
+      return {
+        ...{ type: "view", focus: null, logLevel: null, filter, onlyTrouble },
+        ...{ offset: (number - 1) * PAGE_ROWS, count: PAGE_ROWS },
+      };
+    }
+    case "player":
+      // Its row has what the diagnosis has not: who asked, the length, the cost.
+      return {
+        ...{ ...nothing, type: "view", filter: route.guildId, count: 10 },
+        focus: { sessionId: route.sessionId, guildId: route.guildId },
+      };
+    case "log":
+      return { ...nothing, type: "view", logLevel: route.level };
+    default:
+      return { ...nothing, type: "view" };
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A broken address is nobody's.
+    return "";
+  }
+}

@@ -1,0 +1,160 @@
+// What the node's names mean, in words for people at three in the morning: causes of stutter, repairs, states. In the
+// browser.
+
+import type { DashboardAction, PlayerRow } from "../../src/control/dashboard/live-messages.ts";
+import type { IncidentJson, VoiceDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
+import type { SourceJson } from "../../src/control/protocol/sources-json.ts";
+
+/** A name for the list, and what it means with what to do about it. */
+export interface Words {
+  readonly short: string;
+  readonly long: string;
+}
+
+/** docs/internals/incidents.md says who notices which. */
+export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
+  workerLate: {
+    short: "worker too late",
+    long: "The audio worker came 80 ms late or more: the machine or the worker has too much to do. Look at Node.",
+  },
+  workerLost: {
+    short: "worker lost",
+    long: "The audio worker died, hung, or this track was too costly for it. The player went on with another one.",
+  },
+  decoderLate: {
+    short: "decoder too late",
+    long: "The bytes were there, their sound was not: a decoder was still loading, at work, or waiting for its turn.",
+  },
+  network: {
+    short: "network slow",
+    long: "The track's server did not deliver in time, or this machine could not send to Discord.",
+  },
+  inputDry: {
+    short: "file slow to read",
+    long: "Nothing was ready to play, and no server was waited for: a slow disk, or a file that takes long to read.",
+  },
+  voiceNotReady: {
+    short: "voice not ready",
+    long: "The connection to Discord's voice server was being made, or made again.",
+  },
+  daveNotReady: {
+    short: "encryption not ready",
+    long: "Discord's end-to-end encryption (DAVE) had no group yet, or a frame could not be encrypted.",
+  },
+  nobodyThere: {
+    short: "nobody there",
+    long: "Nobody else was in the voice channel: time ran, nothing was sent, and nobody missed it.",
+  },
+};
+
+/** What the node did about it by itself. */
+export const REPAIRS: Readonly<Record<NonNullable<IncidentJson["repair"]>, string>> = {
+  reopen: "track opened again",
+  rejoin: "voice joined again",
+};
+
+/** How packets come to be. */
+export const MODES: Readonly<Record<NonNullable<PlayerRow["mode"]>, string>> = {
+  opening: "opening",
+  passthrough: "passed through",
+  transcoding: "transcoded",
+};
+
+/** What becomes of due frames. */
+export const GATES: Readonly<Record<VoiceDiagnosisJson["gate"], string>> = {
+  send: "frames are sent",
+  hold: "frames are held back",
+  discard: "frames are dropped: nobody else is there",
+  down: "no voice connection",
+};
+
+/** How end-to-end encryption stands. */
+export const DAVE_STATES: Readonly<Record<VoiceDiagnosisJson["dave"]["state"], string>> = {
+  plain: "not encrypted",
+  waiting: "waiting for a group",
+  encrypted: "encrypted",
+  recovering: "leaving the group and coming back",
+};
+
+/** Of sources and plugins. */
+export const SOURCE_STATES: Readonly<Record<SourceJson["state"], Words>> = {
+  idle: { short: "idle", long: "Starts when it is needed." },
+  starting: { short: "starting", long: "Is being started." },
+  running: { short: "running", long: "Is there." },
+  resting: { short: "resting", long: "Was lost, and is started again after a pause." },
+  off: { short: "off", long: "Cannot be set up." },
+};
+
+/** Of one way to reach a site. */
+export const WAY_STATES: Readonly<Record<SourceJson["ways"][number]["state"], string>> = {
+  open: "open",
+  closed: "closed",
+  probing: "being tried again",
+};
+
+/** What an operator is asked before it is done: what it is, what will happen, and the button that does it. */
+export interface Question {
+  readonly title: string;
+  readonly consequence: string;
+  readonly button: string;
+}
+
+/** `subject` is what the action is about, as the page shows it: a track's title, a plugin's name. */
+export function questionOf(action: DashboardAction, subject: string): Question {
+  switch (action.kind) {
+    case "pause":
+      return {
+        title: `Pause “${subject}”?`,
+        consequence: "Everybody in that voice channel hears silence until the bot or you resume it.",
+        button: "Pause",
+      };
+    case "resume":
+      return { title: `Resume “${subject}”?`, consequence: "It goes on where it was paused.", button: "Resume" };
+    case "skip":
+      return {
+        title: `Skip “${subject}”?`,
+        consequence: "The track ends as if it were over; the bot goes on with its next one.",
+        button: "Skip",
+      };
+    case "stop":
+      return {
+        title: `Stop “${subject}”?`,
+        consequence: "The track ends; most bots start no other one by themselves.",
+        button: "Stop",
+      };
+    case "reloadPlugin":
+      return {
+        title: `Reload the plugin ${subject}?`,
+        consequence: "Its thread is started anew. Loads that wait for it may fail; what plays goes on.",
+        button: "Reload",
+      };
+    case "drain":
+      return drainQuestion(action.isOn);
+    case "freeAddress":
+      return {
+        title: `Free the address ${subject}?`,
+        consequence: "Requests may leave from it again; a site that has banned it may refuse them again.",
+        button: "Free",
+      };
+    case "freeAllAddresses":
+      return {
+        title: "Free all failing addresses?",
+        consequence: "Requests may leave from all of them again; sites that have banned them may refuse them again.",
+        button: "Free all",
+      };
+  }
+}
+
+function drainQuestion(isOn: boolean): Question {
+  return isOn
+    ? {
+        title: "Drain this node?",
+        consequence: "It takes no new sessions and players. What plays goes on until it ends.",
+        button: "Drain",
+      }
+    : {
+        title: "Stop draining?",
+        consequence: "The node takes new sessions and players again.",
+        button: "Stop draining",
+      };
+}

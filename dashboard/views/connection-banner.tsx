@@ -1,0 +1,36 @@
+// Says that the connection is lost and that what is seen is old, or that the page is older than the node. In the
+// browser.
+
+import { timeOfDay } from "../state/format.ts";
+import type { PageState } from "../state/page-state.ts";
+
+/** Nothing while all is well. */
+export function ConnectionBanner({ state, retry }: { readonly state: PageState; readonly retry: () => void }) {
+  const { connection, firstVersion, version } = state;
+  if (connection.kind === "lost") {
+    return (
+      <div class="banner bad" role="alert">
+        <p>
+          <strong>Connection to the node lost at {timeOfDay(connection.sinceMs)}.</strong> What you see is what was last
+          known. The page tries again by itself.
+        </p>
+        <button type="button" onClick={retry}>
+          Try now
+        </button>
+      </div>
+    );
+  }
+  if (version !== firstVersion) {
+    return (
+      <div class="banner warn" role="alert">
+        <p>
+          The node is now version {version}; this page is still that of {firstVersion}.
+        </p>
+        <button type="button" onClick={() => location.reload()}>
+          Load it anew
+        </button>
+      </div>
+    );
+  }
+  return null;
+}

@@ -1,0 +1,44 @@
+// A small chart of one figure over the time that the page has been open. In the browser.
+
+import { duration } from "../state/format.ts";
+import { chartLines, type HistoryPoint } from "../state/history.ts";
+
+/** Above the highest value: a line along the top would look like all there is. */
+const ROOM = 1.2;
+const [WIDTH, HEIGHT] = [300, 60];
+
+interface ChartProps {
+  readonly name: string;
+  readonly points: readonly HistoryPoint[];
+  /** Undefined: not known then. */
+  readonly figureOf: (point: HistoryPoint) => number | undefined;
+  readonly written: (value: number) => string;
+  /** The line's top is at least this. */
+  readonly topMin: number;
+}
+
+/** With what it is now and what it was at most, in words. */
+export function HistoryChart({ name, points, figureOf, written, topMin }: ChartProps) {
+  const values = points.map(figureOf).filter((value) => value !== undefined);
+  const most = values.reduce((one, other) => Math.max(one, other), 0);
+  const [first, last] = [points[0], points.at(-1)];
+  const spanMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;
+  const top = Math.max(topMin, most * ROOM);
+  const now = values.at(-1) ?? 0;
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{name}</span>
+        <strong>{written(now)}</strong>
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {chartLines(points, figureOf, { width: WIDTH, height: HEIGHT, top }).map((line) => (
+          <polyline key={line} points={line} />
+        ))}
+      </svg>
+      <p class="quiet">
+        at most {written(most)} in {duration(spanMs)}
+      </p>
+    </figure>
+  );
+}

@@ -1,0 +1,78 @@
+// Why a player stuttered: its incidents on a line of time, and as a table with what each means. In the browser.
+
+import type { IncidentJson } from "../../src/control/protocol/player-diagnosis-json.ts";
+import { duration, timeOfDay, wholeNumber } from "../state/format.ts";
+import { marksOf, sinceIncidentMs, spanOf } from "../state/incident-time-line.ts";
+import { CAUSES, REPAIRS } from "../state/words.ts";
+import { Badge, HeadRow, WideTable } from "./pieces.tsx";
+
+const WIDTH = 1000;
+
+interface IncidentsProps {
+  readonly incidents: readonly IncidentJson[];
+  /** Epoch milliseconds of the node. */
+  readonly nowMs: number;
+}
+
+/** Of one player; newest first. */
+export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
+  return (
+    <section>
+      <h2>Why it stuttered</h2>
+      {incidents.length === 0 ? (
+        <p class="none">It has not stuttered.</p>
+      ) : (
+        <>
+          <Line incidents={incidents} nowMs={nowMs} />
+          <WideTable label="Incidents, newest first">
+            <HeadRow names={["When", "Cause", "For", "Frames lost", "What was done", "What it means"]} />
+            <tbody>
+              {incidents.map((incident) => (
+                <tr key={incident.start}>
+                  <td>{timeOfDay(incident.start)}</td>
+                  <th scope="row">
+                    <Badge mood={incident.isOver ? "warn" : "bad"}>{CAUSES[incident.cause].short}</Badge>
+                  </th>
+                  <td class="number">{incident.isOver ? duration(incident.length) : "goes on"}</td>
+                  <td class="number">{wholeNumber(incident.framesLost)}</td>
+                  <td>{incident.repair === null ? "–" : REPAIRS[incident.repair]}</td>
+                  <td class="prose">{CAUSES[incident.cause].long}</td>
+                </tr>
+              ))}
+            </tbody>
+          </WideTable>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Line({ incidents, nowMs }: IncidentsProps) {
+  const spanMs = spanOf(incidents, nowMs);
+  const marks = marksOf(incidents, nowMs, spanMs);
+  const [newest] = incidents;
+  const since = newest === undefined ? 0 : sinceIncidentMs(newest, nowMs);
+  const told = since === 0 ? "it stutters now" : `the last was ${duration(since)} ago`;
+  return (
+    <figure class="time-line">
+      <svg viewBox={`0 0 ${WIDTH} 40`} preserveAspectRatio="none" role="img" aria-label={`Stutters, ${told}`}>
+        <line class="axis" x1="0" x2={WIDTH} y1="39" y2="39" />
+        {marks.map(({ incident, start, width }) => (
+          <rect
+            key={incident.start}
+            class={incident.isOver ? "over" : "now"}
+            x={start * WIDTH}
+            width={width * WIDTH}
+            y="4"
+            height="35"
+          />
+        ))}
+      </svg>
+      <figcaption>
+        <span>{timeOfDay(nowMs - spanMs)}</span>
+        <span>{told}</span>
+        <span>{timeOfDay(nowMs)}</span>
+      </figcaption>
+    </figure>
+  );
+}

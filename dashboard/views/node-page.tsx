@@ -1,0 +1,187 @@
+// The node: room, memory, processor, and its audio workers with their headroom. In the browser.
+
+import type { StateMessage } from "../../src/control/dashboard/live-messages.ts";
+import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
+import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
+import type { HistoryPoint } from "../state/history.ts";
+import { HistoryChart } from "./history-chart.tsx";
+import type { PageProps } from "./page-props.ts";
+import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
+
+const MEGABYTE = 1_000_000;
+/** From here on a worker's newcomers are few. */
+const [LOAD_WARN, LOAD_BAD] = [0.6, 0.85];
+/** A frame lies ready for some 100 ms; 80 ms too late it is dropped. */
+const [LATE_WARN_MS, LATE_BAD_MS] = [20, 80];
+
+/** Is it well, and has it room. */
+export function NodePage(props: PageProps) {
+  const { latest, history } = props.known;
+  if (latest === null) return null;
+  return (
+    <section>
+      <PageTitle>Node</PageTitle>
+      <Summary latest={latest} />
+      {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
+      <h2>Workers</h2>
+      <Workers workers={latest.load.workers} />
+      <h2>Since this page was opened</h2>
+      <Charts points={history.points} workers={latest.load.workers} />
+    </section>
+  );
+}
+
+function Summary({ latest }: { readonly latest: StateMessage }) {
+  const { stats, load, isDraining } = latest;
+  const { memory, cpu } = stats;
+  const { complexity, complexityMax } = load.encoder;
+  return (
+    <dl class="facts">
+      <Fact name="New players">
+        {isDraining ? (
+          <Badge mood="warn">refused: draining</Badge>
+        ) : load.hasRoom ? (
+          <Badge mood="good">there is room</Badge>
+        ) : (
+          <Badge mood="bad">refused: no room</Badge>
+        )}
+      </Fact>
+      <Fact name="Players">
+        {wholeNumber(stats.playingPlayers)} playing of {wholeNumber(stats.players)}
+      </Fact>
+      <Fact name="Up for">{duration(stats.uptime)}</Fact>
+      <Fact name="Memory">
+        {bytes(memory.used)} used, {bytes(memory.allocated)} allocated
+      </Fact>
+      <Fact name="Processor">
+        {percent(cpu.lavalinkLoad)} by the node, {percent(cpu.systemLoad)} in all, of {counted(cpu.cores, "core")}
+      </Fact>
+      <Fact name="Encoder complexity">
+        {complexity < complexityMax ? (
+          <Badge mood="warn">
+            {complexity} of {complexityMax}: turned down to save time
+          </Badge>
+        ) : (
+          complexity
+        )}
+      </Fact>
+      <Fact name="Spare worker">
+        {load.hasSpareWorker ? "waits to take over" : <Badge mood="warn">none yet</Badge>}
+      </Fact>
+      <Fact name="Refused so far">{counted(load.refused, "start")}</Fact>
+      <Fact name="Moved while heard">{counted(load.moved, "player")}</Fact>
+    </dl>
+  );
+}
+
+function Actions({ ask, isLive, isDraining }: PageProps & { readonly isDraining: boolean }) {
+  return (
+    <p class="buttons">
+      <button
+        type="button"
+        disabled={!isLive}
+        aria-pressed={isDraining}
+        onClick={() => ask({ kind: "drain", isOn: !isDraining }, "")}
+      >
+        {isDraining ? "Stop draining…" : "Drain…"}
+      </button>
+      <button type="button" disabled={!isLive} onClick={() => ask({ kind: "downloadSupport" }, "")}>
+        Support bundle…
+      </button>
+    </p>
+  );
+}
+
+function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
+  const names = [
+    ...["Worker", "State", "Load", "Load by frames", "Lateness (99 %)", "Latest frame"],
+    ...["Playing", "Frames sent", "Frames lost"],
+  ];
+  if (workers.length === 0) return <p class="none">None runs yet: they start with the first client.</p>;
+  return (
+    <WideTable label="Workers">
+      <HeadRow names={names} />
+      <tbody>
+        {workers.map((worker) => (
+          <tr key={worker.index}>
+            <th scope="row">{worker.index}</th>
+            <td>
+              <Badge mood={worker.isReady ? "good" : "warn"}>
+                {worker.isReady ? "ready" : "starting"}
+                {worker.isAlone && ", for one player alone"}
+              </Badge>
+            </td>
+            <td class="number">
+              <Badge mood={moodOf(worker.load, LOAD_WARN, LOAD_BAD)}>{percent(worker.load)}</Badge>
+            </td>
+            <td class="number">{percent(worker.tickLoad)}</td>
+            <td class="number">{duration(worker.latenessP99)}</td>
+            <td class="number">
+              <Badge mood={moodOf(worker.latenessMax, LATE_WARN_MS, LATE_BAD_MS)}>{duration(worker.latenessMax)}</Badge>
+            </td>
+            <td class="number">
+              {wholeNumber(worker.playingPlayers)} of {wholeNumber(worker.players)}
+            </td>
+            <td class="number">{wholeNumber(worker.framesSent)}</td>
+            <td class="number">{wholeNumber(worker.framesLost)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </WideTable>
+  );
+}
+
+interface ChartsProps {
+  readonly points: readonly HistoryPoint[];
+  readonly workers: readonly WorkerLoadJson[];
+}
+
+function Charts({ points, workers }: ChartsProps) {
+  return (
+    <div class="charts">
+      <HistoryChart
+        name="Memory"
+        figureOf={(point) => point.memoryBytes}
+        written={bytes}
+        topMin={MEGABYTE}
+        {...{ points }}
+      />
+      <HistoryChart
+        name="Processor, of all cores"
+        figureOf={(point) => point.cpu}
+        written={percent}
+        topMin={1}
+        {...{ points }}
+      />
+      <HistoryChart
+        name="Players that play"
+        figureOf={(point) => point.playing}
+        written={wholeNumber}
+        topMin={1}
+        {...{ points }}
+      />
+      <HistoryChart
+        name="Latest frame"
+        figureOf={(point) => point.latenessMs}
+        written={duration}
+        topMin={20}
+        {...{ points }}
+      />
+      {workers.map(({ index }) => (
+        <HistoryChart
+          key={index}
+          name={`Load of worker ${index}`}
+          points={points}
+          figureOf={(point) => point.workerLoads[index]}
+          written={percent}
+          topMin={1}
+        />
+      ))}
+    </div>
+  );
+}
+
+function moodOf(value: number, warn: number, bad: number): Mood {
+  if (value >= bad) return "bad";
+  return value >= warn ? "warn" : "good";
+}

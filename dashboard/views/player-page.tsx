@@ -1,0 +1,196 @@
+// One player: what it plays, why it stuttered, how voice and sound stand, and what can be done. In the browser.
+
+import { useRef } from "preact/hooks";
+import type { PlayerPlace } from "../../src/control/dashboard/live-messages.ts";
+import type { PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
+import { ago, bytes, counted, duration, percent, timeOfDay, wholeNumber } from "../state/format.ts";
+import { type PlayerLine, playerKey } from "../state/player-line.ts";
+import { CAUSES, DAVE_STATES, GATES, MODES, REPAIRS } from "../state/words.ts";
+import { IncidentTimeLine } from "./incident-time-line-view.tsx";
+import { useMovingPositions } from "./moving-positions.ts";
+import type { PageProps } from "./page-props.ts";
+import { Fact, HeadRow, PageTitle, Stranger, WideTable } from "./pieces.tsx";
+import { PositionOf } from "./player-table.tsx";
+
+/** Behind a row of the players. */
+export function PlayerPage(props: PageProps & { readonly route: PlayerPlace }) {
+  const { known, route } = props;
+  const place = useRef<HTMLElement>(null);
+  useMovingPositions(place, props);
+  const line = known.lines.find(({ key }) => key === playerKey(route));
+  const focus = known.latest?.focus ?? null;
+  const player = focus !== null && playerKey(focus) === playerKey(route) ? focus : null;
+  return (
+    <section ref={place}>
+      <p>
+        <a href="#/players">All players</a>
+      </p>
+      <PageTitle>{player === null ? "Player" : <Stranger text={player.track?.title || "Nothing loaded"} />}</PageTitle>
+      {player === null ? (
+        <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
+      ) : (
+        <>
+          <NowPlaying line={line} player={player} />
+          {props.canAct && <Actions {...props} player={player} />}
+          <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
+          <LostFrames player={player} />
+          <Sound player={player} />
+          <Voice player={player} />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface PlayerProps {
+  readonly player: PlayerDiagnosisJson;
+}
+
+function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine | undefined }) {
+  return (
+    <dl class="facts">
+      {line !== undefined && (
+        <>
+          <Fact name="State">{line.state}</Fact>
+          <Fact name="By">
+            <Stranger text={line.author || "–"} />
+          </Fact>
+          <Fact name="Position">{line.title === null ? "–" : <PositionOf line={line} />}</Fact>
+          <Fact name="Asked by">
+            <Stranger text={line.requester || "not told by the bot"} />
+          </Fact>
+        </>
+      )}
+      <Fact name="Source">
+        <Stranger text={player.track?.sourceName ?? "–"} />
+      </Fact>
+      {line?.address && (
+        <Fact name="Link">
+          <a href={line.address} target="_blank" rel="noreferrer noopener">
+            <Stranger text={line.address} />
+          </a>
+        </Fact>
+      )}
+      <Fact name="Guild">{player.guildId}</Fact>
+      <Fact name="Bot">
+        <Stranger text={line?.client ?? "?"} />
+      </Fact>
+      <Fact name="Session">
+        <Stranger text={player.sessionId} />
+      </Fact>
+    </dl>
+  );
+}
+
+function Actions({ player, ask, isLive }: PageProps & PlayerProps) {
+  const { sessionId, guildId, track, paused } = player;
+  const subject = track?.title || guildId;
+  const button = (kind: "pause" | "resume" | "skip" | "stop", name: string, isPossible: boolean) => (
+    <button type="button" disabled={!isLive || !isPossible} onClick={() => ask({ kind, sessionId, guildId }, subject)}>
+      {name}
+    </button>
+  );
+  return (
+    <p class="buttons">
+      {paused ? button("resume", "Resume…", true) : button("pause", "Pause…", true)}
+      {button("skip", "Skip…", track !== null)}
+      {button("stop", "Stop…", track !== null)}
+    </p>
+  );
+}
+
+function LostFrames({ player }: PlayerProps) {
+  const { sent, lost } = player.frames;
+  const rows = Object.entries(CAUSES)
+    .map(([cause, words]) => ({ cause, words, count: lost[cause as keyof typeof lost] }))
+    .filter(({ count }) => count > 0)
+    .toSorted((one, other) => other.count - one.count);
+  return (
+    <section>
+      <h2>Lost frames by cause</h2>
+      <p class="quiet">{wholeNumber(sent)} frames of 20 ms were sent.</p>
+      {rows.length === 0 ? (
+        <p class="none">None was lost.</p>
+      ) : (
+        <WideTable label="Lost frames by cause">
+          <HeadRow names={["Cause", "Frames", "What it means"]} />
+          <tbody>
+            {rows.map(({ cause, words, count }) => (
+              <tr key={cause}>
+                <th scope="row">{words.short}</th>
+                <td class="number">
+                  {wholeNumber(count)} <span class="quiet">({duration(count * 20)})</span>
+                </td>
+                <td class="prose">{words.long}</td>
+              </tr>
+            ))}
+          </tbody>
+        </WideTable>
+      )}
+    </section>
+  );
+}
+
+function Sound({ player }: PlayerProps) {
+  const { sound, worker, soundWorker, repairs, inputReopened, age } = player;
+  const { last } = repairs;
+  return (
+    <section>
+      <h2>Sound and repairs</h2>
+      <dl class="facts">
+        <Fact name="How it is made">{sound === null ? "–" : MODES[sound.mode]}</Fact>
+        <Fact name="Buffered">{sound === null ? "–" : duration(sound.queued)}</Fact>
+        <Fact name="Memory">{sound === null ? "–" : bytes(sound.heldBytes)}</Fact>
+        <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>
+        {soundWorker !== null && <Fact name="Sound made by">{workerText(soundWorker)}</Fact>}
+        <Fact name="Connection opened again">{counted(inputReopened, "time")}</Fact>
+        <Fact name="Track opened again">{counted(repairs.reopen, "time")}</Fact>
+        <Fact name="Voice joined again">{counted(repairs.rejoin, "time")}</Fact>
+        {last !== null && (
+          <Fact name="Last repair">
+            {REPAIRS[last.kind]} at {timeOfDay(last.time)}: {CAUSES[last.cause].short}, silent for{" "}
+            {duration(last.silent)}
+          </Fact>
+        )}
+        <Fact name="Told by its worker">{age === null ? "never" : ago(age)}</Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Voice({ player: { voice } }: PlayerProps) {
+  return (
+    <section>
+      <h2>Voice and encryption</h2>
+      {voice === null ? (
+        <p class="none">It has never had a voice connection.</p>
+      ) : (
+        <dl class="facts">
+          <Fact name="Voice">{voice.state}</Fact>
+          <Fact name="Due frames">{GATES[voice.gate]}</Fact>
+          <Fact name="Ping">{voice.ping < 0 ? "–" : `${voice.ping} ms`}</Fact>
+          <Fact name="End-to-end (DAVE)">{DAVE_STATES[voice.dave.state]}</Fact>
+          <Fact name="DAVE version">{voice.dave.version === 0 ? "none" : voice.dave.version}</Fact>
+          <Fact name="DAVE epoch">{voice.dave.epoch ?? "–"}</Fact>
+          {Object.entries(voice.counts)
+            .filter(([, count]) => count > 0)
+            .map(([name, count]) => (
+              <Fact key={name} name={spelledOut(name)}>
+                {wholeNumber(count)}
+              </Fact>
+            ))}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function workerText({ index, isAlone, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {
+  return `${index}${isAlone ? ", alone" : ""}, load ${percent(load)}, lateness ${duration(latenessP99)}`;
+}
+
+/** `daveTransitions`: Dave transitions. */
+function spelledOut(name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}

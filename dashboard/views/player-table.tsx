@@ -1,0 +1,103 @@
+// The table of players. A row is drawn again only when its line has changed. In the browser.
+
+import { Component, createRef } from "preact";
+import { writeRoute } from "../state/page-route.ts";
+import { type PlayerLine, type PlayerLineState, playerKey } from "../state/player-line.ts";
+import { Badge, HeadRow, type Mood, Stranger } from "./pieces.tsx";
+
+const NAMES = ["State", "Track", "Position", "Asked by", "Source", "Guild, bot", "Worker", "Cost", "Sound"];
+
+const MOODS: Readonly<Record<PlayerLineState, Mood>> = {
+  playing: "good",
+  paused: "plain",
+  opening: "plain",
+  "no voice": "warn",
+  empty: "plain",
+};
+
+/** Keeps the focus where it is when rows change places. */
+export class PlayerTable extends Component<{ readonly lines: readonly PlayerLine[] }> {
+  readonly #table = createRef<HTMLTableElement>();
+  #focused: Element | null = null;
+
+  override render() {
+    this.#focused = document.activeElement;
+    return (
+      <table class="players" ref={this.#table}>
+        <HeadRow names={NAMES} />
+        <tbody>
+          {this.props.lines.map((line) => (
+            <Row key={line.key} line={line} />
+          ))}
+        </tbody>
+      </table>
+    );
+  }
+
+  override componentDidUpdate(): void {
+    const focused = this.#focused;
+    const isOurs = focused instanceof HTMLElement && this.#table.current?.contains(focused) === true;
+    if (isOurs && document.activeElement !== focused) focused.focus({ preventScroll: true });
+  }
+}
+
+class Row extends Component<{ readonly line: PlayerLine }> {
+  override shouldComponentUpdate(next: { readonly line: PlayerLine }): boolean {
+    return next.line !== this.props.line;
+  }
+
+  override render({ line }: { readonly line: PlayerLine }) {
+    const trouble = line.trouble === "" ? "" : line.troubleNow ? "stutters" : "stuttered";
+    return (
+      <tr class={trouble}>
+        <td>
+          <Badge mood={MOODS[line.state]}>{line.state}</Badge>
+          {trouble !== "" && (
+            <div class="below">
+              <Badge mood={line.troubleNow ? "bad" : "warn"}>{line.trouble}</Badge>
+            </div>
+          )}
+        </td>
+        <th scope="row">
+          <a href={writeRoute({ page: "player", sessionId: line.sessionId, guildId: line.guildId })}>
+            {line.title === null ? "Nothing loaded" : <Stranger text={line.title || "Without a title"} />}
+          </a>
+          <div class="below">
+            <Stranger text={line.author} />
+          </div>
+        </th>
+        <td class="number">{line.title !== null && <PositionOf line={line} />}</td>
+        <td>
+          <Stranger text={line.requester} />
+        </td>
+        <td>
+          <Stranger text={line.source} />
+        </td>
+        <td>
+          <span class="id">{line.guildId}</span>
+          <div class="below">
+            <Stranger text={line.client} />
+          </div>
+        </td>
+        <td>{line.worker}</td>
+        <td class="number">{line.cost}</td>
+        <td>{line.mode}</td>
+      </tr>
+    );
+  }
+}
+
+/** Where it is in the track; `useMovingPositions` writes it. */
+export function PositionOf({ line }: { readonly line: PlayerLine }) {
+  const key = playerKey(line);
+  return (
+    <>
+      <span data-position={key} /> {line.length === "" ? <span class="quiet">live</span> : `/ ${line.length}`}
+      {line.length !== "" && (
+        <div class="bar" aria-hidden="true">
+          <div data-fill={key} />
+        </div>
+      )}
+    </>
+  );
+}

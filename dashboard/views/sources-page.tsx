@@ -1,0 +1,261 @@
+// Sources and plugins, how they do, and the addresses that requests are sent from. In the browser.
+
+import type { RoutePlannerJson } from "../../src/control/protocol/route-planner-json.ts";
+import type { PluginJson, SourceCountsJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
+import { ago, ahead, counted, timeOfDay, wholeNumber } from "../state/format.ts";
+import { SOURCE_STATES, WAY_STATES } from "../state/words.ts";
+import type { PageProps } from "./page-props.ts";
+import { Badge, Fact, HeadRow, type Mood, PageTitle, Stranger, WideTable } from "./pieces.tsx";
+
+const STATE_MOODS: Readonly<Record<SourceJson["state"], Mood>> = {
+  idle: "plain",
+  starting: "plain",
+  running: "good",
+  resting: "warn",
+  off: "bad",
+};
+const WAY_MOODS: Readonly<Record<SourceJson["ways"][number]["state"], Mood>> = {
+  open: "good",
+  probing: "warn",
+  closed: "bad",
+};
+
+/** Whether what people ask for is found. */
+export function SourcesPage(props: PageProps) {
+  const { latest } = props.known;
+  if (latest === null) return null;
+  return (
+    <section>
+      <PageTitle>Sources</PageTitle>
+      <WideTable label="Sources, in the order in which they are asked">
+        <HeadRow names={["Source", "State", "Ways", "Last error", "Loads", "Links"]} />
+        <tbody>
+          {latest.sources.map((source) => (
+            <SourceRow key={source.name} source={source} nowMs={latest.atMs} />
+          ))}
+        </tbody>
+      </WideTable>
+      <h2>Plugins</h2>
+      {latest.plugins.length === 0 ? (
+        <p class="none">None is configured.</p>
+      ) : (
+        <WideTable label="Plugins">
+          <HeadRow
+            names={["Plugin", "State", "Sources", "Threads lost", "Counts", ...(props.canAct ? ["Action"] : [])]}
+          />
+          <tbody>
+            {latest.plugins.map((plugin) => (
+              <PluginRow key={plugin.name} {...props} plugin={plugin} />
+            ))}
+          </tbody>
+        </WideTable>
+      )}
+      <h2>Route planner</h2>
+      {latest.routePlanner === null ? (
+        <p class="none">None is configured: requests leave from the machine’s own address.</p>
+      ) : (
+        <Planner {...props} planner={latest.routePlanner} nowMs={latest.atMs} />
+      )}
+    </section>
+  );
+}
+
+function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly nowMs: number }) {
+  const { name, plugin, state, trouble, loads, links, ways } = source;
+  return (
+    <tr>
+      <th scope="row">
+        <Stranger text={name} />
+        <div class="below">{plugin === null ? "part of the node" : <Stranger text={`plugin ${plugin}`} />}</div>
+      </th>
+      <td>
+        <Badge mood={STATE_MOODS[state]}>
+          <span title={SOURCE_STATES[state].long}>{SOURCE_STATES[state].short}</span>
+        </Badge>
+        {trouble !== null && (
+          <div class="below">
+            <Stranger text={trouble} />
+          </div>
+        )}
+      </td>
+      <td>
+        {ways.length === 0 ? (
+          "–"
+        ) : (
+          <ul class="ways">
+            {ways.map((way) => (
+              <li key={way.name}>
+                <Stranger text={way.name} /> <Badge mood={WAY_MOODS[way.state]}>{wayText(way, nowMs)}</Badge>
+                {way.lastError !== null && (
+                  <div class="below">
+                    <Stranger text={way.lastError} />
+                  </div>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </td>
+      <td>
+        <LastError name="load" counts={loads} nowMs={nowMs} />
+        <LastError name="link" counts={links} nowMs={nowMs} />
+      </td>
+      <td class="counts">{countsText(loads)}</td>
+      <td class="counts">{countsText(links)}</td>
+    </tr>
+  );
+}
+
+interface LastErrorProps {
+  readonly name: string;
+  readonly counts: SourceCountsJson | null;
+  readonly nowMs: number;
+}
+
+function LastError({ name, counts, nowMs }: LastErrorProps) {
+  const error = counts?.lastError ?? null;
+  if (error === null) return null;
+  return (
+    <div>
+      <Stranger text={`${error.code}: ${error.message}`} />
+      <div class="below">
+        {name}, {ago(nowMs - error.atMs)}
+      </div>
+    </div>
+  );
+}
+
+function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugin: PluginJson }) {
+  const { name, version, isBuiltIn, state, trouble, losses, sources, counts, changedOptions } = plugin;
+  return (
+    <tr>
+      <th scope="row">
+        <Stranger text={name} />
+        <div class="below">
+          <Stranger text={version ?? "never set up"} />
+          {isBuiltIn && ", comes with the node"}
+        </div>
+      </th>
+      <td>
+        <Badge mood={STATE_MOODS[state]}>
+          <span title={SOURCE_STATES[state].long}>{SOURCE_STATES[state].short}</span>
+        </Badge>
+        {trouble !== null && (
+          <div class="below">
+            <Stranger text={trouble} />
+          </div>
+        )}
+        {changedOptions.length > 0 && (
+          <div class="below">
+            <Stranger text={`changed while it runs: ${changedOptions.join(", ")}`} />
+          </div>
+        )}
+      </td>
+      <td>
+        <Stranger text={sources.join(", ") || "–"} />
+      </td>
+      <td class="number">{wholeNumber(losses)}</td>
+      <td>
+        <Stranger
+          text={
+            Object.entries(counts)
+              .map(([word, count]) => `${word} ${count}`)
+              .join(", ") || "–"
+          }
+        />
+      </td>
+      {canAct && (
+        <td>
+          <button
+            type="button"
+            disabled={!isLive}
+            aria-label={`Reload ${name}…`}
+            onClick={() => ask({ kind: "reloadPlugin", name }, name)}
+          >
+            Reload…
+          </button>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Planner(props: PageProps & { readonly planner: RoutePlannerJson; readonly nowMs: number }) {
+  const { planner, canAct, isLive, ask, nowMs } = props;
+  const { ipBlock, failingAddresses, currentAddress } = planner.details;
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Kind">{planner.class}</Fact>
+        <Fact name="Block">
+          {ipBlock.type === "Inet4Address" ? "IPv4" : "IPv6"}, {ipBlock.size} addresses
+        </Fact>
+        {currentAddress && (
+          <Fact name="Address now">
+            <Stranger text={bareAddress(currentAddress)} />
+          </Fact>
+        )}
+        <Fact name="Failing">{counted(failingAddresses.length, "address", "addresses")}</Fact>
+      </dl>
+      {failingAddresses.length > 0 && (
+        <>
+          <WideTable label="Failing addresses">
+            <HeadRow names={["Address", "Failed", ...(canAct ? ["Action"] : [])]} />
+            <tbody>
+              {failingAddresses.map(({ failingAddress, failingTimestamp }) => (
+                <tr key={failingAddress}>
+                  <th scope="row">
+                    <Stranger text={bareAddress(failingAddress)} />
+                  </th>
+                  <td>
+                    {timeOfDay(failingTimestamp)}, {ago(nowMs - failingTimestamp)}
+                  </td>
+                  {canAct && (
+                    <td>
+                      <button
+                        type="button"
+                        disabled={!isLive}
+                        aria-label={`Free ${bareAddress(failingAddress)}…`}
+                        onClick={() =>
+                          ask(
+                            { kind: "freeAddress", address: bareAddress(failingAddress) },
+                            bareAddress(failingAddress),
+                          )
+                        }
+                      >
+                        Free…
+                      </button>
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </WideTable>
+          {canAct && (
+            <p class="buttons">
+              <button type="button" disabled={!isLive} onClick={() => ask({ kind: "freeAllAddresses" }, "")}>
+                Free all…
+              </button>
+            </p>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function countsText(counts: SourceCountsJson | null): string {
+  if (counts === null) return "–";
+  const { succeeded, refused, failed } = counts;
+  return `${wholeNumber(succeeded)} found, ${wholeNumber(refused)} refused, ${wholeNumber(failed)} failed`;
+}
+
+function wayText({ state, closedUntilMs }: SourceJson["ways"][number], nowMs: number): string {
+  if (closedUntilMs === null) return WAY_STATES[state];
+  return `${WAY_STATES[state]}, tried again ${ahead(closedUntilMs - nowMs)} (${timeOfDay(closedUntilMs)})`;
+}
+
+/** The protocol writes addresses with a slash in front, as Java does. */
+function bareAddress(address: string): string {
+  return address.replace(/^\//, "");
+}

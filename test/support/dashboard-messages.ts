@@ -1,0 +1,173 @@
+// What a node might say to the dashboard's page, for the fake node and for unit tests: players that move and stutter,
+// names that strangers chose, sources that fail.
+
+import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
+import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
+import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
+import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
+
+/** Turned letters, markup, and more text than anybody reads. */
+export const HOSTILE_TITLE = `\u202e<img src=x onerror="document.title='owned'">${"Wh\u0336a\u0336t ".repeat(900)}`;
+
+const TITLES = [
+  "Midnight in Lisbon",
+  "Harbour Lights",
+  "Ночной поезд",
+  "Slow Train Home",
+  "أغنية الصباح",
+  "Glass Rain",
+];
+const AUTHORS = ["The Long Way", "Nora Vale", "Αυγή", "Field Notes", "ليلى", "Sea Level"];
+const PEOPLE = ["mia", "Jonas", "kestrel", null, "Ada L.", "fox ♪"];
+const SOURCES = ["soundcloud", "http", "bandcamp", "youtube"];
+const BYTES = 1_000_000;
+
+/** One second long, over for so long. */
+export function incidentOf(changes: Partial<IncidentJson> = {}): IncidentJson {
+  return { cause: "network", start: 0, length: 1000, framesLost: 50, repair: null, isOver: true, ...changes };
+}
+
+/** The player of that number: session `s0` or `s1`, a guild of 18 digits. */
+export function playerRow(index: number, changes: Partial<PlayerRow> = {}): PlayerRow {
+  const isStream = index % 10 === 9;
+  return {
+    sessionId: index % 2 === 0 ? "s0" : "s1",
+    guildId: String(100_000_000_000_000_000n + BigInt(index) * 7919n),
+    track: {
+      title: `${TITLES[index % 6]} ${index}`,
+      author: AUTHORS[(index * 5) % 6] ?? "",
+      uri: `https://music.example/${index}`,
+      sourceName: SOURCES[index % 4] ?? "",
+      isStream,
+      lengthMs: isStream ? 0 : 150_000 + index * 1000,
+      requester: PEOPLE[index % 6] ?? null,
+    },
+    positionMs: 1000 * index,
+    isPaused: false,
+    isConnected: true,
+    worker: index % 2,
+    isAlone: false,
+    mode: index % 3 === 0 ? "passthrough" : "transcoding",
+    cost: 0.004 + (index % 7) * 0.001,
+    heldBytes: BYTES,
+    framesLost: 0,
+    lastIncident: null,
+    ...changes,
+  };
+}
+
+/** `s0` and `s1`; the second's client is away. */
+const SESSIONS: readonly SessionRow[] = [
+  { id: "s0", userId: "801", clientName: "night-bot/2.1", key: null, isConnected: true, players: 25, playing: 24 },
+  { id: "s1", userId: "802", clientName: null, key: "second bot", isConnected: false, players: 25, playing: 25 },
+];
+
+function worker(index: number, changes: Partial<WorkerLoadJson> = {}): WorkerLoadJson {
+  return {
+    ...{ index, isAlone: false, isReady: true, players: 25, playingPlayers: 24, load: index === 0 ? 0.18 : 0.68 },
+    ...{ tickLoad: 0.15, latenessP99: 2.4, latenessMax: 6 + index * 30, framesSent: 1_204_332, framesLost: 41 },
+    ...changes,
+  };
+}
+
+/** A node with these players that has run for three hours. */
+export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateMessage> = {}): StateMessage {
+  return {
+    type: "state",
+    atMs: 1_700_000_000_000,
+    stats: {
+      frameStats: null,
+      players: rows.length,
+      playingPlayers: rows.filter(({ isPaused }) => !isPaused).length,
+      uptime: 3 * 3_600_000 + 120_000,
+      memory: { free: 40 * BYTES, used: 182 * BYTES, allocated: 240 * BYTES, reservable: 4000 * BYTES },
+      cpu: { cores: 4, systemLoad: 0.31, lavalinkLoad: 0.17 },
+    },
+    load: {
+      ...{ hasRoom: true, refused: 0, moved: 3, hasSpareWorker: true },
+      encoder: { complexity: 8, complexityMax: 10 },
+      workers: [worker(0), worker(1)],
+    },
+    isDraining: false,
+    players: { total: rows.length, matching: rows.length, rows },
+    sessions: SESSIONS,
+    sources: sourcesAt(1_700_000_000_000),
+    plugins: PLUGINS,
+    routePlanner: null,
+    focus: null,
+    ...changes,
+  };
+}
+
+/** One that does well, one whose ways are shut, one that is off. */
+export function sourcesAt(nowMs: number): readonly SourceJson[] {
+  const fine = { succeeded: 1203, refused: 14, failed: 2, lastError: null };
+  const message = "the site answered with 429, and asked to be left alone";
+  return [
+    { name: "soundcloud", plugin: "soundcloud", state: "running", trouble: null, loads: fine, links: fine, ways: [] },
+    {
+      ...{ name: "youtube", plugin: "youtube", state: "running", trouble: null, links: fine },
+      loads: { ...fine, failed: 88, lastError: { code: "source-failed", message, atMs: nowMs - 40_000 } },
+      ways: [
+        { name: "WEB", state: "closed", succeeded: 9, failed: 31, lastError: message, closedUntilMs: nowMs + 240_000 },
+        { name: "TV", state: "open", succeeded: 220, failed: 1, lastError: null, closedUntilMs: null },
+      ],
+    },
+    {
+      ...{ name: "jellyfin", plugin: "jellyfin", state: "off", trouble: "jellyfin.url is not set" },
+      ...{ loads: null, links: null, ways: [] },
+    },
+    { name: "http", plugin: null, state: "running", trouble: null, loads: fine, links: null, ways: [] },
+  ];
+}
+
+const PLUGINS: readonly PluginJson[] = [
+  {
+    ...{ name: "soundcloud", version: "1.0.0", isBuiltIn: true, state: "running", trouble: null, losses: 0 },
+    ...{ sources: ["soundcloud"], counts: { keysFound: 1 }, changedOptions: [] },
+  },
+  {
+    ...{ name: "youtube", version: "1.0.0", isBuiltIn: true, state: "resting", trouble: "its thread was lost" },
+    ...{ losses: 2, sources: ["youtube", "ytmusic"], counts: {}, changedOptions: ["pot.token"] },
+  },
+];
+
+/** With incidents of several causes in the last twenty minutes, the last of them `sinceMs` ago. */
+export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): PlayerDiagnosisJson {
+  return {
+    guildId: row.guildId,
+    sessionId: row.sessionId,
+    track: row.track && { ...row.track, identifier: "x" },
+    position: row.positionMs,
+    paused: row.isPaused,
+    age: 300,
+    worker: { index: 1, isAlone: false, load: 0.68, latenessP99: 2.4, latenessMax: 36 },
+    soundWorker: null,
+    sound: { mode: row.mode ?? "opening", queued: 9_800, heldBytes: row.heldBytes },
+    voice: {
+      ...{ state: "live", gate: "send", ping: 24 },
+      dave: { version: 1, epoch: 3, state: "encrypted", ready: 180 },
+      counts: {
+        ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 3, daveRecoveries: 0, plainFallbacks: 0 },
+        ...{ udpErrors: 0, malformedMessages: 0, resumes: 1, reconnects: 0 },
+      },
+    },
+    frames: {
+      sent: 61_004,
+      lost: {
+        ...{ workerLate: 4, workerLost: 0, decoderLate: 0, network: 212, inputDry: 0 },
+        ...{ voiceNotReady: 31, daveNotReady: 0, nobodyThere: 0 },
+      },
+    },
+    incidents: [
+      incidentOf({ start: nowMs - sinceMs - 2000, length: 2000, framesLost: 100, repair: "reopen" }),
+      incidentOf({ start: nowMs - 340_000, length: 700, framesLost: 31, cause: "voiceNotReady" }),
+      incidentOf({ start: nowMs - 1_100_000, length: 80, framesLost: 4, cause: "workerLate" }),
+    ],
+    repairs: {
+      ...{ reopen: 1, rejoin: 0 },
+      last: { kind: "reopen", cause: "network", time: nowMs - sinceMs, silent: 1400 },
+    },
+    inputReopened: 2,
+  };
+}

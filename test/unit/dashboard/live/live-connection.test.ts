@@ -1,0 +1,214 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { LiveConnection, type SessionAnswer, type SocketListener } from "../../../../dashboard/live/live-connection.ts";
+import { viewOf } from "../../../../dashboard/state/page-route.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const HELLO = JSON.stringify({ type: "hello", role: "operator", version: "1", intervalMs: 1000 });
+const NODE_VIEW = viewOf({ page: "node" });
+
+interface FakeSocket extends SocketListener {
+  readonly sent: string[];
+  isClosed: boolean;
+}
+
+let clock: FakeClock;
+let answer: SessionAnswer;
+let asked: number;
+let sockets: FakeSocket[];
+let kinds: string[];
+let connection: LiveConnection;
+
+const last = (): FakeSocket => {
+  const socket = sockets.at(-1);
+  if (socket === undefined) throw new Error("no socket was opened");
+  return socket;
+};
+
+/** What waits for nothing but promises. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+};
+
+async function pass(milliseconds: number): Promise<void> {
+  clock.advance(milliseconds);
+  await settled();
+}
+
+async function goLive(): Promise<FakeSocket> {
+  connection.connect();
+  await settled();
+  last().onOpen();
+  last().onText(HELLO);
+  return last();
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  [answer, asked, sockets, kinds] = ["in", 0, [], []];
+  connection = new LiveConnection(
+    {
+      askSession: async () => {
+        asked += 1;
+        return answer;
+      },
+      openSocket: (listener) => {
+        const socket: FakeSocket = { ...listener, sent: [], isClosed: false };
+        sockets.push(socket);
+        return { send: (text) => socket.sent.push(text), close: () => (socket.isClosed = true) };
+      },
+      now: () => clock.now(),
+      later: (call, delayMs) => {
+        const timer = clock.after(delayMs, call);
+        return () => timer.cancel();
+      },
+    },
+    { connectionChanged: ({ kind }) => kinds.push(kind), messageCame: () => undefined },
+  );
+});
+
+describe("connecting", () => {
+  test("says what is to be seen when it is open, and each other view once", async () => {
+    connection.look(NODE_VIEW);
+    const socket = await goLive();
+    connection.look({ ...NODE_VIEW });
+    connection.look({ ...NODE_VIEW, filter: "a" });
+    expect(socket.sent.map((text) => JSON.parse(text).filter)).toEqual(["", "a"]);
+    expect(kinds).toEqual(["checking", "live"]);
+  });
+
+  test("opens nothing without a login", async () => {
+    answer = "out";
+    connection.connect();
+    await settled();
+    expect(kinds).toEqual(["checking", "loggedOut"]);
+    expect(sockets).toEqual([]);
+    await pass(60_000);
+    expect(asked).toBe(1);
+  });
+});
+
+describe("a lost connection", () => {
+  test("is tried again in pauses that grow to ten seconds, and begin anew once it was there", async () => {
+    const socket = await goLive();
+    answer = "gone";
+    socket.onClose();
+    const tries: number[] = [];
+    for (const pauseMs of [500, 1000, 2000, 4000, 8000, 10_000, 10_000]) {
+      const before = asked;
+      await pass(pauseMs - 1);
+      expect(asked).toBe(before);
+      await pass(1);
+      tries.push(asked - before);
+    }
+    expect(tries).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    expect(kinds).toEqual(["checking", "live", "lost"]);
+    answer = "in";
+    await pass(10_000);
+    last().onOpen();
+    last().onText(HELLO);
+    expect(kinds.at(-1)).toBe("live");
+    last().onClose();
+    await pass(500);
+    expect(sockets).toHaveLength(3);
+  });
+
+  test("is the end when the login is no longer good", async () => {
+    const socket = await goLive();
+    answer = "out";
+    socket.onClose();
+    await pass(500);
+    expect(kinds.at(-1)).toBe("loggedOut");
+  });
+
+  test("is noticed when nothing comes any more", async () => {
+    const socket = await goLive();
+    await pass(9999);
+    expect(kinds.at(-1)).toBe("live");
+    await pass(1);
+    expect([kinds.at(-1), socket.isClosed]).toEqual(["lost", true]);
+  });
+
+  test("is tried at once when somebody asks for it", async () => {
+    const socket = await goLive();
+    socket.onClose();
+    connection.connect();
+    await settled();
+    expect(sockets).toHaveLength(2);
+    await pass(500);
+    expect(sockets).toHaveLength(2);
+  });
+});
+
+describe("a hidden tab", () => {
+  test("lets go of the node after a minute, and comes back when it is seen", async () => {
+    const socket = await goLive();
+    connection.setHidden(true);
+    for (let second = 0; second < 59; second += 1) {
+      await pass(1000);
+      socket.onText("{}");
+    }
+    expect(socket.isClosed).toBe(false);
+    await pass(1000);
+    expect([socket.isClosed, kinds.at(-1)]).toEqual([true, "asleep"]);
+    await pass(600_000);
+    expect(sockets).toHaveLength(1);
+    connection.setHidden(false);
+    await settled();
+    expect(sockets).toHaveLength(2);
+    expect(kinds.at(-1)).toBe("connecting");
+  });
+
+  test("that is seen again within the minute has lost nothing", async () => {
+    const socket = await goLive();
+    connection.setHidden(true);
+    await pass(5000);
+    connection.setHidden(false);
+    socket.onText("{}");
+    await pass(9000);
+    socket.onText("{}");
+    await pass(9000);
+    socket.onText("{}");
+    for (let second = 0; second < 60; second += 1) {
+      await pass(1000);
+      socket.onText("{}");
+    }
+    expect(kinds.at(-1)).toBe("live");
+  });
+});
+
+describe("an action", () => {
+  const act = () => connection.act({ kind: "drain", isOn: true });
+
+  test("is numbered, and told what became of it", async () => {
+    const socket = await goLive();
+    const [first, second] = [act(), act()];
+    expect(socket.sent.map((text) => JSON.parse(text).id)).toEqual([1, 2]);
+    socket.onText(JSON.stringify({ type: "done", id: 2, error: "no" }));
+    socket.onText(JSON.stringify({ type: "done", id: 1, error: null }));
+    expect([await first, await second]).toEqual([null, "no"]);
+  });
+
+  test("that is not answered is given up", async () => {
+    const socket = await goLive();
+    const outcome = act();
+    for (let second = 0; second < 20; second += 1) {
+      clock.advance(1000);
+      socket.onText("{}");
+    }
+    expect(await outcome).toBe("the node has not answered");
+  });
+
+  test("is not known to be done when the connection is lost, and not begun without one", async () => {
+    const socket = await goLive();
+    const outcome = act();
+    socket.onClose();
+    expect(await outcome).toContain("whether it was done is not known");
+    expect(await act()).toBe("there is no connection to the node");
+  });
+});
+
+test("what is no message of the node changes nothing", async () => {
+  const socket = await goLive();
+  socket.onText("<html>");
+  expect(kinds).toEqual(["checking", "live"]);
+});
