@@ -7,7 +7,7 @@ import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerReply } from "../../src/bridge/replies.ts";
 import type { Incident } from "../../src/bridge/sound-report.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
-import type { WorkerProvider } from "../../src/control/players/player.ts";
+import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
 import {
   type Blame,
   type PlayerEvent,

@@ -3,7 +3,7 @@
 
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
-import type { WorkerProvider } from "../../src/control/players/player.ts";
+import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
 import { WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
 import type { TenantPlace } from "../../src/control/workers/worker-pool.ts";
 import type { Clock } from "../../src/lib/clock.ts";

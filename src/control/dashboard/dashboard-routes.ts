@@ -114,7 +114,7 @@ async function answerBundle(
   refuseOthers(headers);
   const role = await logins.roleOf(headers);
   if (role !== "operator") return { kind: "empty", status: role === undefined ? 401 : 403, headers: OWN_HEADERS };
-  const disposition = 'attachment; filename="tonearm-support.md"';
+  const disposition = 'attachment; filename="tonearm-support.txt"';
   const text = await readBundle();
   const more = { ...OWN_HEADERS, "Content-Disposition": disposition };
   return { kind: "text", status: 200, contentType: "text/markdown; charset=utf-8", text, headers: more };

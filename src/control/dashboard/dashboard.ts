@@ -1,5 +1,5 @@
-// The dashboard as the node builds it: its routes and its WebSocket. Main thread; loaded only where a password for it is
-// set. docs/how-to/dashboard.md says what it shows, docs/decisions/dashboard.md why it is so.
+// The dashboard as the node builds it: its routes and its WebSocket. Main thread; loaded only where a password for it
+// is set. docs/how-to/dashboard.md says what it shows, docs/decisions/dashboard.md why it is so.
 
 import type { RestRoute } from "../api/route.ts";
 import type { UpgradeTarget } from "../api/upgrade.ts";

@@ -4,8 +4,6 @@
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
-import type { PlayableInput } from "../../bridge/playable-input.ts";
-import type { Incident } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
@@ -18,16 +16,15 @@ import type { Track } from "../../track/track.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
-import { exceptionToJson, type LoadResult } from "../sources/load-result.ts";
-import type { LoadOptions } from "../sources/track-loader.ts";
+import { exceptionToJson, singleTrackOf } from "../sources/load-result.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
-import type { TenantPlace } from "../workers/worker-pool.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { PlayerDiagnosis } from "./player-diagnosis.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
+import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
 import type { PlayerUpdate, TrackChange } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
 import { UpdateQueue } from "./update-queue.ts";
@@ -46,24 +43,6 @@ const ADMITTED_MS = 60_000;
 const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_KEPT = 2;
-
-/** What a player needs of the WorkerPool. */
-export interface WorkerProvider {
-  attach(tenant: WorkerTenant): void;
-  detach(tenant: WorkerTenant): void;
-  /** Gives the player a worker of its own; false, and nothing was done: as many as may have one do. */
-  isolate(tenant: WorkerTenant): boolean;
-  admit(tenant: WorkerTenant): void;
-  placeOf(tenant: WorkerTenant): TenantPlace | undefined;
-  addIncident(incident: Incident): void;
-}
-
-/** What a player needs of the TrackLoader. */
-export interface TrackProvider {
-  load(identifier: string, options: LoadOptions): Promise<LoadResult>;
-  /** Throws a NodeError for tracks that this node cannot play. */
-  playableInput(track: Track): PlayableInput;
-}
 
 export interface PlayerOptions extends PlayerOwner {
   readonly workers: WorkerProvider;
@@ -311,18 +290,7 @@ export class Player implements WorkerTenant, UpdateTarget {
       allowed,
     });
     this.#refuseDestroyed();
-    switch (result.kind) {
-      case "track":
-        return result.track;
-      case "empty":
-        throw new NodeError("load-no-matches", "No matches found for identifier");
-      case "playlist":
-      case "search":
-        throw new NodeError("load-not-a-track", "Cannot play a playlist or search result");
-      case "error":
-        // The published server stops after the first sentence; the reason is what people need.
-        throw new NodeError("load-failed", `Something went wrong while looking up the track: ${result.error.message}`);
-    }
+    return singleTrackOf(result);
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {

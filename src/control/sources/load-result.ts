@@ -2,6 +2,7 @@
 // the track loader, answered by GET /v4/loadtracks.
 
 import type { WireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
@@ -64,4 +65,20 @@ function playlistToJson(playlist: Playlist): PlaylistJson {
 
 function tracksToJson(tracks: FoundTracks): readonly TrackJson[] {
   return isWritten(tracks) ? [] : tracks.map(trackToJson);
+}
+
+/** The track that was found. Throws `load-no-matches`, `load-not-a-track` or `load-failed` where it is not one. */
+export function singleTrackOf(result: LoadResult): Track {
+  switch (result.kind) {
+    case "track":
+      return result.track;
+    case "empty":
+      throw new NodeError("load-no-matches", "No matches found for identifier");
+    case "playlist":
+    case "search":
+      throw new NodeError("load-not-a-track", "Cannot play a playlist or search result");
+    case "error":
+      // The published server stops after the first sentence; the reason is what people need.
+      throw new NodeError("load-failed", `Something went wrong while looking up the track: ${result.error.message}`);
+  }
 }

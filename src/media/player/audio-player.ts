@@ -247,8 +247,8 @@ export class AudioPlayer implements LoopMember {
   }
 
   /**
-   * How its track's sound is made, with the frames sent since the last call; undefined without a track. `usedMs` is what
-   * `takeUsedMs` gave.
+   * How its track's sound is made, with the frames sent since the last call; undefined without a track. `usedMs` is
+   * what `takeUsedMs` gave.
    */
   takeSoundState(usedMs: number): SoundState | undefined {
     const track = this.#tracks.current;
