@@ -141,7 +141,10 @@ describe("the players", () => {
       globalThis.changed = new Set();
       new MutationObserver((records) => {
         for (const { target } of records) changed.add((target.parentElement ?? target).outerHTML.slice(0, 40));
-      }).observe(document.querySelector("table.players tbody"), { subtree: true, childList: true, characterData: true });
+      }).observe(
+        document.querySelector("table.players tbody"),
+        { subtree: true, childList: true, characterData: true },
+      );
     `);
     const before = await secondsOf(1);
     await expect.poll(() => secondsOf(1)).toBeGreaterThanOrEqual(before + 2);

@@ -29,7 +29,6 @@ const FILES: Readonly<Record<string, readonly [string, string]>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
   "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-const INTERVAL_MS = 200;
 const WRONG_MAX = 3;
 const LEVELS = ["debug", "info", "warn", "error"];
 const WATCH_ALL: ViewMessage = {
@@ -55,6 +54,7 @@ export class FakeDashboardNode {
   rows: readonly PlayerRow[];
   /** What else is different from a usual state. */
   changes: Partial<StateMessage> = {};
+  readonly #intervalMs: number;
   readonly #startMs = Date.now();
   readonly #logins = new Map<string, DashboardRole>();
   readonly #viewers = new Set<Viewer>();
@@ -64,8 +64,9 @@ export class FakeDashboardNode {
   #server: Server | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(rows: readonly PlayerRow[]) {
+  constructor(rows: readonly PlayerRow[], { intervalMs = 200 } = {}) {
     this.rows = rows;
+    this.#intervalMs = intervalMs;
   }
 
   get origin(): string {
@@ -90,7 +91,7 @@ export class FakeDashboardNode {
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
-    this.#timer = setInterval(() => this.say(), INTERVAL_MS);
+    this.#timer = setInterval(() => this.say(), this.#intervalMs);
   }
 
   async stop(): Promise<void> {
@@ -134,7 +135,7 @@ export class FakeDashboardNode {
     this.#viewers.add(viewer);
     socket.on("close", () => this.#viewers.delete(viewer));
     socket.on("message", (data) => this.#receive(viewer, JSON.parse(String(data)) as PageMessage));
-    this.#send(viewer, { type: "hello", role, version: this.version, intervalMs: INTERVAL_MS });
+    this.#send(viewer, { type: "hello", role, version: this.version, intervalMs: this.#intervalMs });
     this.#send(viewer, this.#stateFor(viewer.view));
   }
 
