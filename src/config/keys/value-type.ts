@@ -86,11 +86,11 @@ export const addressType: ValueType<string> = {
 };
 
 /** First segments of the paths that are taken by the protocol. */
-const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner|youtube)(\/|$)/;
+const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner|youtube|dashboard)(\/|$)/;
 
 /** The path of a route beside those of the protocol, with a slash in front; or nothing. */
 export const freePathType: ValueType<string> = {
-  expected: "a path such as /metrics that is none of the protocol's, or nothing",
+  expected: "a path such as /metrics that is none of the protocol's or the dashboard's, or nothing",
   parse(text) {
     const path = text.trim().replace(/^\//, "");
     if (path === "") return { value: "" };
