@@ -18,7 +18,7 @@ import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
-import { TlsListener } from "./control/server/tls-listener.ts";
+import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
@@ -153,7 +153,7 @@ async function buildParts(
   const keys = new KeyRing(clock);
   // First, as their files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
-  const tls = tlsSettings && new TlsListener({ settings: tlsSettings, clock, logger });
+  const tls = tlsSettings && (await buildTlsListener({ settings: tlsSettings, clock, logger }));
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
@@ -286,6 +286,12 @@ async function buildRoutePlanner(
   const trouble = await findBindTrouble(settings.ipBlocks, { random });
   if (trouble !== undefined) logger.warn(`lavalink.server.ratelimit.ipBlocks: ${trouble.found}: ${trouble.advice}`);
   return new RoutePlanner({ settings, clock, random, logger });
+}
+
+/** Loaded where it is needed: Node.js's own part of it takes megabytes. */
+async function buildTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
+  const { TlsListener } = await import("./control/server/tls-listener.ts");
+  return new TlsListener(options);
 }
 
 /** None without a password for it; then nothing of it is loaded. */
