@@ -19,6 +19,7 @@ const HANDSHAKES_PER_ADDRESS_MAX = 64;
 const EXPIRY_LOOK_MS = 24 * 60 * 60 * 1000;
 const EXPIRY_TOLD_MS = 14 * 24 * 60 * 60 * 1000;
 
+/** What HTTPS is served with. */
 export interface TlsListenerOptions {
   readonly settings: TlsSettings;
   readonly clock: Clock;
