@@ -125,6 +125,16 @@ export class NodeUnderFire {
     if (this.#looks.length > LOOKS_MAX) this.#looks.shift();
   }
 
+  /** The threads of all plugins run, and count as growth no more. */
+  async startPlugins(): Promise<void> {
+    const { json } = await this.request("GET", "/v4/tonearm/plugins");
+    for (const { name, state } of json as readonly { readonly name: string; readonly state: string }[]) {
+      if (state !== "off") await this.request("POST", `/v4/tonearm/plugins/${name}/reload`);
+    }
+    this.#looks = [];
+    await this.#look();
+  }
+
   /** The node lives, still the same process; it has not grown; and the bystander has noticed nothing. */
   async expectUnharmed(warmMemoryBytes: number): Promise<void> {
     const { player, heard, sessionId } = this.#bystander;
