@@ -54,14 +54,17 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(shelf, { recursive: true, force: true }));
 
+/** What of the built project runs. */
+const RUNS =
+  /^dist\/(node\/(.*\.js|third-party-notices\.txt|dashboard\/.*)$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.wasm$)/;
+
 test("the tarball is small: the programs and what is read, nothing of the lab, the tests or the build", () => {
   const paths = packed.files.map(({ path }) => path);
   const isWanted = (path: string): boolean =>
-    /^dist\/(node\/.*\.js$|node\/third-party-notices\.txt$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.wasm$)/.test(
-      path,
-    ) || !/^(dist|src|lab|test|plugins\/(?!example\/)|node_modules)\/|\.map$/.test(path);
+    RUNS.test(path) || !/^(dist|src|lab|test|plugins\/(?!example\/)|node_modules)\/|\.map$/.test(path);
   expect(paths.filter((path) => !isWanted(path))).toEqual([]);
-  for (const path of ["bin/tonearm.js", "LICENSE", "README.md", "deploy/systemd/tonearm.service"]) {
+  const read = ["LICENSE", "README.md", "deploy/systemd/tonearm.service"];
+  for (const path of ["bin/tonearm.js", "dist/node/dashboard/index.html", ...read]) {
     expect(paths).toContain(path);
   }
   expect(packed.size).toBeLessThan(PACKED_BYTES_MAX);
