@@ -1,18 +1,18 @@
 // The proxies of docs/how-to/reverse-proxy.md, with the files that the page shows, in front of a node: what a client
 // does through TLS.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { codeBlocksOf } from "../../docs/site/markdown.mjs";
 import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
+import { Certificates } from "../support/certificates.ts";
 import { PROJECT_ROOT } from "../support/project-files.ts";
 import { startStage } from "../support/start-stage.ts";
 
@@ -74,34 +74,18 @@ const PROXIES: readonly Proxy[] = [
 
 let stage: Stage;
 let blocks: readonly string[];
-let folder: string;
-let certificate: string;
+let certificates: Certificates;
 
 beforeAll(async () => {
   stage = await startStage();
   blocks = codeBlocksOf(await readFile(`${PROJECT_ROOT}docs/how-to/reverse-proxy.md`, "utf8")).map(({ code }) => code);
-  folder = await mkdtemp(join(tmpdir(), "tonearm-proxy-"));
-  const names = ["-subj", `/CN=${HOST}`, "-addext", `subjectAltName=DNS:${HOST}`];
-  const files = ["-keyout", `${folder}/privkey.pem`, "-out", `${folder}/fullchain.pem`];
-  const made = spawnSync("openssl", [
-    "req",
-    "-x509",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-days",
-    "2",
-    ...names,
-    ...files,
-  ]);
-  expect(made.status, String(made.stderr)).toBe(0);
-  certificate = await readFile(`${folder}/fullchain.pem`, "utf8");
-  await writeFile(`${folder}/both.pem`, certificate + (await readFile(`${folder}/privkey.pem`, "utf8")));
+  certificates = new Certificates();
+  certificates.make(HOST, { hosts: [HOST] });
 });
 
 afterAll(async () => {
   await stage.close();
-  await rm(folder, { recursive: true });
+  certificates.remove();
 });
 
 /** One that is free now. Proxies cannot be asked for the port that they took. */
@@ -134,11 +118,11 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
   beforeAll(async () => {
     if (!existsSync(program)) return;
     port = await freePort();
-    const place: Place = { folder: join(folder, name), port, nodePort: stage.node.address.port };
+    const place: Place = { folder: certificates.path(name), port, nodePort: stage.node.address.port };
     await mkdir(place.folder);
-    for (const file of ["fullchain.pem", "privkey.pem", "both.pem"]) {
-      await writeFile(join(place.folder, file), await readFile(join(folder, file)));
-    }
+    const [chain, key] = [certificates.read(`${HOST}.crt`), certificates.read(`${HOST}.key`)];
+    const files = { "fullchain.pem": chain, "privkey.pem": key, "both.pem": chain + key };
+    for (const [file, text] of Object.entries(files)) await writeFile(join(place.folder, file), text);
     const block = blocks.find((code) => code.startsWith(starts)) ?? "";
     const file = join(place.folder, "config");
     await writeFile(file, prepare(block, place));
@@ -161,7 +145,15 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
 
   async function ask(method: string, path: string, body?: string): Promise<{ status: number; text: string }> {
     const headers = { authorization: STAGE_PASSWORD, host: HOST, "content-type": "application/json" };
-    const options = { host: "127.0.0.1", port, servername: HOST, ca: certificate, method, path, headers };
+    const options = {
+      host: "127.0.0.1",
+      port,
+      servername: HOST,
+      ca: certificates.read(`${HOST}.crt`),
+      method,
+      path,
+      headers,
+    };
     return new Promise((resolve, reject) => {
       const asked = request({ ...options, agent: false }, async (answer) => {
         let text = "";
@@ -178,7 +170,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
   ): Promise<{ socket: WebSocket; messages: { op: string; sessionId: string }[] }> {
     const headers: Record<string, string> = { authorization: STAGE_PASSWORD, "user-id": USER_ID, host: HOST };
     if (sessionId !== undefined) headers["session-id"] = sessionId;
-    const options = { ca: certificate, servername: HOST, headers };
+    const options = { ca: certificates.read(`${HOST}.crt`), servername: HOST, headers };
     const socket = new WebSocket(`wss://127.0.0.1:${port}/v4/websocket`, options);
     const messages: { op: string; sessionId: string; resumed?: boolean }[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data))));

@@ -1,9 +1,13 @@
 // Certificates for tests, made on the spot by OpenSSL's program: node:crypto makes keys and no certificates.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+/** What a certificate is for when nothing else is said. */
+const THIS_MACHINE = ["localhost", "127.0.0.1"];
 
 export class Certificates {
   readonly folder = mkdtempSync(join(tmpdir(), "tonearm-certificates-"));
@@ -12,13 +16,30 @@ export class Certificates {
     return join(this.folder, name);
   }
 
-  /** A certificate for `localhost` that is its own authority, as NAME.crt and NAME.key. */
-  make(name: string, { days = 30 }: { readonly days?: number } = {}): void {
+  /** PEM. */
+  read(file: string): string {
+    return readFileSync(this.path(file), "utf8");
+  }
+
+  /** A certificate for `hosts` that is its own authority, as NAME.crt and NAME.key. */
+  make(name: string, { days = 30, hosts = THIS_MACHINE }: { days?: number; hosts?: readonly string[] } = {}): void {
+    const names = hosts.map((host) => `${isIP(host) === 0 ? "DNS" : "IP"}:${host}`).join(",");
     this.#openssl(
       ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
       ...["-keyout", this.path(`${name}.key`), "-out", this.path(`${name}.crt`), "-days", String(days)],
-      ...["-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+      ...["-subj", `/CN=${name}`, "-addext", `subjectAltName=${names}`],
+      // Python is strict about authorities.
+      ...["-addext", "keyUsage=digitalSignature,keyCertSign"],
     );
+  }
+
+  /** What programs shall trust, as NAME.trusted: the certificate, and what Node.js is told to trust on this machine. */
+  trust(name: string): string {
+    const { NODE_EXTRA_CA_CERTS: ofMachine } = process.env;
+    const path = this.path(`${name}.trusted`);
+    // npm may reach its registry only with these.
+    writeFileSync(path, this.read(`${name}.crt`) + (ofMachine ? readFileSync(ofMachine, "utf8") : ""));
+    return path;
   }
 
   /** The key of NAME with a password, as NAME.locked.key. */

@@ -1,13 +1,11 @@
 // What a reader of the tutorial has around: Discord, a radio station to play, a registry to install from.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DiscordForBots } from "../../lab/bot-gateway/discord-for-bots.ts";
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
 import { FIRST_TONE_HZ, makeSong, SONG_AMPLITUDE, toneAmplitude } from "../clients/two-tone-song.ts";
-import { makeCertificate } from "./certificate.ts";
+import { Certificates } from "../support/certificates.ts";
 import type { PackageRegistry } from "./package-registry.ts";
 import { Reader } from "./reader.ts";
 
@@ -32,37 +30,38 @@ export class TutorialWorld {
   readonly reader: Reader;
   readonly #voice: FakeDiscord;
   readonly #media: MediaServer;
-  readonly #folder: string;
+  readonly #certificates: Certificates;
 
   private constructor(parts: {
     readonly voice: FakeDiscord;
     readonly discord: DiscordForBots;
     readonly media: MediaServer;
     readonly reader: Reader;
-    readonly folder: string;
+    readonly certificates: Certificates;
   }) {
     this.#voice = parts.voice;
     this.discord = parts.discord;
     this.#media = parts.media;
     this.reader = parts.reader;
-    this.#folder = parts.folder;
+    this.#certificates = parts.certificates;
   }
 
-  /** With a folder, a server and a bot of its own; npm keeps what it fetches beside `registry`. */
-  static async open({ folder: shop, registry }: Shop): Promise<TutorialWorld> {
-    const folder = mkdtempSync(join(tmpdir(), "tonearm-tutorial-"));
+  /** With a server and a bot of its own; npm keeps what it fetches beside `registry`. */
+  static async open({ folder, registry }: Shop): Promise<TutorialWorld> {
+    const certificates = new Certificates();
+    certificates.make("discord", { hosts: HOSTS });
     const voice = await FakeDiscord.start();
     const media = await MediaServer.start({ files: { "song.wav": makeSong() } });
-    const certificate = makeCertificate(folder, HOSTS);
+    const certificate = { key: certificates.read("discord.key"), cert: certificates.read("discord.crt") };
     const discord = await DiscordForBots.start({ voice, certificate, token: TOKEN });
     const reader = new Reader({
       discord,
       registryUrl: registry.url,
-      npmCache: join(shop, "npm-cache"),
-      trustedFile: certificate.trustedFile,
+      npmCache: join(folder, "npm-cache"),
+      trustedFile: certificates.trust("discord"),
       replacements: { [TOKEN_ON_PAGE]: TOKEN, [LINK_ON_PAGE]: `${media.url}/song.wav` },
     });
-    return new TutorialWorld({ voice, discord, media, reader, folder });
+    return new TutorialWorld({ voice, discord, media, reader, certificates });
   }
 
   /** Resolves when the member in the voice channel has heard half a second of the song as it should sound. */
@@ -98,6 +97,6 @@ export class TutorialWorld {
     await this.discord.close();
     await this.#voice.close();
     await this.#media.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#certificates.remove();
   }
 }

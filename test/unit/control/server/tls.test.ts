@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
@@ -60,7 +60,7 @@ const ONE = { certificate: "one.crt", "certificate-private-key": "one.key" };
 
 /** The name on the certificate that a client sees; rejects where it cannot connect. */
 function nameSeen({ port }: ApiServer, options: ConnectionOptions = {}): Promise<string> {
-  const trusted = readFileSync(certificates.path("one.crt"));
+  const trusted = certificates.read("one.crt");
   return new Promise((resolve, reject) => {
     const socket: TLSSocket = connect({ host: "127.0.0.1", port, ca: trusted, ...options });
     sockets.push(socket);
@@ -76,7 +76,7 @@ function nameSeen({ port }: ApiServer, options: ConnectionOptions = {}): Promise
 describe("over TLS", () => {
   test("REST and the WebSocket are served as they are without", async () => {
     const { port } = await start(ONE);
-    const ca = readFileSync(certificates.path("one.crt"));
+    const ca = certificates.read("one.crt");
     const headers = { Authorization: PASSWORD, "User-Id": "1" };
     const status = await new Promise((resolve, reject) => {
       const asking = request({ host: "127.0.0.1", port, path: "/v4/info", ca, headers, agent: false });
@@ -102,8 +102,8 @@ describe("over TLS", () => {
   });
 
   test("with the texts themselves", async () => {
-    const text = (name: string) => readFileSync(certificates.path(name), "utf8");
-    const served = await start({ certificate: text("one.crt"), "certificate-private-key": text("one.key") });
+    const [certificate, key] = [certificates.read("one.crt"), certificates.read("one.key")];
+    const served = await start({ certificate, "certificate-private-key": key });
     expect(await nameSeen(served)).toBe("CN=one HTTP/1.1 200");
   });
 
@@ -116,8 +116,8 @@ describe("over TLS", () => {
   test("clients without a certificate of ours are refused where one is needed", async () => {
     const served = await start({ ...ONE, "client-auth": "need", "trust-certificate": "client.crt" });
     const shown = (name: string) => ({
-      cert: readFileSync(certificates.path(`${name}.crt`)),
-      key: readFileSync(certificates.path(`${name}.key`)),
+      cert: certificates.read(`${name}.crt`),
+      key: certificates.read(`${name}.key`),
     });
     await expect(nameSeen(served)).rejects.toThrow();
     await expect(nameSeen(served, shown("two"))).rejects.toThrow();
@@ -145,7 +145,7 @@ describe("when its files change", () => {
     const open = sockets[0]!;
     for (const end of ["crt", "key"]) copyFileSync(certificates.path(`two.${end}`), certificates.path(`live.${end}`));
     await untilTold("the certificate was read again: new connections get it");
-    const after = await nameSeen(served, { ca: readFileSync(certificates.path("two.crt")) });
+    const after = await nameSeen(served, { ca: certificates.read("two.crt") });
     expect([before, after]).toEqual(["CN=one HTTP/1.1 200", "CN=two HTTP/1.1 200"]);
     const answer = new Promise((resolve) => open.once("data", (data) => resolve(String(data).slice(0, 12))));
     open.write("GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -177,7 +177,7 @@ describe("what is told", () => {
 
   test("of a certificate that expires, once a day", async () => {
     const served = await start({ certificate: "old.crt", "certificate-private-key": "old.key" });
-    const ca = readFileSync(certificates.path("old.crt"));
+    const ca = certificates.read("old.crt");
     await nameSeen(served, { ca });
     await nameSeen(served, { ca });
     expect(lines).toEqual([["warn", "the certificate expires soon", { validTo: expect.any(String) }]]);
