@@ -30,6 +30,8 @@ export class StopRules {
   /** When the last of five silence frames came, as long as no op 5 of zero has followed. */
   #unspokenStopMs: number | undefined;
   #isGapJudged = true;
+  /** Op 5 has said zero since the last frame. */
+  #isCleared = false;
 
   constructor(report: Report) {
     this.#report = report;
@@ -64,6 +66,7 @@ export class StopRules {
     this.#judgeUnfinishedStop(nowMs);
     this.#lastFrameMs = nowMs;
     this.#isGapJudged = false;
+    this.#isCleared = false;
     if (isSilence) {
       this.#silenceFrames++;
       if (this.#silenceFrames < SILENCE_FRAMES_AT_STOP) return;
@@ -83,6 +86,7 @@ export class StopRules {
     const wasSpeaking = this.#speaking !== 0;
     this.#speaking = speaking;
     if (speaking === 0) {
+      this.#isCleared = true;
       // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it. That of a stop may
       // be overtaken by the sound after it.
       const isOvertaken = this.#unspokenStopMs !== undefined && nowMs - this.#unspokenStopMs <= OVERTAKE_MS;
@@ -120,7 +124,7 @@ export class StopRules {
     const after = `nothing for ${Math.round(gapMs)} ms`;
     if (this.#isInSound && this.#unfinishedStopMs === undefined) {
       this.#report("silence-missing", `${after}, after ${this.#silenceFrames} silence frames instead of 5`);
-    } else if (this.#speaking !== 0) {
+    } else if (this.#speaking !== 0 && !this.#isCleared) {
       this.#report("speaking-not-cleared", `${after}, but op 5 still says ${this.#speaking}`);
     }
   }

@@ -7,6 +7,9 @@ const SIMULATE = new URL("../../dist/lab/simulate/main.js", import.meta.url).pat
 
 /** The lines that tell of seeds; rejects with all that was printed when one has gone wrong. Needs dist. */
 export async function simulate(...options: readonly string[]): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [SIMULATE, ...options]);
+  const run = promisify(execFile)(process.execPath, [SIMULATE, ...options]);
+  const { stdout } = await run.catch((error: Error & { stdout: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`, { cause: error });
+  });
   return stdout.split("\n").filter((line) => line.startsWith("seed "));
 }

@@ -103,6 +103,18 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual(["silence-missing"]);
   });
 
+  test("op 5 that says 1 again just before the first sound after a second's pause has been 0 meanwhile", () => {
+    const { rules, reported } = newRules();
+    rules.onSpeaking(1, 0);
+    rules.onFrame(false, 0);
+    feed(rules, { count: 5, isSilence: true, fromMs: 20 });
+    rules.onSpeaking(0, 120);
+    rules.onSpeaking(1, 1099);
+    rules.onFrame(false, 1101);
+    rules.settle(1200, true);
+    expect(reported).toEqual([]);
+  });
+
   test("silence without op 5 zero is reported, unless the client has no connection to say it on", () => {
     for (const isReachable of [true, false]) {
       const { rules, reported } = newRules();
