@@ -132,7 +132,8 @@ export default defineConfig({
           name: "image",
           include: ["test/image/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          testTimeout: 120_000,
+          // The egg is installed from the registry.
+          testTimeout: 300_000,
         },
       },
       {

@@ -1,16 +1,14 @@
-// Runs rings of tests on several versions of Node.js: `npm run nodes -- [--nodes VERSIONS] [--rings PROJECTS] [VITEST
-// OPTIONS]`, lists with commas; by default the rings of `npm test` on the oldest version and the newest. Each comes as
-// the package `node` of the configured registry, in a temporary folder that goes away again. Plain JavaScript, as it
-// runs before anything is built. Ends with 1 when a ring failed.
+// Runs rings of tests on several versions of Node.js: `npm run nodes -- [--nodes VERSIONS] [--rings NAMES] [VITEST
+// OPTIONS]`, lists with commas; by default every ring on the oldest version and the newest. A ring is the name of its
+// npm script. Versions come to a temporary folder that goes away again. Plain JavaScript, as it runs before anything is
+// built. Ends with 1 when a ring failed.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { installNode, VERSIONS } from "./install-node.mjs";
-
-const DEFAULT_RINGS = ["unit", "scenario"];
-const VITEST = "node_modules/vitest/vitest.mjs";
+import { installNode, VERSIONS, versionOf } from "./install-node.mjs";
+import { findRings } from "./rings.mjs";
 
 /** Takes `--name value` or `--name=value` out of `args`. */
 function takeOption(args, name) {
@@ -20,25 +18,32 @@ function takeOption(args, name) {
   return value;
 }
 
-function chosenVersions(text) {
-  if (text === "all") return VERSIONS;
-  if (text === "newest") return VERSIONS.slice(-1);
-  return text?.split(",") ?? [VERSIONS[0], VERSIONS.at(-1)];
+function chosenVersions(text = "oldest,newest") {
+  return text === "all" ? VERSIONS : text.split(",").map(versionOf);
 }
 
-/** One version; true when all rings passed. What tests start is started with that version too. */
+/** Throws for one that is no ring. */
+function chosenRings(text) {
+  const rings = findRings();
+  if (text === undefined) return rings;
+  return text.split(",").map((name) => {
+    const ring = rings.find((one) => one.name === name);
+    if (ring === undefined) throw new Error(`there is no ring ${name}, but ${rings.map((one) => one.name).join(", ")}`);
+    return ring;
+  });
+}
+
+/** One version; returns what failed. What tests start is started with that version too. */
 function runOn(version, rings, vitestArgs) {
   const folder = mkdtempSync(join(tmpdir(), "tonearm-node-"));
   try {
     const bin = installNode(version, folder);
-    const node = join(bin, "node");
-    const found = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
-    process.stdout.write(`\n==> Node.js ${found}: ${rings.join(", ")}\n`);
-    const projects = rings.flatMap((ring) => ["--project", ring]);
     const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
-    const { status } = spawnSync(node, [VITEST, "run", ...projects, ...vitestArgs], { env, stdio: "inherit" });
-    process.stdout.write(`==> Node.js ${found}: ${status === 0 ? "passed" : "FAILED"}\n`);
-    return status === 0;
+    return rings.filter(({ name, reason }) => {
+      process.stdout.write(`\n==> Node.js ${version}: npm run ${name}${reason && ` is left out: ${reason}`}\n`);
+      if (reason !== "") return false;
+      return spawnSync("npm", ["run", name, "--", ...vitestArgs], { env, stdio: "inherit" }).status !== 0;
+    });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -46,7 +51,10 @@ function runOn(version, rings, vitestArgs) {
 
 const vitestArgs = process.argv.slice(2);
 const versions = chosenVersions(takeOption(vitestArgs, "--nodes"));
-const rings = takeOption(vitestArgs, "--rings")?.split(",") ?? DEFAULT_RINGS;
-const failed = versions.filter((version) => !runOn(version, rings, vitestArgs));
-if (failed.length > 0) process.stdout.write(`\nfailed on Node.js ${failed.join(", ")}\n`);
+const rings = chosenRings(takeOption(vitestArgs, "--rings"));
+const failed = versions.flatMap((version, index) => {
+  const due = rings.filter(({ isOnce }) => !isOnce || index === 0);
+  return runOn(version, due, vitestArgs).map(({ name }) => `${name} on Node.js ${version}`);
+});
+process.stdout.write(failed.length === 0 ? "\nall passed\n" : `\nfailed: ${failed.join(", ")}\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -8,7 +8,7 @@ import { ProcessDriver } from "../process-driver.ts";
 import { tellStory } from "../story.ts";
 import { makeSong } from "../two-tone-song.ts";
 
-/** What `npm run clients:rust` has built. */
+/** What `npm run test:rust-client` has built. */
 const PROGRAM = fileURLToPath(new URL("target/debug/rust-client", import.meta.url));
 let stage: Stage;
 
