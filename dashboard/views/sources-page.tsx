@@ -61,7 +61,7 @@ export function SourcesPage(props: PageProps) {
 }
 
 function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly nowMs: number }) {
-  const { name, plugin, state, trouble, loads, links, ways } = source;
+  const { name, plugin, loads, links, ways } = source;
   return (
     <tr>
       <th scope="row">
@@ -69,14 +69,7 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
         <div class="below">{plugin === null ? "part of the node" : <Stranger text={`plugin ${plugin}`} />}</div>
       </th>
       <td>
-        <Badge mood={STATE_MOODS[state]}>
-          <span title={SOURCE_STATES[state].long}>{SOURCE_STATES[state].short}</span>
-        </Badge>
-        {trouble !== null && (
-          <div class="below">
-            <Stranger text={trouble} />
-          </div>
-        )}
+        <State of={source} />
       </td>
       <td>
         {ways.length === 0 ? (
@@ -106,6 +99,23 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
   );
 }
 
+/** Of a source or a plugin, with what is wrong with it. */
+function State({ of }: { readonly of: Pick<SourceJson, "state" | "trouble"> }) {
+  const { short, long } = SOURCE_STATES[of.state];
+  return (
+    <>
+      <Badge mood={STATE_MOODS[of.state]}>
+        <span title={long}>{short}</span>
+      </Badge>
+      {of.trouble !== null && (
+        <div class="below">
+          <Stranger text={of.trouble} />
+        </div>
+      )}
+    </>
+  );
+}
+
 interface LastErrorProps {
   readonly name: string;
   readonly counts: SourceCountsJson | null;
@@ -126,7 +136,7 @@ function LastError({ name, counts, nowMs }: LastErrorProps) {
 }
 
 function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugin: PluginJson }) {
-  const { name, version, isBuiltIn, state, trouble, losses, sources, counts, changedOptions } = plugin;
+  const { name, version, isBuiltIn, losses, sources, counts, changedOptions } = plugin;
   return (
     <tr>
       <th scope="row">
@@ -137,14 +147,7 @@ function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugi
         </div>
       </th>
       <td>
-        <Badge mood={STATE_MOODS[state]}>
-          <span title={SOURCE_STATES[state].long}>{SOURCE_STATES[state].short}</span>
-        </Badge>
-        {trouble !== null && (
-          <div class="below">
-            <Stranger text={trouble} />
-          </div>
-        )}
+        <State of={plugin} />
         {changedOptions.length > 0 && (
           <div class="below">
             <Stranger text={`changed while it runs: ${changedOptions.join(", ")}`} />
