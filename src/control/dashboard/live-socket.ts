@@ -90,17 +90,25 @@ export class LiveSocket implements UpgradeTarget {
       socket.destroy();
     };
     socket.on("error", onError);
-    void this.#roleOf(request.headers).then((role) => {
-      socket.off("error", onError);
+    void this.#roleOf(request.headers).then((found) => {
+      // Without a pause from the look at what is free to the place being taken.
+      const role = typeof found === "string" && this.isFull ? 503 : found;
       if (typeof role === "number") {
+        // Whoever is gone meanwhile is still listened to: an error that nobody hears ends the process.
         refuse(socket, role);
         return;
       }
+      socket.off("error", onError);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         onUpgraded();
         this.#open(webSocket, role);
       });
     });
+  }
+
+  /** As many pages are open as may be. */
+  get isFull(): boolean {
+    return this.#viewers.size >= VIEWERS_MAX;
   }
 
   close(): void {
@@ -111,8 +119,7 @@ export class LiveSocket implements UpgradeTarget {
   async #roleOf(headers: UpgradeRequest["request"]["headers"]): Promise<DashboardRole | number> {
     if (!isSameSite(headers)) return 403;
     const role = await this.#options.logins.roleOf(headers).catch(() => undefined);
-    if (role === undefined) return 401;
-    return this.#viewers.size >= VIEWERS_MAX ? 503 : role;
+    return role ?? 401;
   }
 
   #open(webSocket: WebSocket, role: DashboardRole): void {

@@ -113,8 +113,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
       .next()
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
-        socket.off("error", onError);
-        this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        // Whoever is refused and gone is still listened to: an error that nobody hears ends the process.
+        if (refusal === undefined) socket.off("error", onError);
+        else refuse(socket, refusal, protocol.version);
       })
       .catch((error: unknown) => {
         this.#options.logger.error("a WebSocket handshake failed", { error });
@@ -226,13 +228,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
-  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): void {
+  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): Refusal | undefined {
     const resumable = session?.isWaiting ? session : undefined;
     const room = resumable === undefined ? this.#options.sessions.makeRoomFor(identity.name) : "room";
-    if (room !== "room") {
-      refuse(socket, room === "draining" ? DRAINING : tooManySessions(identity), protocol.version);
-      return;
-    }
+    if (room !== "room") return room === "draining" ? DRAINING : tooManySessions(identity);
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -247,6 +246,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     });
     // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
     this.#server.off("headers", addHeader);
+    return undefined;
   }
 
   #adopt(webSocket: WebSocket, { protocol, identity, session, isResumed }: Adoption): void {
