@@ -16,7 +16,7 @@ import { createSessions, playersInto } from "../../../support/session-builders.t
 const parts = { clock: systemClock, logger: silentLogger };
 
 function dashboard(): UpgradeTarget {
-  const options = { ...parts, logins: { roleOf: async () => undefined }, log: new LogRing(), version: "1.2.3" };
+  const options = { ...parts, logins: { loginOf: async () => undefined }, log: new LogRing(), version: "1.2.3" };
   return new LiveSocket({ ...options, parts: {} } as unknown as LiveSocketOptions); // refused before it looks at them
 }
 
