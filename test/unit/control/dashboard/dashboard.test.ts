@@ -327,6 +327,14 @@ describe("live", () => {
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
   });
 
+  test("shows where a track is from without what opens it", async () => {
+    const client = await server.connect();
+    const { encoded } = buildTrack({ uri: "https://fan:pass1234@radio.example/live?token=abcd1234" });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/1`, { body: { track: { encoded } } });
+    const { players } = await (await opened(VIEWER)).see({});
+    expect(players.rows[0]?.track?.uri).toBe("https://<redacted>@radio.example/live?token=<redacted>");
+  });
+
   test("shows all of one player", async () => {
     const { sessionId } = await play(["one"]);
     const page = await opened();
