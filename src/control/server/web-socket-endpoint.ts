@@ -51,6 +51,8 @@ export interface WebSocketEndpointOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recognize: (asker: Asker) => Recognition;
+  /** Whether what a client has shown is still good. */
+  readonly isCurrent: (identity: Identity) => boolean;
   readonly protocols: readonly SocketProtocol[];
 }
 
@@ -136,9 +138,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** The keys have changed: whoever has shown one that is no longer valid is let go, and may show another. */
-  dropStale(isCurrent: (identity: Identity) => boolean): void {
+  dropStale(): void {
     for (const [socket, { identity }] of this.#sockets) {
-      if (!isCurrent(identity)) socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
+      if (!this.#options.isCurrent(identity))
+        socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
     }
   }
 
@@ -229,6 +232,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
   #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): Refusal | undefined {
+    // The keys may have changed while its old socket was asked; whoever comes now is not among those let go then.
+    if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
     const room = resumable === undefined ? this.#options.sessions.makeRoomFor(identity.name) : "room";
     if (room !== "room") return room === "draining" ? DRAINING : tooManySessions(identity);

@@ -24,7 +24,7 @@ function endPoint(): UpgradeTarget {
   const sessions = createSessions({ clock: systemClock, createPlayer: playersInto([]) });
   sessions.drain(true);
   const recognize = () => ({ kind: "known", identity: PASSWORD_HOLDER }) as const;
-  return new WebSocketEndpoint({ ...parts, sessions, recognize, protocols: [V4_PROTOCOL] });
+  return new WebSocketEndpoint({ ...parts, sessions, recognize, isCurrent: () => true, protocols: [V4_PROTOCOL] });
 }
 
 test.each([
