@@ -70,7 +70,7 @@ function redactBehind(
 
 /** PEM, its lines apart or not; of one whose end is not there all that follows goes. */
 const PRIVATE_KEY =
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----END)[^])*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
+  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 
 /** `"token":`, `\"token\" :`, `'token' =>`, `["Authorization",`, `token: "`; the name in 2 or 3. */
 const MEMBER =
