@@ -19,8 +19,8 @@ const HIDDEN_MS_MAX = 60_000;
 const SILENCE_MS = 7000;
 const ACT_MS_MAX = 20_000;
 
-/** `gone`: there was no answer to that question. */
-export type SessionAnswer = "in" | "out" | "gone";
+/** `gone`: there was no answer to that question. With a reason: logged in, and the node lets nobody in now. */
+export type SessionAnswer = "in" | "out" | "gone" | { readonly reason: string };
 
 /** What became of a password. */
 export type LoginOutcome =
@@ -92,7 +92,7 @@ export class LiveConnection {
   /** Connects, when somebody is logged in; now, also when a pause was being waited for. */
   connect(): void {
     const { kind } = this.#connection;
-    if (kind !== "lost") this.#become({ kind: kind === "checking" ? "checking" : "connecting" });
+    if (kind !== "lost" && kind !== "refused") this.#become({ kind: kind === "checking" ? "checking" : "connecting" });
     void this.#tryOnce();
   }
 
@@ -123,7 +123,7 @@ export class LiveConnection {
   setHidden(isHidden: boolean): void {
     this.#stopHidden();
     if (isHidden) this.#stopHidden = this.#parts.later(() => this.#sleep(), HIDDEN_MS_MAX);
-    else if (this.#connection.kind === "asleep" || this.#connection.kind === "lost") this.connect();
+    else if (["asleep", "lost", "refused"].includes(this.#connection.kind)) this.connect();
   }
 
   async #tryOnce(): Promise<void> {
@@ -133,6 +133,7 @@ export class LiveConnection {
     if (attempt !== this.#attempt) return;
     if (answer === "out") return this.#become({ kind: "loggedOut" });
     if (answer === "gone") return this.#lose();
+    if (answer !== "in") return this.#lose(answer.reason);
     this.#socket = this.#parts.openSocket({
       onOpen: () => {
         this.#isOpen = true;
@@ -160,9 +161,10 @@ export class LiveConnection {
     this.#owner.messageCame(message);
   }
 
-  #lose(): void {
+  #lose(reason?: string): void {
     this.#drop("the connection was lost; whether it was done is not known");
-    if (this.#connection.kind !== "lost") this.#become({ kind: "lost", sinceMs: this.#parts.now() });
+    if (reason !== undefined) this.#become({ kind: "refused", reason });
+    else if (this.#connection.kind !== "lost") this.#become({ kind: "lost", sinceMs: this.#parts.now() });
     const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;
     this.#stopWaiting = this.#parts.later(() => void this.#tryOnce(), pauseMs);

@@ -4,17 +4,24 @@ import type { LoginOutcome, SessionAnswer } from "./live-connection.ts";
 
 /** An answer that does not come is none. */
 const TIMEOUT_MS = 10_000;
+/** Of what the node says why. */
+const REASON_LENGTH_MAX = 200;
 /** What is waited when the node does not say how long. */
 const RETRY_AFTER_S = 30;
 
 /** Who is logged in, by the cookie that the browser holds. Never throws. */
 export async function askSession(): Promise<SessionAnswer> {
   try {
-    const { status } = await fetch("/dashboard/session", {
+    const answer = await fetch("/dashboard/session", {
       cache: "no-store",
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
+    const { status } = answer;
     if (status === 200) return "in";
+    // A proxy says 503 as well, when the node is gone.
+    if (status === 503 && answer.headers.has("Lavalink-Api-Version")) {
+      return { reason: (await answer.text()).slice(0, REASON_LENGTH_MAX) };
+    }
     return status === 401 ? "out" : "gone";
   } catch {
     // No node, or no network to it.

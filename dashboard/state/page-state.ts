@@ -15,11 +15,12 @@ const LOG_LINES_MAX = 1000;
 
 /**
  * How it stands with the node. `checking`: whether somebody is logged in is being asked; `asleep`: the tab has been
- * hidden for a while.
+ * hidden for a while; `refused`: the node is there and lets nobody in now.
  */
 export type Connection =
   | { readonly kind: "checking" | "loggedOut" | "connecting" | "live" | "asleep" }
-  | { readonly kind: "lost"; readonly sinceMs: number };
+  | { readonly kind: "lost"; readonly sinceMs: number }
+  | { readonly kind: "refused"; readonly reason: string };
 
 /** A log line with a number of its own, which grows. */
 export interface NumberedLine extends LogRow {

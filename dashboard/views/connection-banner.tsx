@@ -7,13 +7,19 @@ import type { PageState } from "../state/page-state.ts";
 /** Nothing while all is well. */
 export function ConnectionBanner({ state, retry }: { readonly state: PageState; readonly retry: () => void }) {
   const { connection, firstVersion, version } = state;
-  if (connection.kind === "lost") {
+  if (connection.kind === "lost" || connection.kind === "refused") {
     return (
       <div class="banner bad" role="alert">
-        <p>
-          <strong>Connection to the node lost at {timeOfDay(connection.sinceMs)}.</strong> What you see is what was last
-          known. The page tries again by itself.
-        </p>
+        {connection.kind === "refused" ? (
+          <p>
+            <strong>The node does not show itself:</strong> {connection.reason}. The page tries again by itself.
+          </p>
+        ) : (
+          <p>
+            <strong>Connection to the node lost at {timeOfDay(connection.sinceMs)}.</strong> What you see is what was
+            last known. The page tries again by itself.
+          </p>
+        )}
         <button type="button" onClick={retry}>
           Try now
         </button>

@@ -12,6 +12,7 @@ const CONNECTION_WORDS: Readonly<Record<PageState["connection"]["kind"], readonl
   live: ["good", "live"],
   asleep: ["plain", "asleep"],
   lost: ["bad", "connection lost"],
+  refused: ["bad", "not let in"],
 };
 
 /** Above all pages. */

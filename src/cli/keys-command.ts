@@ -1,9 +1,19 @@
 // `tonearm keys`: makes client keys, changes and removes them, in the file that the configuration names. A running node
 // notices by itself. Main thread.
 
-import { chmodSync, chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename } from "node:path";
-import { type Document, isMap, isSeq, parseDocument } from "yaml";
+import { type Document, isMap, parseDocument } from "yaml";
 import { loadConfig } from "../config/load-config.ts";
 import { hashOf, isKeyName, makeKey, readKeyFile } from "../control/access/client-key.ts";
 import { readKeys } from "../control/access/key-file.ts";
@@ -42,6 +52,14 @@ export function keysCommand(args: readonly string[], context: StartContext): num
   return change(path, { action, name, context });
 }
 
+function wantedHashes(
+  action: Change["action"],
+  { before, fresh }: { readonly before: readonly string[]; readonly fresh: readonly string[] },
+): readonly string[] {
+  if (action === "remove") return [];
+  return action === "retire" ? before.slice(-1) : [...before, ...fresh];
+}
+
 function list(path: string, { write }: StartContext): number {
   const keys = readKeys(path) ?? [];
   for (const { name, role, hashes } of keys) {
@@ -60,7 +78,8 @@ interface Change {
 function change(path: string, { action, name, context }: Change): number {
   // As the node reads it: what is wrong with it is told before anything is written.
   const keys = readKeys(path);
-  const isThere = keys?.some((known) => known.name === name) ?? false;
+  const hashes = keys?.find((known) => known.name === name)?.hashes;
+  const isThere = hashes !== undefined;
   // Values stay the texts that they are written as.
   const document: Document = parseDocument(keys === undefined ? "" : readFileSync(path, "utf8"), {
     schema: "failsafe",
@@ -71,8 +90,8 @@ function change(path: string, { action, name, context }: Change): number {
   }
   if (action !== "add" && !isThere) throw refusal(`there is no key ${name}; \`tonearm keys\` lists them`);
   const key = action === "add" || action === "rotate" ? makeKey(systemRandom) : undefined;
-  apply(document, { action, name, hash: key === undefined ? undefined : hashOf(key) });
-  replaceFile(path, document.toString());
+  const wanted = wantedHashes(action, { before: hashes ?? [], fresh: key === undefined ? [] : [hashOf(key)] });
+  replaceFile(path, { body: changed(document, name, wanted), name, wanted });
   if (key !== undefined) {
     context.write(
       `\n    The key for ${name} is  ${key}\n    It is shown only here. Clients send it as their password.\n\n`,
@@ -89,31 +108,35 @@ const DONE: Readonly<Record<Exclude<Action, "list">, (name: string) => string>> 
   remove: (name) => `${name} may not use the node any more; its sessions end.`,
 };
 
-function apply(
-  document: Document,
-  {
-    action,
-    name,
-    hash,
-  }: { readonly action: Change["action"]; readonly name: string; readonly hash: string | undefined },
-): void {
-  const hashes = document.getIn([name, "hashes"]);
-  const before: unknown[] = isSeq(hashes) ? (hashes.toJSON() as unknown[]) : [hashes];
-  if (action === "remove") document.delete(name);
-  else if (action === "retire") document.setIn([name, "hashes"], before.slice(-1));
-  else if (action === "add") document.set(name, document.createNode({ hashes: [hash] }));
-  else document.setIn([name, "hashes"], [...before, hash]);
+/** The file with these hashes for the key of that name; none: without it. */
+function changed(document: Document, name: string, wanted: readonly string[]): string {
+  try {
+    if (wanted.length === 0) document.delete(name);
+    else if (document.has(name)) document.setIn([name, "hashes"], document.createNode(wanted));
+    else document.set(name, document.createNode({ hashes: wanted }));
+    return document.toString();
+  } catch {
+    // Aliases and several documents in one file: the library says only where, which helps nobody.
+    throw writtenOtherwise(name);
+  }
 }
 
 /** All or nothing, for the owner and with the rights that it had. */
-function replaceFile(path: string, body: string): void {
+function replaceFile(
+  written: string,
+  { body, name, wanted }: { readonly body: string; readonly name: string; readonly wanted: readonly string[] },
+): void {
   const text = body.trim() === "{}" ? HEADING : body.startsWith("#") ? body : `${HEADING}${body}`;
-  readKeyFile(text, basename(path));
+  // As the node will read it: a key that is said to be gone must be gone, however it was written.
+  const found = readKeyFile(text, basename(written)).find((key) => key.name === name)?.hashes ?? [];
+  if (found.join() !== wanted.join()) throw writtenOtherwise(name);
+  // What a link leads to is changed, not the link.
+  const path = existsSync(written) ? realpathSync(written) : written;
   const fresh = `${path}.new`;
   try {
     const before = statSync(path, { throwIfNoEntry: false });
-    // Refused where it is there: another command is at work.
-    writeFileSync(fresh, text, { flag: "wx", mode: 0o644 });
+    // Refused where it is there: another command is at work. On the disk first: an empty file would take all keys away.
+    writeFileSync(fresh, text, { flag: "wx", mode: 0o644, flush: true });
     try {
       if (before !== undefined) keepOwner(fresh, before);
       renameSync(fresh, path);
@@ -122,12 +145,22 @@ function replaceFile(path: string, body: string): void {
       throw error;
     }
   } catch (error) {
-    const isBusy = error instanceof Error && "code" in error && error.code === "EEXIST";
-    const advice = isBusy
-      ? `: ${fresh} is there; another command is at work, or one was broken off: then remove it`
-      : "";
-    throw new NodeError("keys-invalid", `the file of client keys could not be written${advice}`, { cause: error });
+    throw new NodeError("keys-invalid", `the file of client keys could not be written${adviceOn(error, fresh)}`, {
+      cause: error,
+    });
   }
+}
+
+function adviceOn(error: unknown, fresh: string): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EEXIST")
+    return `: ${fresh} is there; another command is at work, or one was broken off: then remove it`;
+  if (code === "EBUSY") return ": it is mounted by itself, and nothing can take its place; mount its folder instead";
+  return typeof code === "string" ? ` (${code}): another is put in its place, so its folder must be writable too` : "";
+}
+
+function writtenOtherwise(name: string): NodeError {
+  return refusal(`${name} is written in a way that this command cannot change: change its hashes in the file by hand`);
 }
 
 function keepOwner(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): void {

@@ -27,6 +27,9 @@ export interface TlsSettings {
   readonly maxVersion: "TLSv1.2" | "TLSv1.3";
 }
 
+/** PEM with something before it, or what of a key was not encoded as PEM: as a file's name it would be shown. */
+const NEITHER = /-----BEGIN|[\r\n]|^[\w+/=]{100,}$/;
+
 interface TlsContext {
   readonly cwd: string;
   warn(message: string): void;
@@ -85,6 +88,10 @@ function materialOf(values: KeyValues["server"]["tls"], context: TlsContext): Tl
 
 function placeOf(key: string, written: string, context: TlsContext): PemPlace {
   if (written.trimStart().startsWith("-----BEGIN")) return { kind: "text", text: new Secret(written) };
+  if (NEITHER.test(written)) {
+    context.reject(key, "expected PEM that begins with -----BEGIN (no quotes around it), or the name of a file");
+    return { kind: "text", text: new Secret(written) };
+  }
   return { kind: "file", path: pathOf(key, written, context) };
 }
 

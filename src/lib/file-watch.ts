@@ -1,7 +1,7 @@
 // Notices that files have changed, by looking at them every few seconds: that works where a change is not told, on
 // network shares and behind the links that containers' secrets are swapped by. A leaf without domain knowledge.
 
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Clock, Timer } from "./clock.ts";
 
@@ -14,6 +14,8 @@ export interface FileWatchOptions {
   readonly clock: Clock;
   /** Called when one of them is another than at the last call, and has been the same for two looks. */
   readonly onChange: () => void;
+  /** Another way to look at a file: for tests. */
+  readonly stat?: (path: string) => Promise<Stats>;
 }
 
 /** Looks from its making on: make it before the files are read. */
@@ -22,6 +24,7 @@ export class FileWatch {
   /** What `onChange` was last called for. */
   #told: string;
   #seen: string;
+  #isLooking = false;
   #timer: Timer;
 
   constructor(options: FileWatchOptions) {
@@ -38,14 +41,22 @@ export class FileWatch {
 
   #schedule(): Timer {
     return this.#options.clock.after(INTERVAL_MS, () => {
-      // Set at once, so that `close` ends it at any time; a look that takes longer than that is overtaken.
+      // Set at once, so that `close` ends it at any time.
       this.#timer = this.#schedule();
-      void this.#look();
+      if (!this.#isLooking) void this.#look();
     });
   }
 
+  /**
+   * One file after the other: a network share that is gone holds each look for as long as it likes, on one of the four
+   * threads that all of the process has for files and names.
+   */
   async #look(): Promise<void> {
-    const looks = await Promise.all(this.#options.paths.map(look));
+    this.#isLooking = true;
+    const { paths, stat: statOf = stat } = this.#options;
+    const looks: string[] = [];
+    for (const path of paths) looks.push(await statOf(path).then(looksOf, noLook));
+    this.#isLooking = false;
     const before = this.#seen;
     this.#seen = looks.join("\n");
     if (this.#seen !== before || this.#seen === this.#told) return;
@@ -55,19 +66,19 @@ export class FileWatch {
 }
 
 function lookNow(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "" : looksOf(stats);
-}
-
-async function look(path: string): Promise<string> {
   try {
-    return looksOf(await stat(path));
+    return looksOf(statSync(path));
   } catch {
-    // Not there, or not ours to see: whoever reads it says so.
-    return "";
+    return noLook();
   }
 }
 
-function looksOf({ ino, size, mtimeMs }: { ino: number; size: number; mtimeMs: number }): string {
-  return `${ino} ${size} ${mtimeMs}`;
+/** Not there, or not ours to see: whoever reads it says so. */
+function noLook(): string {
+  return "";
+}
+
+/** The last is another, too, when a file that could not be read may be read from now on. */
+function looksOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }

@@ -40,7 +40,7 @@ function withoutSecrets(text: string, base64Depth: number): string {
 }
 
 function applyRules(text: string, base64Depth: number): string {
-  let clean = redactMembers(text);
+  let clean = redactMembers(text.replaceAll(PRIVATE_KEY, REDACTED));
   clean = redactUserInfo(clean);
   clean = clean.replaceAll(HEADER, `$1${REDACTED}`).replaceAll(SCHEME, `$1 ${REDACTED}`);
   clean = redactPairs(clean).replaceAll(SEGMENT, REDACTED);
@@ -67,6 +67,10 @@ function redactBehind(
   }
   return from === 0 ? text : result + text.slice(from);
 }
+
+/** PEM, its lines apart or not; of one whose end is not there all that follows goes. */
+const PRIVATE_KEY =
+  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 
 /** `"token":`, `\"token\" :`, `'token' =>`, `["Authorization",`, `token: "`; the name in 2 or 3. */
 const MEMBER =

@@ -2,6 +2,7 @@
 // together. Main thread; loaded when somebody asks (GET /v4/tonearm/support), as it costs nothing until then.
 
 import type { ShownConfig } from "../config/shown-config.ts";
+import { secretsAround } from "../config/surroundings.ts";
 import type { LoadJson } from "../control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../control/protocol/sources-json.ts";
 import type { StatsJson } from "../control/protocol/stats-json.ts";
@@ -48,7 +49,9 @@ export interface RunningNode {
 
 /** At most 45,000 characters. `key` is what other names of ids are made with, see `Disguise`. */
 export async function nodeBundle(node: RunningNode, key?: string): Promise<string> {
-  const disguise = new Disguise({ secrets: node.config?.hidden.reveal() ?? [], key });
+  // Also those beside the configuration: what comes from the dashboard nobody else looks through.
+  const around = secretsAround(process.argv.slice(2));
+  const disguise = new Disguise({ secrets: [...(node.config?.hidden.reveal() ?? []), ...around], key });
   const parts = runningParts(node, await describeMachine(), disguise);
   const time = new Date(node.epochMs()).toISOString();
   const shown = parts.map((part) => ({

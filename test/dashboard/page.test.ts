@@ -338,6 +338,15 @@ describe("without the node", () => {
     expect(node.viewers).toBe(1);
   });
 
+  test("that lets nobody in now, it is said why, until it does", async () => {
+    node.refusal = "16 pages are open; close one of them";
+    await page.reload();
+    await page.getByText("16 pages are open; close one of them.").waitFor();
+    node.refusal = undefined;
+    await page.getByText("16 pages are open").waitFor({ state: "detached" });
+    await expect.poll(() => rows().count()).toBe(50);
+  });
+
   test("a new version of it asks for the page to be loaded anew", async () => {
     await node.stop();
     node.version = "0.2.0";

@@ -51,6 +51,8 @@ export class FakeDashboardNode {
   /** What actions are answered with: null is done, undefined is nothing. */
   answer: string | null | undefined = null;
   version = "0.1.0";
+  /** Why nobody more is let in. */
+  refusal: string | undefined;
   rows: readonly PlayerRow[];
   /** What else is different from a usual state. */
   changes: Partial<StateMessage> = {};
@@ -203,6 +205,10 @@ export class FakeDashboardNode {
         response.writeHead(204).end();
         return;
       case "GET /dashboard/session":
+        if (role !== undefined && this.refusal !== undefined) {
+          response.writeHead(503, { "Lavalink-Api-Version": "4" }).end(this.refusal);
+          return;
+        }
         response.writeHead(role === undefined ? 401 : 200).end(JSON.stringify({ role }));
         return;
       case "GET /dashboard/support":

@@ -127,6 +127,7 @@ describe("only one place", () => {
     const known = [
       "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
       "src/control/dashboard/live-socket.ts", // a server
+      "src/control/server/served-certificate.ts", // both ends are its own
       "src/control/server/tls-listener.ts", // a server
       "src/control/server/tls-material.ts", // what it is served with
       "src/control/server/web-socket-endpoint.ts", // a server

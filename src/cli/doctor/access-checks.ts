@@ -1,8 +1,8 @@
 // What `tonearm doctor` looks at of TLS and client keys: that their files are there and make sense. Main thread.
 
-import { X509Certificate } from "node:crypto";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { readKeys } from "../../control/access/key-file.ts";
+import { servedCertificate } from "../../control/server/served-certificate.ts";
 import { readTlsMaterial } from "../../control/server/tls-material.ts";
 import { NodeError } from "../../errors.ts";
 import type { Check, CheckResult } from "./check.ts";
@@ -12,18 +12,15 @@ const SOON_MS = 14 * 24 * 60 * 60 * 1000;
 /** None where neither is set. */
 export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
   return [
-    ...(tls === undefined ? [] : [{ name: "TLS", run: async () => lookAtTls(tls, Date.now()) }]),
-    ...(keysPath === undefined ? [] : [{ name: "client keys", run: async () => lookAtKeys(keysPath) }]),
+    ...(tls === undefined ? [] : [{ name: "TLS", run: () => lookAtTls(tls, Date.now()) }]),
+    ...(keysPath === undefined ? [] : [{ name: "client keys", run: () => lookAtKeys(keysPath) }]),
   ];
 }
 
 /** `epochMs` is what time it is. */
-export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): CheckResult {
-  return advised("set server.ssl anew", () => {
-    const { cert } = readTlsMaterial(settings);
-    // Of a PKCS#12 Node.js does not tell.
-    if (!Buffer.isBuffer(cert)) return { status: "ok", found: "certificate and key can be used" };
-    const { subject, validFrom, validTo } = new X509Certificate(cert);
+export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): Promise<CheckResult> {
+  return advised("set server.ssl anew", async () => {
+    const { subject, validFrom, validTo } = await servedCertificate(readTlsMaterial(settings));
     const name = subject?.replaceAll("\n", ", ") || "a name of its own";
     const found = `the certificate of ${name} is good from ${validFrom} to ${validTo}`;
     const isGood = Date.parse(validFrom) <= epochMs && epochMs < Date.parse(validTo);
@@ -33,8 +30,8 @@ export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, ep
   });
 }
 
-function lookAtKeys(path: string): CheckResult {
-  return advised("mend the file, or make keys with `tonearm keys add NAME`", () => {
+function lookAtKeys(path: string): Promise<CheckResult> {
+  return advised("mend the file, or make keys with `tonearm keys add NAME`", async () => {
     const keys = readKeys(path);
     if (keys === undefined) {
       return { status: "warn", found: `there is no ${path} yet`, advice: "`tonearm keys add NAME` makes it" };
@@ -43,9 +40,9 @@ function lookAtKeys(path: string): CheckResult {
   });
 }
 
-function advised(advice: string, look: () => CheckResult): CheckResult {
+async function advised(advice: string, look: () => Promise<CheckResult>): Promise<CheckResult> {
   try {
-    return look();
+    return await look();
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     return { status: "fail", found: error.message, advice };

@@ -99,7 +99,9 @@ function setMember(draft: Draft, member: Member, text: string): string | undefin
       const hashes = listed(text);
       if (!hashes.every((hash) => HASH.test(hash))) return "expected hashes as `tonearm keys` writes them: sha256:…";
       draft.hashes.push(...hashes);
-      return draft.hashes.length > HASHES_MAX ? `more than ${HASHES_MAX} hashes` : undefined;
+      if (hashes.includes(hashOf(""))) return "that is the hash of no text at all, which anybody can send";
+      if (draft.hashes.length <= HASHES_MAX) return undefined;
+      return `more than ${HASHES_MAX} hashes: \`tonearm keys retire ${draft.name}\` leaves the newest`;
     }
     case "role": {
       const role = ROLES.find((known) => known === text);

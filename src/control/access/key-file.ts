@@ -33,11 +33,16 @@ export class KeyFile {
   constructor(options: KeyFileOptions) {
     this.#options = options;
     const { path, clock, ring, logger } = options;
-    const keys = readKeys(path);
-    if (keys === undefined)
-      logger.warn("the file of client keys is not there yet: `tonearm keys add NAME` makes it", { path });
-    ring.replace(keys ?? []);
     this.#watch = new FileWatch({ paths: [path], clock, onChange: () => this.#reread() });
+    try {
+      const keys = readKeys(path);
+      if (keys === undefined)
+        logger.warn("the file of client keys is not there yet: `tonearm keys add NAME` makes it", { path });
+      ring.replace(keys ?? []);
+    } catch (error) {
+      this.#watch.close();
+      throw error;
+    }
   }
 
   close(): void {

@@ -1,15 +1,20 @@
 // The route that says of the running node what belongs into a support bundle (docs/how-to/support.md). Main thread;
 // what it says is made in src/support.
 
+import { Allowance } from "../../lib/allowance.ts";
 import type { ApiContext } from "./api-context.ts";
-import { badRequest } from "./api-error.ts";
+import { ApiError, badRequest } from "./api-error.ts";
 import type { RestRoute } from "./route.ts";
 
 /** What other names of ids may be made with: as `tonearm support` makes it. */
 const KEY = /^[\da-f]{16,64}$/;
 
+/** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
+const BUNDLES = { burst: 10, perSecond: 0.2 };
+
 /** GET /v4/tonearm/support. */
-export function supportRoutes({ readSupport }: Pick<ApiContext, "readSupport">): readonly RestRoute[] {
+export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {
+  const bundles = new Allowance({ clock, ...BUNDLES });
   return [
     {
       method: "GET",
@@ -18,6 +23,7 @@ export function supportRoutes({ readSupport }: Pick<ApiContext, "readSupport">):
       handle: async ({ query }) => {
         const key = query.get("key");
         if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");
+        if (!bundles.take(1)) throw new ApiError(503, "support bundles are asked for too often; wait five seconds");
         return {
           kind: "text",
           status: 200,
@@ -29,7 +35,7 @@ export function supportRoutes({ readSupport }: Pick<ApiContext, "readSupport">):
         summary: "What a support bundle says of the running node, in Markdown, without secrets.",
         query: [{ name: "key", meaning: "Hexadecimal digits; the same give ids the same names.", type: "string" }],
         answers: { 200: "text" },
-        errors: [400],
+        errors: [400, 503],
       },
     },
   ];

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ApiError } from "../api/api-error.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../api/route.ts";
+import { VIEWERS_MAX } from "./live-socket.ts";
 import type { Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
 
@@ -36,6 +37,8 @@ const OWN_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "no
 
 export interface DashboardRoutesOptions {
   readonly logins: Logins;
+  /** As many pages are open as may be. */
+  readonly isFull: () => boolean;
   /** Where the built page lies. */
   readonly folder: URL;
   /** The support bundle, as text. */
@@ -62,17 +65,18 @@ export function dashboardRoutes(options: DashboardRoutesOptions): readonly RestR
       access: "open",
       handle: ({ headers }) => {
         refuseOthers(headers);
-        return { kind: "empty", status: 204, headers: { ...OWN_HEADERS, "Set-Cookie": options.logins.logOut() } };
+        return {
+          kind: "empty",
+          status: 204,
+          headers: { ...OWN_HEADERS, "Set-Cookie": options.logins.logOut(headers) },
+        };
       },
     },
     {
       method: "GET",
       path: `${PAGE_PATH}/session`,
       access: "open",
-      handle: async ({ headers }) => {
-        const role = await options.logins.roleOf(headers);
-        return role === undefined ? { kind: "empty", status: 401, headers: OWN_HEADERS } : json({ role });
-      },
+      handle: (request) => answerSession(request, options),
     },
     {
       method: "GET",
@@ -101,10 +105,23 @@ function pageRoute(path: string, name: FileName, { folder }: DashboardRoutesOpti
 async function logIn(request: RestRequest, { logins }: DashboardRoutesOptions): Promise<RestAnswer> {
   refuseOthers(request.headers);
   const { password } = request.body(loginBody);
-  const outcome = await logins.logIn(password, request.asker.socket.remoteAddress);
+  const { origin } = request.headers;
+  const outcome = await logins.logIn(password, { address: request.asker.socket.remoteAddress, origin });
   if (outcome === "wrong") return { kind: "empty", status: 403, headers: OWN_HEADERS };
   if (outcome === "refused") return { kind: "empty", status: 429, headers: { ...OWN_HEADERS, "Retry-After": "5" } };
   return { kind: "empty", status: 204, headers: { ...OWN_HEADERS, "Set-Cookie": outcome.cookie } };
+}
+
+/** Who is logged in. A browser does not tell the page why its WebSocket was refused, so that is said here. */
+async function answerSession(
+  { headers }: RestRequest,
+  { logins, isFull }: DashboardRoutesOptions,
+): Promise<RestAnswer> {
+  const login = await logins.loginOf(headers);
+  if (login === undefined) return { kind: "empty", status: 401, headers: OWN_HEADERS };
+  if (!isFull()) return json({ role: login.role });
+  const text = `${VIEWERS_MAX} pages of the dashboard are open, and no more may be; close one of them`;
+  return { kind: "text", status: 503, contentType: "text/plain;charset=UTF-8", text, headers: OWN_HEADERS };
 }
 
 async function answerBundle(
@@ -112,7 +129,7 @@ async function answerBundle(
   { logins, readBundle }: DashboardRoutesOptions,
 ): Promise<RestAnswer> {
   refuseOthers(headers);
-  const role = await logins.roleOf(headers);
+  const role = (await logins.loginOf(headers))?.role;
   if (role !== "operator") return { kind: "empty", status: role === undefined ? 401 : 403, headers: OWN_HEADERS };
   const disposition = 'attachment; filename="tonearm-support.txt"';
   const text = await readBundle();

@@ -27,7 +27,8 @@ export class Dashboard {
   constructor(options: DashboardOptions) {
     const logins = new Logins(options);
     this.#live = new LiveSocket({ ...options, logins });
-    this.routes = dashboardRoutes({ logins, folder: options.folder ?? FOLDER, readBundle: options.readBundle });
+    const { folder = FOLDER, readBundle } = options;
+    this.routes = dashboardRoutes({ logins, folder, readBundle, isFull: () => this.#live.isFull });
     this.upgrades = [this.#live];
   }
 

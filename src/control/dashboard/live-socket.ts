@@ -7,22 +7,24 @@ import { z } from "zod";
 import { NodeError } from "../../errors.ts";
 import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { CLOSE_GOING_AWAY } from "../../lib/close-codes.ts";
+import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { Logger } from "../../log.ts";
 import type { LogRing } from "../../log-ring.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
+import { watchLiveness } from "../server/socket-liveness.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
-import type { DashboardAction, DashboardRole, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
+import type { DashboardAction, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
 import { type LiveParts, readState } from "./live-state.ts";
 import { LogTail } from "./log-tail.ts";
-import type { Logins } from "./logins.ts";
+import type { Login, Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
 
 const LIVE_PATH = "/dashboard/live";
-const VIEWERS_MAX = 16;
+/** Pages that may be open at one time. */
+export const VIEWERS_MAX = 16;
 const INTERVAL_MS = 1000;
-/** A viewer who does not read is sent nothing more until it does. */
+/** A viewer who does not read is sent nothing more until it does; nor are its pings answered. */
 const BACKLOG_MAX_BYTES = 1024 * 1024;
 const INCOMING_SIZE_MAX_BYTES = 8 * 1024;
 /** What a page may say: views as somebody types, and what is clicked. Beyond it the connection ends. */
@@ -61,7 +63,7 @@ const FIRST_VIEW: ViewMessage = {
 
 export interface LiveSocketOptions {
   readonly parts: LiveParts & ActionParts;
-  readonly logins: Pick<Logins, "roleOf">;
+  readonly logins: Pick<Logins, "loginOf">;
   readonly log: LogRing;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -72,7 +74,7 @@ export interface LiveSocketOptions {
 export class LiveSocket implements UpgradeTarget {
   readonly #options: LiveSocketOptions;
   readonly #server = new WebSocketServer({
-    ...{ noServer: true, perMessageDeflate: false, clientTracking: false },
+    ...{ noServer: true, perMessageDeflate: false, clientTracking: false, autoPong: false },
     maxPayload: INCOMING_SIZE_MAX_BYTES,
   });
   readonly #viewers = new Set<Viewer>();
@@ -90,17 +92,25 @@ export class LiveSocket implements UpgradeTarget {
       socket.destroy();
     };
     socket.on("error", onError);
-    void this.#roleOf(request.headers).then((role) => {
-      socket.off("error", onError);
-      if (typeof role === "number") {
-        refuse(socket, role);
+    void this.#loginOf(request.headers).then((found) => {
+      // Without a pause from the look at what is free to the place being taken.
+      const login = typeof found === "object" && this.isFull ? 503 : found;
+      if (typeof login === "number") {
+        // Whoever is gone meanwhile is still listened to: an error that nobody hears ends the process.
+        refuse(socket, login);
         return;
       }
+      socket.off("error", onError);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         onUpgraded();
-        this.#open(webSocket, role);
+        this.#open(webSocket, login);
       });
     });
+  }
+
+  /** As many pages are open as may be. */
+  get isFull(): boolean {
+    return this.#viewers.size >= VIEWERS_MAX;
   }
 
   close(): void {
@@ -108,15 +118,15 @@ export class LiveSocket implements UpgradeTarget {
   }
 
   /** Who it is, or the status that refuses. Never rejects. */
-  async #roleOf(headers: UpgradeRequest["request"]["headers"]): Promise<DashboardRole | number> {
+  async #loginOf(headers: UpgradeRequest["request"]["headers"]): Promise<Login | number> {
     if (!isSameSite(headers)) return 403;
-    const role = await this.#options.logins.roleOf(headers).catch(() => undefined);
-    if (role === undefined) return 401;
-    return this.#viewers.size >= VIEWERS_MAX ? 503 : role;
+    const login = await this.#options.logins.loginOf(headers).catch(() => undefined);
+    return login ?? 401;
   }
 
-  #open(webSocket: WebSocket, role: DashboardRole): void {
-    const viewer = new Viewer(webSocket, role, this.#options);
+  #open(webSocket: WebSocket, login: Login): void {
+    watchLiveness(webSocket, this.#options.clock);
+    const viewer = new Viewer(webSocket, login, this.#options);
     this.#viewers.add(viewer);
     webSocket.on("close", () => {
       this.#viewers.delete(viewer);
@@ -128,7 +138,7 @@ export class LiveSocket implements UpgradeTarget {
 /** One open page. */
 class Viewer {
   readonly #webSocket: WebSocket;
-  readonly #role: DashboardRole;
+  readonly #login: Login;
   readonly #options: LiveSocketOptions;
   readonly #messages: Allowance;
   readonly #log: LogTail;
@@ -136,15 +146,18 @@ class Viewer {
   #actionCount = 0;
   #timer: Timer;
 
-  constructor(webSocket: WebSocket, role: DashboardRole, options: LiveSocketOptions) {
+  constructor(webSocket: WebSocket, login: Login, options: LiveSocketOptions) {
     this.#webSocket = webSocket;
-    this.#role = role;
+    this.#login = login;
     this.#options = options;
     this.#messages = new Allowance({ clock: options.clock, ...MESSAGES });
     this.#log = new LogTail(options.log);
     webSocket.on("error", (error) => options.logger.debug("a dashboard's WebSocket failed", { error }));
     webSocket.on("message", (data, isBinary) => this.#hear(isBinary ? "" : String(data)));
-    this.#send({ type: "hello", role, version: options.version, intervalMs: INTERVAL_MS });
+    webSocket.on("ping", (data) => {
+      if (!this.#isBacklogged) webSocket.pong(data);
+    });
+    this.#send({ type: "hello", role: login.role, version: options.version, intervalMs: INTERVAL_MS });
     this.#timer = this.#schedule();
     this.#show();
   }
@@ -161,12 +174,19 @@ class Viewer {
   #schedule(): Timer {
     return this.#options.clock.after(INTERVAL_MS, () => {
       this.#timer = this.#schedule();
-      this.#show();
+      // A page that stays open does not outlive its login: it asks for the password.
+      if (this.#options.clock.epochMs() >= this.#login.untilMs)
+        this.#webSocket.close(CLOSE_POLICY, "the login is over");
+      else this.#show();
     });
   }
 
+  get #isBacklogged(): boolean {
+    return this.#webSocket.bufferedAmount > BACKLOG_MAX_BYTES;
+  }
+
   #show(): void {
-    if (this.#webSocket.bufferedAmount > BACKLOG_MAX_BYTES) return;
+    if (this.#isBacklogged) return;
     const { parts, clock } = this.#options;
     this.#send(readState(parts, this.#view, clock.epochMs()));
     const lines = this.#log.take();
@@ -174,8 +194,10 @@ class Viewer {
   }
 
   #hear(text: string): void {
+    // Whoever is being let go has no more say, however long that takes.
+    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     if (!this.#messages.spend(1)) {
-      this.#webSocket.close(1008, "too many messages");
+      this.#webSocket.close(CLOSE_POLICY, "too many messages");
       return;
     }
     const message = readMessage(text);
@@ -199,7 +221,7 @@ class Viewer {
   /** Null, or why not. */
   async #carryOut(action: DashboardAction): Promise<string | null> {
     const { logger, parts } = this.#options;
-    if (this.#role !== "operator") return "only operators may do this";
+    if (this.#login.role !== "operator") return "only operators may do this";
     if (this.#actionCount >= ACTIONS_MAX) return "too much is under way already; wait a moment";
     this.#actionCount++;
     logger.info("somebody acts through the dashboard", { ...action });

@@ -2,6 +2,7 @@
 // looks.
 
 import type { JsonObject } from "../../lib/json.ts";
+import { redactText } from "../../lib/redact-text.ts";
 import type { PlannerControl, SourceControl } from "../api/api-context.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
@@ -97,7 +98,8 @@ function trackRow({ info, userData }: NonNullable<PlayerOverview["track"]>): Non
   return {
     title: short(info.title),
     author: short(info.author),
-    uri: info.uri === null ? null : info.uri.slice(0, URI_LENGTH_MAX),
+    // Whoever looks on gets no password of a stream: only its client does.
+    uri: info.uri === null ? null : redactText(info.uri, URI_LENGTH_MAX),
     sourceName: short(info.sourceName),
     isStream: info.isStream,
     lengthMs: Number(info.length),

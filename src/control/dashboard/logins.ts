@@ -27,8 +27,22 @@ export interface LoginsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The cookie is for HTTPS only. */
+  /** The cookie is for HTTPS only, wherever the page has come from. */
   readonly isSecure: boolean;
+}
+
+/** Of whoever is logged in. */
+export interface Login {
+  readonly role: DashboardRole;
+  /** Epoch milliseconds. */
+  readonly untilMs: number;
+}
+
+/** Where somebody logs in from. */
+export interface LoginPlace {
+  readonly address: string | undefined;
+  /** As browsers send it. */
+  readonly origin?: string | undefined;
 }
 
 export class Logins {
@@ -45,7 +59,7 @@ export class Logins {
   }
 
   /** The `Set-Cookie` of a right password; "refused": its address has sent too many wrong ones. */
-  async logIn(password: string, address: string | undefined): Promise<{ cookie: string } | "wrong" | "refused"> {
+  async logIn(password: string, { address, origin }: LoginPlace): Promise<{ cookie: string } | "wrong" | "refused"> {
     const role = this.#guesses.try(address, () => this.#roleOf(password));
     if (role === "wrong" || role === "refused") return role;
     const { clock, random, logger } = this.#options;
@@ -53,26 +67,27 @@ export class Logins {
     const untilS = Math.floor(clock.epochMs() / 1000) + LOGIN_S;
     const text = `${role}.${untilS}.${Buffer.from(random.bytes(9)).toString("base64url")}`;
     const signature = signatureOf(await this.#keyOf(role), text);
-    return { cookie: this.#cookie(`${text}.${signature.toString("base64url")}`, LOGIN_S) };
+    return { cookie: this.#cookie(`${text}.${signature.toString("base64url")}`, LOGIN_S, origin) };
   }
 
   /** The `Set-Cookie` that takes it away. */
-  logOut(): string {
-    return this.#cookie("", 0);
+  logOut({ origin }: Pick<LoginPlace, "origin">): string {
+    return this.#cookie("", 0, origin);
   }
 
   /** Who sends a request; undefined: nobody who is logged in. */
-  async roleOf({ cookie = "" }: IncomingHttpHeaders): Promise<DashboardRole | undefined> {
+  async loginOf({ cookie = "" }: IncomingHttpHeaders): Promise<Login | undefined> {
     const [, text = "", signature = ""] =
       new RegExp(`(?:^|;\\s*)${COOKIE}=((?:viewer|operator)\\.\\d{1,12}\\.[\\w-]+)\\.([\\w-]+)`).exec(
         cookie.slice(0, COOKIES_LENGTH_MAX),
       ) ?? [];
     const [role, untilS] = text.split(".");
     if ((role !== "viewer" && role !== "operator") || this.#options.passwords[role] === undefined) return undefined;
-    if (Number(untilS) * 1000 <= this.#options.clock.epochMs()) return undefined;
+    const untilMs = Number(untilS) * 1000;
+    if (untilMs <= this.#options.clock.epochMs()) return undefined;
     const expected = signatureOf(await this.#keyOf(role), text);
     const given = Buffer.from(signature, "base64url");
-    return given.length === expected.length && timingSafeEqual(given, expected) ? role : undefined;
+    return given.length === expected.length && timingSafeEqual(given, expected) ? { role, untilMs } : undefined;
   }
 
   #roleOf(password: string): DashboardRole | undefined {
@@ -94,8 +109,9 @@ export class Logins {
     return key;
   }
 
-  #cookie(value: string, maxAgeS: number): string {
-    const secure = this.#options.isSecure ? "; Secure" : "";
+  /** For HTTPS only where the page has come by it: from the node, or through a proxy in front of it. */
+  #cookie(value: string, maxAgeS: number, origin = ""): string {
+    const secure = this.#options.isSecure || /^https:/i.test(origin) ? "; Secure" : "";
     return `${COOKIE}=${value}; Path=/dashboard; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`;
   }
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { WorkTurns } from "../../lib/work-turns.ts";
+import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
@@ -65,11 +66,9 @@ export class Api {
   readonly #app: FastifyInstance;
   readonly #endpoint: WebSocketEndpoint;
   readonly #connections: Connections;
-  readonly #keys: ApiOptions["keys"];
   readonly #tls: TlsListener | undefined;
 
   constructor(options: ApiOptions) {
-    this.#keys = options.keys;
     const authentication = new Authentication(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
     const recognize = (asker: Asker) => {
@@ -78,7 +77,8 @@ export class Api {
       return recognition;
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
-    const endpoint = new WebSocketEndpoint({ ...options, recognize, protocols });
+    const isCurrent = (identity: Identity) => options.keys.isCurrent(identity);
+    const endpoint = new WebSocketEndpoint({ ...options, recognize, isCurrent, protocols });
     const upgrades = [endpoint, ...(options.dashboard?.upgrades ?? [])];
     this.#endpoint = endpoint;
     this.#connections = connections;
@@ -137,7 +137,7 @@ export class Api {
 
   /** The keys have changed: connections that were opened with one that is no longer valid are closed. */
   dropStale(): void {
-    this.#endpoint.dropStale((identity) => this.#keys.isCurrent(identity));
+    this.#endpoint.dropStale();
   }
 
   /** Connections of clients by what they are doing; those of their WebSockets are `upgraded`. */

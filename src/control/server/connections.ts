@@ -68,8 +68,10 @@ export class Connections {
     server.on("request", (request: IncomingMessage, response: ServerResponse) => this.#asked(request, response));
   }
 
+  /** Drops what is open: behind TLS the HTTP server does not know of its connections. */
   close(): void {
     this.#sweepTimer?.cancel();
+    for (const connection of [...this.#connections.values()]) this.#drop(connection);
   }
 
   /** How many there are in each state, as of the last look. */
@@ -105,9 +107,12 @@ export class Connections {
     });
   }
 
+  /** 101 is sent: its client has shown what opens the way, if not the password then the dashboard's cookie. */
   upgraded(socket: Socket): void {
     const connection = this.#connections.get(socket);
-    if (connection !== undefined) this.#enter(connection, "upgraded");
+    if (connection === undefined) return;
+    this.#noLongerUnknown(connection);
+    this.#enter(connection, "upgraded");
   }
 
   #opened(socket: Socket): void {

@@ -3,12 +3,13 @@
 
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { createServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import { createServer, type SecureContextOptions, type TLSSocket, type Server as TlsServer } from "node:tls";
 import type { TlsSettings } from "../../config/tls-rules.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { FileWatch } from "../../lib/file-watch.ts";
 import type { Logger } from "../../log.ts";
 import { Tally } from "../access/tally.ts";
+import { servedCertificate } from "./served-certificate.ts";
 import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
 
 /** A client that has not finished its handshake by then is let go. */
@@ -40,7 +41,8 @@ export class TlsListener {
   readonly #failures: Tally;
   /** Connections whose handshake is not done, by address and port, in the order in which they came. */
   readonly #shaking = new Map<string, Socket>();
-  #expiryLookMs = Number.NEGATIVE_INFINITY;
+  #material: SecureContextOptions;
+  #expiryTimer: Timer;
 
   /** @throws NodeError "tls-invalid" */
   constructor(options: TlsListenerOptions) {
@@ -48,8 +50,14 @@ export class TlsListener {
     const { settings, clock, logger } = options;
     this.#failures = new Tally({ clock, logger }, "a client could not be spoken to by TLS");
     this.#watch = new FileWatch({ paths: tlsPaths(settings), clock, onChange: () => this.#reload() });
+    try {
+      this.#material = readTlsMaterial(settings);
+    } catch (error) {
+      this.#watch.close();
+      throw error;
+    }
     this.#tls = createServer({
-      ...readTlsMaterial(settings),
+      ...this.#material,
       requestCert: settings.clientAuth !== "none",
       rejectUnauthorized: settings.clientAuth === "need",
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
@@ -57,6 +65,7 @@ export class TlsListener {
     });
     this.#tls.on("connection", (socket: Socket) => this.#begin(socket));
     this.#tls.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => this.#failed(error, socket));
+    this.#expiryTimer = this.#lookAtExpiry();
   }
 
   /** Hands connections to `server`, which must not listen itself. Resolves with the port. */
@@ -74,6 +83,7 @@ export class TlsListener {
   /** Takes no more; what is secured is the HTTP server's. */
   close(): void {
     this.#watch.close();
+    this.#expiryTimer.cancel();
     this.#tls.close();
     for (const socket of this.#shaking.values()) socket.destroy();
   }
@@ -98,7 +108,6 @@ export class TlsListener {
 
   #secured(socket: TLSSocket, server: Server): void {
     this.#shaking.delete(placeOf(socket));
-    this.#lookAtExpiry(socket);
     server.emit("connection", socket);
   }
 
@@ -113,23 +122,29 @@ export class TlsListener {
   #reload(): void {
     const { settings, logger } = this.#options;
     try {
-      this.#tls.setSecureContext(readTlsMaterial(settings));
-      this.#expiryLookMs = Number.NEGATIVE_INFINITY;
+      this.#material = readTlsMaterial(settings);
+      this.#tls.setSecureContext(this.#material);
       logger.info("the certificate was read again: new connections get it");
+      this.#expiryTimer.cancel();
+      this.#expiryTimer = this.#lookAtExpiry();
     } catch (error) {
       logger.error("the certificate stays as it was, because what is in its files now makes no sense", { error });
     }
   }
 
-  /** Once a day, by whoever connects. */
-  #lookAtExpiry(socket: TLSSocket): void {
+  /** Now, and once a day from now on. */
+  #lookAtExpiry(): Timer {
     const { clock, logger } = this.#options;
-    if (clock.now() - this.#expiryLookMs < EXPIRY_LOOK_MS) return;
-    this.#expiryLookMs = clock.now();
-    const validTo = socket.getX509Certificate()?.validTo;
-    const leftMs = validTo === undefined ? Number.POSITIVE_INFINITY : Date.parse(validTo) - clock.epochMs();
-    if (leftMs < EXPIRY_TOLD_MS)
-      logger.warn(leftMs < 0 ? "the certificate has expired" : "the certificate expires soon", { validTo });
+    servedCertificate(this.#material)
+      .then(({ validTo }) => {
+        const leftMs = Date.parse(validTo) - clock.epochMs();
+        if (leftMs < EXPIRY_TOLD_MS)
+          logger.warn(leftMs < 0 ? "the certificate has expired" : "the certificate expires soon", { validTo });
+      })
+      .catch((error: unknown) => logger.debug("the certificate could not be looked at", { error }));
+    return clock.after(EXPIRY_LOOK_MS, () => {
+      this.#expiryTimer = this.#lookAtExpiry();
+    });
   }
 }
 

@@ -13,6 +13,8 @@ const FILE_MAX_BYTES = 1024 * 1024;
 /** What OpenSSL says, and what it means for whoever set the keys. Its own words follow where nothing is known. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/mac verify failure|bad decrypt|bad password|interrupted or cancelled|empty password/i, "its password is wrong"],
+  [/load private key from PFX/i, "there is no private key in it"],
+  [/load certificate from PFX/i, "there is no certificate in it"],
   [/key values mismatch/i, "the private key belongs to another certificate"],
   [
     /unsupported|no start line|not enough data|header too long|wrong tag|asn1|PEM/i,

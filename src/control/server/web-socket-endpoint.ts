@@ -51,6 +51,8 @@ export interface WebSocketEndpointOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recognize: (asker: Asker) => Recognition;
+  /** Whether what a client has shown is still good. */
+  readonly isCurrent: (identity: Identity) => boolean;
   readonly protocols: readonly SocketProtocol[];
 }
 
@@ -113,8 +115,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
       .next()
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
-        socket.off("error", onError);
-        this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        // Whoever is refused and gone is still listened to: an error that nobody hears ends the process.
+        if (refusal === undefined) socket.off("error", onError);
+        else refuse(socket, refusal, protocol.version);
       })
       .catch((error: unknown) => {
         this.#options.logger.error("a WebSocket handshake failed", { error });
@@ -134,9 +138,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** The keys have changed: whoever has shown one that is no longer valid is let go, and may show another. */
-  dropStale(isCurrent: (identity: Identity) => boolean): void {
+  dropStale(): void {
     for (const [socket, { identity }] of this.#sockets) {
-      if (!isCurrent(identity)) socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
+      if (!this.#options.isCurrent(identity))
+        socket.close(CLOSE_POLICY, "the key of this connection is no longer valid");
     }
   }
 
@@ -226,13 +231,12 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
-  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): void {
+  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): Refusal | undefined {
+    // The keys may have changed while its old socket was asked; whoever comes now is not among those let go then.
+    if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
     const room = resumable === undefined ? this.#options.sessions.makeRoomFor(identity.name) : "room";
-    if (room !== "room") {
-      refuse(socket, room === "draining" ? DRAINING : tooManySessions(identity), protocol.version);
-      return;
-    }
+    if (room !== "room") return room === "draining" ? DRAINING : tooManySessions(identity);
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -247,6 +251,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     });
     // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
     this.#server.off("headers", addHeader);
+    return undefined;
   }
 
   #adopt(webSocket: WebSocket, { protocol, identity, session, isResumed }: Adoption): void {

@@ -29,17 +29,20 @@ test("nothing is looked at where nothing is set", () => {
   ]);
 });
 
-test("a certificate is good, soon not any more, and then not", () => {
-  const { tls } = serverOf(...PEM);
+test.each([
+  ["PEM", PEM],
+  ["a PKCS#12", ["--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=x"]],
+])("a certificate in %s is good, soon not any more, and then not", async (_, args) => {
+  const { tls } = serverOf(...args);
   const seen = (days: number) => lookAtTls(tls!, Date.now() + days * DAY_MS);
-  expect(seen(1)).toMatchObject({ status: "ok", found: expect.stringContaining("CN=one") });
-  expect(seen(20)).toMatchObject({ status: "warn", advice: expect.stringContaining("soon") });
-  expect([seen(40).status, seen(-2).status]).toEqual(["fail", "fail"]);
+  expect(await seen(1)).toMatchObject({ status: "ok", found: expect.stringContaining("CN=one") });
+  expect(await seen(20)).toMatchObject({ status: "warn", advice: expect.stringContaining("soon") });
+  expect([(await seen(40)).status, (await seen(-2)).status]).toEqual(["fail", "fail"]);
 });
 
-test("what cannot be used fails with the key that names it", () => {
+test("what cannot be used fails with the key that names it", async () => {
   const { tls } = serverOf("--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=y");
-  expect(lookAtTls(tls!, Date.now())).toMatchObject({
+  expect(await lookAtTls(tls!, Date.now())).toMatchObject({
     status: "fail",
     found: "server.ssl.key-store: its password is wrong",
   });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -74,6 +74,41 @@ describe("tonearm keys", () => {
     for (const kept of ["# ours\n", "players: 007 # few\n", '  sources: [ http, "x" ]\n']) expect(text).toContain(kept);
     expect(hashes("123")?.[0]).toBe(hash);
     expect(statSync(path).mode & 0o777).toBe(0o640);
+  });
+
+  test("retires all but the newest of hashes in one text, too", () => {
+    writeFileSync(path, `bot:\n  hashes: ${hashOf("one")}, ${hashOf("two")}\n`);
+    run("retire", "bot");
+    expect(hashes("bot")).toEqual([hashOf("two")]);
+  });
+
+  test.each([
+    ["with a dot", (a: string, b: string) => `bot.hashes: [${a}, ${b}]\n`],
+    ["by a merge", (a: string, b: string) => `<<: { bot: { hashes: [${a}, ${b}] } }\n`],
+    ["in several documents", (a: string, b: string) => `bot:\n  role: viewer\n---\nbot:\n  hashes: [${a}, ${b}]\n`],
+  ])("does not say that a key is gone that is still good, written %s", (_, write) => {
+    writeFileSync(path, write(hashOf("one"), hashOf("two")));
+    const before = readFileSync(path, "utf8");
+    for (const action of ["retire", "remove"]) {
+      try {
+        run(action, "bot");
+      } catch (error) {
+        expect(String(error)).toContain("change its hashes in the file by hand");
+        expect(readFileSync(path, "utf8")).toBe(before);
+        continue;
+      }
+      expect(hashes("bot")?.length ?? 0).toBe(action === "retire" ? 1 : 0);
+      writeFileSync(path, before);
+    }
+  });
+
+  test("changes what a link leads to, and leaves the link", () => {
+    const real = join(folder, "real.yml");
+    writeFileSync(real, "");
+    symlinkSync("real.yml", path);
+    run("add", "bot");
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(readFileSync(real, "utf8")).toContain("bot:");
   });
 
   test.each([

@@ -29,6 +29,20 @@ function unreadable(): object {
   });
 }
 
+test.each([
+  ["on lines of its own", "\n"],
+  ["on one line", " "],
+  ["escaped", "\\n"],
+])("a private key in PEM is not shown, %s", (_, lineBreak) => {
+  for (const kind of ["", "EC ", "RSA ", "ENCRYPTED "]) {
+    const key = [`-----BEGIN ${kind}PRIVATE KEY-----`, S.repeat(4), S, `-----END ${kind}PRIVATE KEY-----`];
+    const text = ["before", ...key, "behind"].join(lineBreak);
+    expect(redactText(text)).toBe(["before", REDACTED, "behind"].join(lineBreak));
+    expect(redactText(text.slice(0, text.indexOf("-----END")))).not.toContain(S);
+  }
+  expect(redactText("-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----")).toContain("MII");
+});
+
 describe("an address loses its password", () => {
   test.each([
     `http://u:${S}@host/path`,

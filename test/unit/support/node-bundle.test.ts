@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Secret } from "../../../src/config/keys/secret.ts";
 import type { PlayerDiagnosisJson } from "../../../src/control/protocol/player-diagnosis-json.ts";
 import { LogRing } from "../../../src/log-ring.ts";
@@ -74,6 +74,14 @@ test("the last warnings and errors are in it, and the newest stay when they are 
   expect(text.match(/^trouble /gm)?.length).toBeGreaterThan(50);
   expect(text).toContain("trouble 299");
   expect(text).not.toContain("answered");
+});
+
+test("secrets that stand beside the configuration are hidden, too", async () => {
+  vi.stubEnv("SOME_OTHER_TOKEN", "quietphrasequietphrase");
+  const log = new LogRing();
+  log.keep({ epochMs: 1, level: "error", written: "something sent quietphrasequietphrase away\n" });
+  expect(await nodeBundle(running({ log }), KEY)).toContain("something sent <redacted> away");
+  vi.unstubAllEnvs();
 });
 
 test("a line whose end was not kept does not end in half of a secret", async () => {

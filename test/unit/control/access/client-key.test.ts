@@ -64,6 +64,8 @@ describe("a mistake is told with its place", () => {
   test.each([
     ["bot:\n  hashes: []\n", "keys.yml:2:11: bot has no hashes: `tonearm keys add bot` makes a key"],
     ["bot:\n  role: client\n", "keys.yml:2:9: bot has no hashes"],
+    [`bot:\n  hashes: ${hashOf("")}\n`, "keys.yml:2:11: that is the hash of no text at all"],
+    [`bot:\n  hashes: [${["a", "b", "c", "d", "e"].map(hashOf)}]\n`, "`tonearm keys retire bot` leaves the newest"],
     [`bot:\n  hashes: ${HASH}\n  role: admin\n`, 'role to be one of client, viewer, operator, found "admin"'],
     [`bot:\n  hashes: ${HASH}\n  player: 3\n`, 'keys.yml:3:11: a key has no "player"; did you mean players?'],
     [`bot:\n  hashes: ${HASH}\n  players: many\n`, "keys.yml:3:12: expected players to be a whole number from 1 to"],

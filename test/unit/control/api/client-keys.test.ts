@@ -215,6 +215,22 @@ test("a key that is changed lets its sockets go, and its sessions are resumed wi
   await other.flushed();
 });
 
+test("a key that is changed within a handshake opens nothing any more", async () => {
+  keys.replace([key("a")]);
+  const before = await connect("a");
+  await ask("a", "PATCH", `/v4/sessions/${before.sessionId}`, { resuming: true, timeout: 60 });
+  // Its socket is asked whether it still answers, which takes a while.
+  before.socket.pause();
+  const asked = { Authorization: keyOf("a"), "User-Id": "1", "Session-Id": before.sessionId };
+  const handshake = server.handshake({ headers: asked });
+  const ping = await server.request("GET", "/version");
+  expect(ping.status).toBe(200);
+  keys.replace([{ ...key("a"), hashes: [hashOf("another")] }]);
+  server.keysChanged();
+  expect((await handshake).answer.status).toBe(401);
+  expect((await server.handshake({ headers: { ...asked, Authorization: "another" } })).answer.status).toBe(101);
+});
+
 test("a key that is taken away ends its sessions, and their players", async () => {
   keys.replace([key("bot"), key("other")]);
   const [client, other] = [await connect("bot"), await connect("other")];

@@ -261,6 +261,13 @@ describe("logging in", () => {
     expect((await logIn(OPERATOR, own)).status).toBe(204);
   });
 
+  test("a page that came through a proxy's HTTPS gets a cookie for HTTPS", async () => {
+    const headers = { origin: "https://music.example", "sec-fetch-site": "same-origin" };
+    expect((await logIn(OPERATOR, headers)).headers["set-cookie"]?.[0]).toMatch(/; Secure$/);
+    const out = await server.request("POST", "/dashboard/logout", { password: null, headers });
+    expect(out.headers["set-cookie"]?.[0]).toMatch(/; Secure$/);
+  });
+
   test("logging out takes the cookie away", async () => {
     const { headers } = await server.request("POST", "/dashboard/logout", { password: null });
     expect(headers["set-cookie"]?.[0]).toMatch(/^tonearm=; Path=\/dashboard; Max-Age=0;/);
@@ -298,7 +305,8 @@ describe("live", () => {
     const next = page.next("state");
     clock.advance(1000);
     expect((await next).atMs).toBe(clock.epochMs());
-    expect(clock.pendingCount).toBe(timers + 1);
+    // The next look, and whether the page still answers.
+    expect(clock.pendingCount).toBe(timers + 2);
     page.socket.close();
     await page.closed;
     await expect.poll(() => clock.pendingCount).toBe(timers);
@@ -317,6 +325,14 @@ describe("live", () => {
     expect(await titles({ filter: "222" })).toEqual([1, "other"]);
     expect(await titles({ offset: 1, count: 2 })).toEqual([4, "Red Rain", "blue in green"]);
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
+  });
+
+  test("shows where a track is from without what opens it", async () => {
+    const client = await server.connect();
+    const { encoded } = buildTrack({ uri: "https://fan:pass1234@radio.example/live?token=abcd1234" });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/1`, { body: { track: { encoded } } });
+    const { players } = await (await opened(VIEWER)).see({});
+    expect(players.rows[0]?.track?.uri).toBe("https://<redacted>@radio.example/live?token=<redacted>");
   });
 
   test("shows all of one player", async () => {
@@ -357,10 +373,48 @@ describe("live", () => {
     expect(await page.closed).toBe(1008);
   });
 
-  test("has room for sixteen", async () => {
+  test("has room for sixteen, whoever comes at once, and says so to the next", async () => {
     const cookie = await cookieOf(VIEWER);
-    for (let count = 0; count < 16; count++) expect(await open(cookie)).toBeInstanceOf(Page);
-    expect(await open(cookie)).toBe(503);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => open(cookie)));
+    expect(answers.filter((answer) => answer === 503)).toHaveLength(4);
+    const ask = () => server.request("GET", "/dashboard/session", { password: null, headers: { cookie } });
+    const full = await ask();
+    expect([full.status, full.body]).toEqual([503, expect.stringMatching(/^16 pages of the dashboard are open/)]);
+    const page = answers.find((answer) => answer instanceof Page)!; // sixteen are
+    page.socket.close();
+    await page.closed;
+    await expect.poll(async () => (await ask()).status).toBe(200);
+  });
+
+  test("ends when the login does", async () => {
+    const cookie = await cookieOf(OPERATOR);
+    clock.advance(12 * 60 * 60 * 1000 - 1500);
+    const page = (await open(cookie)) as Page; // it is let in
+    const next = page.next("state");
+    clock.advance(1000);
+    await next;
+    clock.advance(1000);
+    expect(await page.closed).toBe(1008);
+  });
+
+  test("keeps no answers to the pings of who does not read", async () => {
+    const page = await opened();
+    let pongCount = 0;
+    page.socket.on("pong", () => pongCount++).pause();
+    const count = 120_000;
+    for (let index = 0; index < count; index++) {
+      page.socket.ping("x".repeat(125));
+      if (index % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    while (page.socket.bufferedAmount > 0) await new Promise((resolve) => setImmediate(resolve));
+    page.socket.resume();
+    await expect.poll(() => page.act({ kind: "freeAllAddresses" })).toBeNull();
+    page.socket.ping("last");
+    await new Promise<void>((resolve) => {
+      page.socket.on("pong", (data) => String(data) === "last" && resolve());
+    });
+    expect(pongCount).toBeGreaterThan(0);
+    expect(pongCount).toBeLessThan(count);
   });
 });
 

@@ -182,8 +182,10 @@ test("a connection that goes on asking stays as long as it likes", async () => {
 });
 
 test("when too many have not shown the password the oldest of them go, and all others stay", async () => {
+  server.on("upgrade", (_request, socket: Socket) => connections.upgrade(socket, () => connections.upgraded(socket)));
   const known = await open(KNOWN);
   await expect.poll(known.received).toContain("answer");
+  const upgraded = await open(GET.replace("Host", "Connection: upgrade\r\nUpgrade: websocket\r\nHost"));
   const unknown: Client[] = [];
   for (let count = 0; count < 300; count++) unknown.push(await open("GET /"));
   await expect.poll(() => unknown.filter(({ serverSide }) => serverSide.destroyed).length).toBe(300 - 256);
@@ -192,6 +194,7 @@ test("when too many have not shown the password the oldest of them go, and all o
   await expect.poll(version.received).toContain("answer");
   await known.say(KNOWN);
   await expect.poll(() => known.received().split("answer").length).toBe(3);
+  expect(await isClosed(upgraded)).toBe(false);
 });
 
 test("each of the answers on one connection has its own time", async () => {

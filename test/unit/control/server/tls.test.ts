@@ -1,4 +1,4 @@
-import { copyFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
@@ -27,6 +27,9 @@ beforeAll(() => {
   certificates.lock("one", "open sesame");
   certificates.store("one", "open sesame");
   certificates.oldStore("old", "x");
+  copyFileSync(certificates.path("old.crt"), certificates.path("short.crt"));
+  copyFileSync(certificates.path("old.key"), certificates.path("short.key"));
+  certificates.store("short", "x");
 });
 afterAll(() => certificates.remove());
 
@@ -175,16 +178,27 @@ describe("what is told", () => {
     ]);
   });
 
-  test("of a certificate that expires, once a day", async () => {
-    const served = await start({ certificate: "old.crt", "certificate-private-key": "old.key" });
-    const ca = certificates.read("old.crt");
-    await nameSeen(served, { ca });
-    await nameSeen(served, { ca });
-    expect(lines).toEqual([["warn", "the certificate expires soon", { validTo: expect.any(String) }]]);
-    clock.advance(4 * 24 * 60 * 60 * 1000);
-    await nameSeen(served, { ca });
-    expect(lines[1]).toMatchObject(["warn", "the certificate has expired", {}]);
+  test.each([
+    ["PEM", { certificate: "old.crt", "certificate-private-key": "old.key" }],
+    ["a PKCS#12", { "key-store": "short.p12", "key-store-password": "x" }],
+  ])("of a certificate in %s that expires, once a day, also when nobody connects", async (_, ssl) => {
+    await start(ssl);
+    const soon = ["warn", "the certificate expires soon", { validTo: expect.any(String) }];
+    await vi.waitFor(() => expect(lines).toEqual([soon]));
+    clock.advance(24 * 60 * 60 * 1000);
+    await vi.waitFor(() => expect(lines).toEqual([soon, soon]));
+    clock.advance(3 * 24 * 60 * 60 * 1000);
+    await vi.waitFor(() => expect(lines[2]).toMatchObject(["warn", "the certificate has expired", {}]));
   });
+});
+
+test("who is connected when the node closes is let go", async () => {
+  const served = await start(ONE);
+  await nameSeen(served);
+  const closed = new Promise((resolve) => sockets[0]?.once("close", resolve));
+  await served.close();
+  server = undefined;
+  await closed;
 });
 
 test("clients that do not finish their handshake make room for others", async () => {
@@ -213,8 +227,25 @@ describe("what is wrong is said by the name of its key", () => {
     [{ "key-store": "old.p12", "key-store-password": "x" }, /^server\.ssl\.key-store: it is encrypted in an old way/],
     [{ "key-store": "one.crt" }, /^server\.ssl\.key-store: it is not of the kind/],
     [{ ...ONE, "client-auth": "want", "trust-certificate": "one.key" }, /^server\.ssl\.trust-certificate: it is not/],
+    [{ ...ONE, certificate: "loop.crt" }, /^server\.ssl\.certificate: .*loop\.crt could not be read/],
   ])("%j", (ssl, message) => {
-    const settings = settingsOf(ssl);
-    expect(() => readTlsMaterial(settings!)).toThrow(message);
+    symlinkSync("loop.crt", certificates.path("loop.crt"));
+    const settings = settingsOf(ssl)!; // those of TLS
+    const logger = createLogger(() => undefined);
+    expect(() => readTlsMaterial(settings)).toThrow(message);
+    expect(() => new TlsListener({ settings, clock, logger })).toThrow(message);
+    expect(clock.pendingCount).toBe(0);
+    rmSync(certificates.path("loop.crt"));
+  });
+
+  test.each([
+    ["quotes around it", (key: string) => `"${key}"`],
+    ["only what PEM has within", (key: string) => key.replaceAll(/-----.*-----|\n/g, "")],
+    ["base64 around it", (key: string) => Buffer.from(key).toString("base64")],
+  ])("and no private key is shown as the name of a file: %s", (_, spoil) => {
+    const key = certificates.read("one.key");
+    const load = () => settingsOf({ ...ONE, "certificate-private-key": spoil(key) });
+    expect(load).toThrow(/certificate-private-key: expected PEM that begins with -----BEGIN/);
+    expect(load).toThrow(expect.not.objectContaining({ message: expect.stringContaining(spoil(key).slice(40, 80)) }));
   });
 });

@@ -62,7 +62,10 @@ beforeEach(() => {
         return () => timer.cancel();
       },
     },
-    { connectionChanged: ({ kind }) => kinds.push(kind), messageCame: () => undefined },
+    {
+      connectionChanged: (now) => kinds.push(now.kind === "refused" ? `refused: ${now.reason}` : now.kind),
+      messageCame: () => undefined,
+    },
   );
 });
 
@@ -84,6 +87,19 @@ describe("connecting", () => {
     expect(sockets).toEqual([]);
     await pass(60_000);
     expect(asked).toBe(1);
+  });
+
+  test("says why the node lets nobody in, and tries again", async () => {
+    answer = { reason: "16 pages are open" };
+    connection.connect();
+    await settled();
+    expect(kinds).toEqual(["checking", "refused: 16 pages are open"]);
+    expect(sockets).toEqual([]);
+    answer = "in";
+    await pass(500);
+    last().onOpen();
+    last().onText(HELLO);
+    expect(kinds.at(-1)).toBe("live");
   });
 });
 

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { ApiServer } from "../../../support/api-server.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+test("whoever asks for one bundle after the other is told to wait, and others are answered", async () => {
+  const clock = new FakeClock();
+  const server = await ApiServer.start({ clock });
+  const ask = async () => (await server.request("GET", "/v4/tonearm/support")).status;
+  for (let count = 0; count < 10; count++) expect(await ask()).toBe(200);
+  expect(await ask()).toBe(503);
+  expect((await server.request("GET", "/v4/info")).status).toBe(200);
+  clock.advance(5000);
+  expect([await ask(), await ask()]).toEqual([200, 503]);
+  await server.close();
+});

@@ -1,0 +1,75 @@
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FileWatch, type FileWatchOptions } from "../../../src/lib/file-watch.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+let folder: string;
+let clock: FakeClock;
+let changes: number;
+let watch: FileWatch | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tonearm-watch-"));
+  clock = new FakeClock();
+  changes = 0;
+});
+
+afterEach(() => {
+  watch?.close();
+  rmSync(folder, { recursive: true });
+});
+
+function look(path: string, options: Partial<FileWatchOptions> = {}): void {
+  watch = new FileWatch({ paths: [path], clock, onChange: () => changes++, ...options });
+}
+
+/** Time passes until it is so; each look at the disk takes its own time. */
+async function untilChanged(count: number): Promise<void> {
+  await vi.waitFor(() => {
+    clock.advance(2000);
+    expect(changes).toBe(count);
+  });
+}
+
+test("a folder of secrets that an orchestrator swaps by a link is noticed", async () => {
+  for (const version of ["1", "2"]) {
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, "key"), "same");
+  }
+  symlinkSync("1", join(folder, "..data"));
+  symlinkSync("..data/key", join(folder, "key"));
+  look(join(folder, "key"));
+  symlinkSync("2", join(folder, "..fresh"));
+  renameSync(join(folder, "..fresh"), join(folder, "..data"));
+  await untilChanged(1);
+});
+
+test("a file that may be read from now on is noticed, though what is in it is the same", async () => {
+  const path = join(folder, "key");
+  writeFileSync(path, "x", { mode: 0o000 });
+  look(path);
+  chmodSync(path, 0o600);
+  await untilChanged(1);
+});
+
+test("what cannot be looked at is like what is not there", async () => {
+  const path = join(folder, "loop");
+  symlinkSync(path, path);
+  look(path);
+  rmSync(path);
+  writeFileSync(path, "x");
+  await untilChanged(1);
+});
+
+test("a share that does not answer is asked once, and its files one after the other", async () => {
+  const asked: string[] = [];
+  const stat = (path: string) => {
+    asked.push(path);
+    return new Promise<never>(() => undefined);
+  };
+  look("", { paths: [join(folder, "a"), join(folder, "b")], stat });
+  for (let count = 0; count < 5; count++) clock.advance(2000);
+  expect(asked).toEqual([join(folder, "a")]);
+});
