@@ -102,6 +102,7 @@ describe.each([VERSIONS.at(0) ?? "", VERSIONS.at(-1) ?? ""])("on Node.js %s", (v
       "tone.wav",
     ]);
     expect(demo).toMatchObject({ status: 0, output: expect.stringMatching(/Discord's rules +all kept/) });
+    expect(demo.output).not.toContain("EBADENGINE");
     const heard = await readWav(join(someone.folder, "heard.wav"));
     const middle = heard.left.subarray(RATE_HZ / 4, (RATE_HZ * 3) / 4);
     expect(Math.abs(pitchCents(middle, TONE_HZ, RATE_HZ) ?? Number.NaN)).toBeLessThan(5);
