@@ -76,8 +76,8 @@ async function verifyOpened(handle: FileHandle, realPath: string, roots: readonl
 }
 
 /**
- * By volume and number. Of the volume only 32 bits: on Windows 11 some Node.js 22 to 24 give 64 by name and the lower 32
- * of them by handle (https://github.com/libuv/libuv/pull/4698); Linux and macOS have no more than 32.
+ * By volume and number. Of the volume only 32 bits: on newer Windows some Node.js give 64 by name and the lower 32 of
+ * them by handle (https://github.com/libuv/libuv/pull/4698); Linux and macOS have no more than 32.
  */
 export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
   return BigInt.asUintN(32, one.dev) === BigInt.asUintN(32, other.dev) && one.ino === other.ino;

@@ -61,7 +61,7 @@ test("every package that the docs site is built with is held to its bytes, and b
   expect(loose.map(([path]) => path)).toEqual([]);
 });
 
-test("no version is held in a way that counts in this checkout only: npm reads no overrides of what it installs", () => {
+test("no version is held by `overrides`, which npm reads in this checkout and not where the node is installed", () => {
   const manifest: unknown = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8"));
   expect(manifest).not.toHaveProperty("overrides");
 });
