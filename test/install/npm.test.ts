@@ -17,7 +17,7 @@ const FIRST_SOUND_MS_MAX = 60_000;
 const NPM_TIMES_MAX = 3;
 const TONE_HZ = 440;
 const RATE_HZ = 48_000;
-/** Of the tarball: 1.8 MB and 7.5 MB unpacked in 160 files, at the time of writing. */
+/** Of the tarball: 1.9 MB and 7.9 MB unpacked in 216 files, at the time of writing. */
 const PACKED_BYTES_MAX = 3_000_000;
 const UNPACKED_BYTES_MAX = 10_000_000;
 
