@@ -18,6 +18,7 @@ import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
+import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
@@ -137,7 +138,9 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
     };
   } catch (error) {
     await close();
-    throw new NodeError("listen-failed", `could not listen on ${host}, port ${config.server.port}`, { cause: error });
+    const advice = listenAdvice(error instanceof Error && "code" in error ? String(error.code) : "");
+    const message = `could not listen on ${host}, port ${config.server.port}: ${advice}`;
+    throw new NodeError("listen-failed", message, { cause: error });
   }
 }
 

@@ -62,6 +62,7 @@ export const SIDE_BAR = [
     title: "Explanation",
     items: [
       "ARCHITECTURE.md",
+      "docs/internals/tick.md",
       "docs/explanation/passthrough.md",
       "docs/explanation/dave.md",
       "docs/benchmarks.md",
@@ -69,7 +70,6 @@ export const SIDE_BAR = [
         title: "How it works inside",
         isFolded: true,
         items: [
-          "docs/internals/tick.md",
           "docs/internals/sound.md",
           "docs/internals/links.md",
           "docs/internals/incidents.md",

@@ -9,6 +9,12 @@ import { NodeError } from "../errors.ts";
 /** Windows has neither flag; there they are undefined. NONBLOCK keeps a named pipe from hanging the open. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** What tells a file from all others of the machine. */
+interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
 /** A set of folders below which files may be read. */
 export class LocalJail {
   readonly #roots: readonly string[];
@@ -65,8 +71,16 @@ async function verifyOpened(handle: FileHandle, realPath: string, roots: readonl
   if (!opened.isFile()) throw refusal();
   const pathNow = await realpath(realPath).catch(() => "");
   const named = pathNow === "" ? undefined : await stat(pathNow, { bigint: true }).catch(() => undefined);
-  const isSame = named !== undefined && named.dev === opened.dev && named.ino === opened.ino;
-  if (!isSame || pathNow !== realPath || !isBelow(pathNow, roots)) throw refusal();
+  if (named === undefined || !isSameFile(named, opened) || pathNow !== realPath || !isBelow(pathNow, roots))
+    throw refusal();
+}
+
+/**
+ * By volume and number. Of the volume only 32 bits: on newer Windows some Node.js give 64 by name and the lower 32 of
+ * them by handle (https://github.com/libuv/libuv/pull/4698); Linux and macOS have no more than 32.
+ */
+export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
+  return BigInt.asUintN(32, one.dev) === BigInt.asUintN(32, other.dev) && one.ino === other.ino;
 }
 
 /**

@@ -61,6 +61,11 @@ test("every package that the docs site is built with is held to its bytes, and b
   expect(loose.map(([path]) => path)).toEqual([]);
 });
 
+test("no version is held by `overrides`, which npm reads in this checkout and not where the node is installed", () => {
+  const manifest: unknown = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8"));
+  expect(manifest).not.toHaveProperty("overrides");
+});
+
 test("no package is bound to a registry: npm takes it from the one that is configured", () => {
   expect(PACKAGES.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });

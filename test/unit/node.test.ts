@@ -95,13 +95,15 @@ describe("a node", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("that cannot listen says where, and leaves nothing running", async () => {
+  test("that cannot listen says where and what to do, and leaves nothing running", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
     await expect(start(port)).rejects.toMatchObject({
       code: "listen-failed",
-      message: `could not listen on 127.0.0.1, port ${port}`,
+      message: expect.stringMatching(
+        new RegExp(`^could not listen on 127\\.0\\.0\\.1, port ${port}: another program .* set server\\.port$`),
+      ),
       cause: { code: "EADDRINUSE" },
     });
     await new Promise((resolve) => other.close(resolve));

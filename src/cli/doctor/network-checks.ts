@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { findBindTrouble } from "../../control/route-planner/bind-check.ts";
+import { listenAdvice } from "../../control/server/listen-advice.ts";
 import { systemRandom } from "../../lib/random.ts";
 import { type Check, type CheckResult, within } from "./check.ts";
 
@@ -106,13 +107,7 @@ export function udpRouteCheck(resolve: (host: string) => Promise<string> = resol
 
 function portTrouble(error: unknown, place: string): CheckResult {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-  const advice = {
-    EADDRINUSE: "another program (perhaps a running node) has it; stop that or set server.port",
-    EACCES: "ports below 1024 need special rights; set server.port to a higher one",
-    EADDRNOTAVAIL: "this machine does not have that address; set server.address",
-    ENOTFOUND: "that name does not resolve; set server.address",
-  }[code];
-  return { status: "fail", found: `${place} cannot be listened on (${code})`, advice: advice ?? "set server.port" };
+  return { status: "fail", found: `${place} cannot be listened on (${code})`, advice: listenAdvice(code) };
 }
 
 async function resolveHost(host: string): Promise<string> {

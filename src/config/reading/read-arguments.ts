@@ -25,7 +25,10 @@ export function readArguments(args: readonly string[]): ArgumentReading {
     } else if (name.includes(".") && value !== undefined) {
       settings.push({ names: pathNames(name), text: value, place: `--${name}` });
     } else {
-      problems.push({ place: shorten(argument), message: "expected --key=value, such as --server.port=2333" });
+      problems.push({
+        place: shorten(argument),
+        message: "expected a key and its value as one word, such as --server.port=2333",
+      });
     }
   }
   return { settings, filePath, problems };

@@ -45,6 +45,15 @@ describe("tonearm", () => {
     expect(errors).not.toContain("    at ");
   });
 
+  test("what is no option is told how one is written, and the example is no secret", async () => {
+    for (const args of [["--port", "4000"], ["start", "4000"], ["--server.port"]]) {
+      const { status, errors } = await run(...args);
+      expect(status).toBe(1);
+      expect(errors).toContain("such as --server.port=2333\n");
+      expect(errors).not.toContain("<redacted>");
+    }
+  });
+
   test("options without a command belong to start", async () => {
     expect((await run("--tonearm.workers.count=many")).errors).toContain("tonearm.workers.count");
   });

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { LocalJail } from "../../../src/lib/local-jail.ts";
+import { isSameFile, LocalJail } from "../../../src/lib/local-jail.ts";
 
 let folder: string;
 let music: string;
@@ -90,4 +90,11 @@ it.skipIf(process.platform === "win32")("what lies outside is refused without be
 it.skipIf(process.platform === "win32")("a named pipe neither hangs nor opens", async () => {
   execFileSync("mkfifo", [join(music, "pipe")]);
   await expect(jail.open(join(music, "pipe"))).rejects.toMatchObject({ code: "local-file-refused" });
+});
+
+it("a file is the same where Windows gives its volume in 64 bits by name and in 32 by handle", () => {
+  const byName = { dev: 0x3a1c_7d00_bc94_10ffn, ino: 7n };
+  expect(isSameFile(byName, { dev: 0xbc94_10ffn, ino: 7n })).toBe(true);
+  expect(isSameFile(byName, { dev: 0xbc94_10fen, ino: 7n })).toBe(false);
+  expect(isSameFile(byName, { dev: 0xbc94_10ffn, ino: 8n })).toBe(false);
 });
