@@ -88,7 +88,8 @@ test.skipIf(IMAGE_MISSING !== "")("it installs, starts on the server's port, ser
       volume,
     ]),
     command: [egg.scripts.installation.entrypoint, "/mnt/install/install.sh"],
-    variables: { NODE_PACKAGE: `/mnt/install/${tarball}` },
+    // Should it hang, its output says at what.
+    variables: { NODE_PACKAGE: `/mnt/install/${tarball}`, npm_config_loglevel: "http" },
   });
   expect(install.output).toMatch(/^\d+\.\d+\.\d+$/m);
   expect(install.status).toBe(0);

@@ -19,6 +19,8 @@ export const PASSWORD = "a password of our own";
 
 const OUTPUT_BYTES_MAX = 10 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 60_000;
+/** Of the longest thing that is waited for, an installation from the registry; below the time a test has. */
+const WAIT_MAX_MS = 240_000;
 const LOOK_INTERVAL_MS = 20;
 
 if (IMAGE_MISSING !== "") console.log(`skipped: ${IMAGE_MISSING}`);
@@ -90,15 +92,16 @@ export class Container {
     return (await command("podman", ["logs", this.#id])).output;
   }
 
-  /** Resolves with the output once it has this in it; rejects when the container ends without. */
+  /** Resolves with the output once it has this in it; rejects when the container ends without, or takes too long. */
   async until(pattern: RegExp): Promise<string> {
-    for (;;) {
+    for (const deadlineMs = Date.now() + WAIT_MAX_MS; Date.now() < deadlineMs; ) {
       const isRunning = await this.look("{{.State.Running}}");
       const output = await this.output();
       if (pattern.test(output)) return output;
       if (isRunning === "false") throw new Error(`ended without ${pattern}: ${output}`);
       await sleep(LOOK_INTERVAL_MS);
     }
+    throw new Error(`no ${pattern} after ${WAIT_MAX_MS / 1000} s: ${await this.output()}`);
   }
 
   /** Runs a program in it. */
@@ -115,10 +118,12 @@ export class Container {
     await command("podman", ["kill", "--signal", name, this.#id]);
   }
 
-  /** Resolves with its exit status. */
+  /** Resolves with its exit status; rejects when it takes too long, with what it has written. */
   async ended(): Promise<number> {
-    while ((await this.look("{{.State.Running}}")) === "true") await sleep(LOOK_INTERVAL_MS);
-    return Number(await this.look("{{.State.ExitCode}}"));
+    for (const deadlineMs = Date.now() + WAIT_MAX_MS; Date.now() < deadlineMs; await sleep(LOOK_INTERVAL_MS)) {
+      if ((await this.look("{{.State.Running}}")) !== "true") return Number(await this.look("{{.State.ExitCode}}"));
+    }
+    throw new Error(`still running after ${WAIT_MAX_MS / 1000} s: ${await this.output()}`);
   }
 
   async remove(): Promise<void> {

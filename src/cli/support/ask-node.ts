@@ -39,8 +39,7 @@ function readAnswer(status: number, text: string): NodeAnswer {
   const reasons: Readonly<Record<number, string>> = {
     403: "it says 403: its password is not the one of this configuration",
     404: "it says 404: it is older than this command, or no Tonearm",
-    429: "it says 429: it was sent too many wrong passwords; wait a minute",
-    503: "it says 503: it was asked too often; wait a few seconds",
+    429: "it says 429: it was asked too often, or sent too many wrong passwords; wait a minute",
   };
   return { reason: reasons[status] ?? `what answers there is no Tonearm (status ${status})` };
 }

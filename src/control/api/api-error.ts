@@ -12,10 +12,13 @@ import type { ErrorJson } from "../protocol/error-json.ts";
  */
 export class ApiError extends NodeError {
   readonly status: number;
+  /** Whole seconds, for the header `Retry-After`, where waiting helps. */
+  readonly retryAfterS: number | undefined;
 
-  constructor(status: number, message: string, options: { cause?: unknown } = {}) {
+  constructor(status: number, message: string, options: { cause?: unknown; retryAfterS?: number } = {}) {
     super("request-refused", message, options);
     this.status = status;
+    this.retryAfterS = options.retryAfterS;
   }
 }
 

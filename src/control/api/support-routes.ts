@@ -11,6 +11,7 @@ const KEY = /^[\da-f]{16,64}$/;
 
 /** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
 const BUNDLES = { burst: 10, perSecond: 0.2 };
+const TOO_OFTEN = "support bundles are asked for too often; wait five seconds";
 
 /** GET /v4/tonearm/support. */
 export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {
@@ -23,7 +24,7 @@ export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupp
       handle: async ({ query }) => {
         const key = query.get("key");
         if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");
-        if (!bundles.take(1)) throw new ApiError(503, "support bundles are asked for too often; wait five seconds");
+        if (!bundles.take(1)) throw new ApiError(429, TOO_OFTEN, { retryAfterS: 1 / BUNDLES.perSecond });
         return {
           kind: "text",
           status: 200,
@@ -35,7 +36,7 @@ export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupp
         summary: "What a support bundle says of the running node, in Markdown, without secrets.",
         query: [{ name: "key", meaning: "Hexadecimal digits; the same give ids the same names.", type: "string" }],
         answers: { 200: "text" },
-        errors: [400, 503],
+        errors: [400],
       },
     },
   ];

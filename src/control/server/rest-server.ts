@@ -314,6 +314,7 @@ function sendFailure(
   }
   // Requests that the framework refuses do not pass the hook that sets it.
   if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);
+  if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header("Retry-After", error.retryAfterS);
   return reply.code(body.status).header("Content-Type", "application/json").send(jsonBody(body));
 }
 

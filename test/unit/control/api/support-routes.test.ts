@@ -7,9 +7,11 @@ test("whoever asks for one bundle after the other is told to wait, and others ar
   const server = await ApiServer.start({ clock });
   const ask = async () => (await server.request("GET", "/v4/tonearm/support")).status;
   for (let count = 0; count < 10; count++) expect(await ask()).toBe(200);
-  expect(await ask()).toBe(503);
+  const refused = await server.request("GET", "/v4/tonearm/support");
+  expect(refused).toMatchObject({ status: 429, json: { message: expect.stringContaining("wait five seconds") } });
+  expect(refused.headers["retry-after"]).toBe("5");
   expect((await server.request("GET", "/v4/info")).status).toBe(200);
   clock.advance(5000);
-  expect([await ask(), await ask()]).toEqual([200, 503]);
+  expect([await ask(), await ask()]).toEqual([200, 429]);
   await server.close();
 });
