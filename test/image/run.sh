@@ -47,11 +47,10 @@ make_base() {
   cp "$packages/node_modules/node/bin/node" "$root/usr/local/bin/node"
   cp --recursive "$packages/node_modules/npm" "$root/usr/local/lib/node_modules/npm"
   ln --symbolic ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
-  # A request that hangs is given up and tried again long before a test is; npm's own limit is five minutes.
-  printf '%s\n' "registry=$(npm config get registry)" cache=/npm-cache fetch-timeout=90000 fetch-retries=4 \
-    >"$root/usr/local/etc/npmrc"
+  printf 'registry=%s\ncache=/npm-cache\n' "$(npm config get registry)" >"$root/usr/local/etc/npmrc"
   local authorities
   authorities=$(npm config get cafile)
+  [ -f "$authorities" ] || authorities=${NODE_EXTRA_CA_CERTS-}
   if [ -f "$authorities" ]; then
     cp "$authorities" "$root/usr/local/etc/registry.pem"
     printf 'cafile=/usr/local/etc/registry.pem\n' >>"$root/usr/local/etc/npmrc"
