@@ -1,6 +1,7 @@
 // The bench's end of main-thread-preload.ts: how long the main thread of a node was held at a time.
 
-import { freePort, type NodeCommand, NodeProcess } from "./node-process.ts";
+import { freePort } from "../free-port.ts";
+import { type NodeCommand, NodeProcess } from "./node-process.ts";
 
 /** One look after the other, milliseconds. A hold is seen too short by up to the pause between two looks. */
 export interface MainThreadLooks {

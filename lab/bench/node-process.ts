@@ -3,9 +3,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../free-port.ts";
 import { sleep } from "../sleep.ts";
 import { endProcessTree, killProcessTree, readProcessTree, type TreeUse } from "./process-tree.ts";
 
@@ -126,16 +126,4 @@ function hasEnded(child: ChildProcess): boolean {
 
 function endOf({ exitCode, signalCode }: ChildProcess): string {
   return signalCode === null ? `with status ${exitCode}` : `by ${signalCode}`;
-}
-
-/** A port that was free a moment ago, for what binds it next. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject()));
-    });
-  });
 }

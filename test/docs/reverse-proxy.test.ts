@@ -6,11 +6,12 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { codeBlocksOf } from "../../docs/site/markdown.mjs";
+import { freePort } from "../../lab/free-port.ts";
 import { STAGE_PASSWORD, type Stage } from "../../lab/stage/stage.ts";
 import { Certificates } from "../support/certificates.ts";
 import { PROJECT_ROOT } from "../support/project-files.ts";
@@ -88,16 +89,6 @@ afterAll(async () => {
   certificates.remove();
 });
 
-/** One that is free now. Proxies cannot be asked for the port that they took. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number }; // listening on TCP: an object
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   const isOpen = await new Promise<boolean>((resolve) => {
@@ -117,6 +108,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
 
   beforeAll(async () => {
     if (!existsSync(program)) return;
+    // Proxies cannot be asked for the port that they took.
     port = await freePort();
     const place: Place = { folder: certificates.path(name), port, nodePort: stage.node.address.port };
     await mkdir(place.folder);

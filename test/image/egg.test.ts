@@ -6,9 +6,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { freePort } from "../../lab/free-port.ts";
 import { requestNode } from "../../lab/stage/rest-request.ts";
 import { PROJECT_ROOT } from "../support/project-files.ts";
-import { Container, command, IMAGE_BASE, IMAGE_MISSING, PASSWORD, unusedPort } from "./engine.ts";
+import { Container, command, IMAGE_BASE, IMAGE_MISSING, PASSWORD } from "./engine.ts";
 
 interface Egg {
   readonly author: string;
@@ -96,7 +97,7 @@ test.skipIf(IMAGE_MISSING !== "")("it installs, starts on the server's port, ser
   mkdirSync(join(server, "state"));
   await command("chown", ["--recursive", USER, server]);
 
-  const port = await unusedPort();
+  const port = await freePort();
   const panel = {
     STARTUP: egg.startup,
     SERVER_MEMORY: MEMORY_MEGABYTES,

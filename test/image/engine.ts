@@ -2,7 +2,6 @@
 // listens in the same process.
 
 import { execFile } from "node:child_process";
-import { createServer } from "node:net";
 import { afterEach } from "vitest";
 import { sleep } from "../../lab/sleep.ts";
 
@@ -129,16 +128,4 @@ export class Container {
   async remove(): Promise<void> {
     await command("podman", ["rm", "--force", "--volumes", "--time", "0", this.#id]);
   }
-}
-
-/** A port that nobody listens on at the moment: `tonearm health` wants to know it beforehand. */
-export function unusedPort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
-    });
-  });
 }

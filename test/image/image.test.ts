@@ -6,18 +6,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
+import { freePort } from "../../lab/free-port.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
 import { Bot } from "../../lab/stage/bot.ts";
 import { MusicCall } from "../support/music-call.ts";
 import { PROJECT_ROOT } from "../support/project-files.ts";
 import { packetsOf, SONGS } from "../support/song.ts";
-import { Container, command, HARDENED, IMAGE_MISSING, IMAGE_NAME, PASSWORD, unusedPort } from "./engine.ts";
+import { Container, command, HARDENED, IMAGE_MISSING, IMAGE_NAME, PASSWORD } from "./engine.ts";
 
 const LISTENING = /listening on /;
 
 /** A node in a container that has what it needs, at a port of its own. */
 async function startNode(variables: Readonly<Record<string, string>> = {}, options: readonly string[] = []) {
-  const port = await unusedPort();
+  const port = await freePort();
   const container = await Container.start({
     options: [...HARDENED, ...options],
     variables: { LAVALINK_SERVER_PASSWORD: PASSWORD, SERVER_PORT: String(port), ...variables },

@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "../../lab/free-port.ts";
 import { BIN, LISTENING, type RunningNode, RunningNodes } from "../support/running-node.ts";
 
 const nodes = new RunningNodes();
@@ -70,6 +70,7 @@ test("metrics are where the configuration says, and each request leaves a line",
 describe("the node goes on", () => {
   /** A node that logs every request, and a way to make it log a lot. */
   async function noisy(): Promise<{ child: ChildProcess; ask: () => Promise<string> }> {
+    // The node's own choice would stand in the output, which nobody reads here.
     const port = await freePort();
     const cwd = nodes.folder();
     const args = ["start", `--server.port=${port}`, "--logging.request.includeHeaders=true"];
@@ -130,13 +131,3 @@ describe("the node goes on", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 });
-
-/** A port that was free a moment ago; the node's own choice would stand in the output, which nobody reads here. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // listening on TCP: an object
-  server.close();
-  await once(server, "close");
-  return port;
-}
