@@ -1,4 +1,5 @@
-// A real node in a process of its own, at a port that it keeps over restarts, whose players are heard in a fake Discord.
+// A real node in a process of its own, at a port that it keeps over restarts, whose players are heard in a fake
+// Discord.
 
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { freePort } from "../../lab/free-port.ts";
@@ -10,10 +11,10 @@ import { LISTENING, type RunningNode, RunningNodes } from "./running-node.ts";
 const PASSWORD = "the node's own";
 /** Longer than any test takes. */
 const SONG_SECONDS = 3600;
-/** Which players join at one time. */
+/** Players that join at one time. */
 const JOINING_MAX = 50;
 
-/** Players are in guilds 1 to `playerCount`, each with a song of Opus that an unnamed `listener N` asked for. */
+/** Players are in guilds 1 to `playerCount`, each with a song of Opus that `listener` and its guild asked for. */
 export class CrowdedNode {
   readonly origin: string;
   readonly #nodes = new RunningNodes();
