@@ -6,8 +6,6 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
 import { Tally } from "./tally.ts";
 
-/** How long an address is believed that has shown something right. */
-const BELIEVED_MS = 24 * 60 * 60 * 1000;
 /** Of either kind; one more makes the oldest forgotten. */
 const ADDRESSES_MAX = 10_000;
 
@@ -21,16 +19,15 @@ export interface GuessesOptions {
   readonly countMax: number;
   /** How long until one of them is forgiven. */
   readonly forgivenMs: number;
+  /** How long an address is believed that has shown something right: what is right there is always taken. 0: never. */
+  readonly believedMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For the log, where there are too many. */
   readonly message: string;
 }
 
-/**
- * Counts by address; the network of an IPv6 address is one. An address from which something right has come within a day
- * is believed: what is right there is always taken.
- */
+/** Counts by address; the network of an IPv6 address is one. */
 export class Guesses {
   readonly #options: GuessesOptions;
   readonly #wrong = new BoundedMap<string, WrongCount>(ADDRESSES_MAX);
@@ -70,7 +67,7 @@ export class Guesses {
 
   #isBelieved(network: string): boolean {
     const atMs = this.#right.get(network);
-    return atMs !== undefined && this.#options.clock.now() - atMs < BELIEVED_MS;
+    return atMs !== undefined && this.#options.clock.now() - atMs < this.#options.believedMs;
   }
 
   /** How many wrong ones still count. */

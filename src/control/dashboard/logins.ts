@@ -11,7 +11,10 @@ import type { Logger } from "../../log.ts";
 import { Guesses } from "../access/guesses.ts";
 import type { DashboardRole } from "./live-messages.ts";
 
-/** People choose passwords, so less is let through than of clients: ten at once, and one more every five seconds. */
+/**
+ * People choose passwords and seldom log in, so less is let through than of clients: ten at once, and one more every
+ * five seconds, also from where somebody has logged in before.
+ */
 const WRONG_COUNT_MAX = 10;
 const FORGIVEN_MS = 5000;
 const COOKIE = "tonearm";
@@ -53,7 +56,8 @@ export class Logins {
   constructor(options: LoginsOptions) {
     this.#options = options;
     this.#guesses = new Guesses({
-      ...{ countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, clock: options.clock, logger: options.logger },
+      ...{ countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, believedMs: 0 },
+      ...{ clock: options.clock, logger: options.logger },
       message: "somebody sends many wrong passwords to the dashboard",
     });
   }

@@ -27,6 +27,7 @@ export type Recognition =
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
+const BELIEVED_MS = 24 * 60 * 60 * 1000;
 
 export interface AuthenticationOptions {
   readonly password: string;
@@ -44,7 +45,7 @@ export class Authentication {
   constructor({ password, keys, clock, logger }: AuthenticationOptions) {
     this.#keys = keys;
     this.#isPassword = createComparison(password);
-    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS };
+    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, believedMs: BELIEVED_MS };
     this.#guesses = new Guesses({ ...bounds, clock, logger, message: "somebody sends many wrong passwords" });
     this.#hasty = new Tally({ clock, logger }, "a client asks more often than its key may");
   }
