@@ -36,4 +36,6 @@ done
 [ "$(show MainPID)" != "$first" ] && echo "restarted"
 systemctl stop tonearm
 echo "stopped $(show Result) $(show ActiveState)"
+# On a busy machine the journal is behind, and knows nothing yet of the end.
+journalctl --sync
 journalctl --unit tonearm --output cat --no-pager
