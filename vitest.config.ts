@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 // Times are until a test is given up, never until it passes: long enough for a slow machine that is busy elsewhere.
 const shared = {
   pool: "forks",
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
   expect: { poll: { timeout: 30_000, interval: 5 } },
 } as const;
 
@@ -31,8 +31,6 @@ export default defineConfig({
           isolate: false,
           // Tracks take their time whether one or many play.
           maxConcurrency: 16,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       { test: { ...shared, name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
@@ -42,8 +40,6 @@ export default defineConfig({
           name: "media",
           include: ["test/media/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -53,7 +49,6 @@ export default defineConfig({
           include: ["test/clients/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
           maxConcurrency: 16,
-          testTimeout: 120_000,
           // A Python environment is installed first.
           hookTimeout: 300_000,
         },
@@ -74,7 +69,6 @@ export default defineConfig({
           name: "rust-client",
           include: ["test/clients/rust/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          testTimeout: 120_000,
         },
       },
       {
@@ -83,7 +77,6 @@ export default defineConfig({
           name: "java-client",
           include: ["test/clients/java/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          testTimeout: 120_000,
         },
       },
       {
@@ -115,7 +108,6 @@ export default defineConfig({
           globalSetup: ["test/support/build-once.ts"],
           // A browser each; one after the other.
           fileParallelism: false,
-          testTimeout: 120_000,
         },
       },
       {
@@ -171,7 +163,7 @@ export default defineConfig({
           globalSetup: ["test/support/build-once.ts"],
           // Each loads a node and the machine; one after the other.
           fileParallelism: false,
-          testTimeout: 150_000,
+          testTimeout: 600_000,
         },
       },
     ],

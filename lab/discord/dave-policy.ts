@@ -22,7 +22,7 @@ export interface DavePolicy {
   externalSenderAt: "beforeSessionDescription" | "afterSessionDescription";
   /** `protocol_version` of the op 21 that follows when only one member is left. Default 1. */
   soleMemberVersion: number;
-  /** How long bots may take for op 26, 28 and 23, milliseconds, default 2000. */
+  /** How long bots may take for op 26, 28 and 23, milliseconds, default 8000. */
   answerTimeoutMs: number;
   /**
    * How long after a change frames of the old state may still be under way, or be sent until op 22 has arrived,
@@ -41,7 +41,7 @@ export function createDavePolicy(): DavePolicy {
     areNewcomersOffered: true,
     externalSenderAt: "afterSessionDescription",
     soleMemberVersion: 1,
-    answerTimeoutMs: 2000,
+    answerTimeoutMs: 8000,
     underWayMs: 1000,
   };
 }

@@ -129,7 +129,9 @@ describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
       const call = await MusicCall.join({ connectBot, discord, media });
       await call.play("chord.webm");
       expect(await call.ended()).toMatchObject({ reason: "finished" });
+      await call.untilSilent();
       expect(call.heardBy()).toEqual(await packetsOf("chord.webm"));
+      await discord.arrived();
       discord.assertClean();
 
       await container.signal("SIGTERM");

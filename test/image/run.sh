@@ -47,7 +47,9 @@ make_base() {
   cp "$packages/node_modules/node/bin/node" "$root/usr/local/bin/node"
   cp --recursive "$packages/node_modules/npm" "$root/usr/local/lib/node_modules/npm"
   ln --symbolic ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
-  printf 'registry=%s\ncache=/npm-cache\n' "$(npm config get registry)" >"$root/usr/local/etc/npmrc"
+  # A request that hangs is asked again within the time that an installation has.
+  printf 'registry=%s\ncache=/npm-cache\nfetch-timeout=60000\n' "$(npm config get registry)" \
+    >"$root/usr/local/etc/npmrc"
   local authorities
   authorities=$(npm config get cafile)
   [ -f "$authorities" ] || authorities=${NODE_EXTRA_CA_CERTS-}

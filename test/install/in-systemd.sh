@@ -27,10 +27,11 @@ echo "status $(show StatusText)"
 echo "answers $(node -e 'fetch("http://127.0.0.1:2333/version").then((answer) => console.log(answer.status))')"
 first=$(show MainPID)
 echo "capabilities $(sed -n 's/^CapBnd:\t//p' "/proc/$first/status")"
+restarts=$(show NRestarts)
 kill -USR2 "$first"
 # A minute and more for what takes 13 s.
 for _ in {1..400}; do
-  [ "$(show NRestarts)" != 0 ] && [ "$(show ActiveState)" = active ] && break
+  [ "$(show NRestarts)" != "$restarts" ] && [ "$(show ActiveState)" = active ] && break
   sleep 0.2
 done
 [ "$(show MainPID)" != "$first" ] && echo "restarted"

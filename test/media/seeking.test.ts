@@ -60,10 +60,14 @@ beforeAll(async () => {
     await makeSongFile({ folder, file, encode: FILES[file]!.split(" "), lengthMs: LENGTH_MS });
     references.set(file, await decodeSongFile(folder, file));
   });
+  const heard = new Map<string, StereoSound[]>();
   await each(PLAYERS, async (file) => {
-    const pieces = await listenAtPlaces(`${stage.media.url}/${file}`);
-    const reference = references.get(file);
-    if (reference === undefined) return;
+    heard.set(file, await listenAtPlaces(`${stage.media.url}/${file}`));
+  });
+  // Not before all have ended: it would hold up the others, in whose node's thread it runs.
+  await each(1, async (file) => {
+    const [reference, pieces] = [references.get(file), heard.get(file)];
+    if (reference === undefined || pieces === undefined) return;
     const find = (piece: StereoSound, index: number) =>
       findLanding(reference.left, piece.left, { targetMs: PLACES_MS[index]!, withinMs: WITHIN_MS });
     landings.set(file, pieces.map(find));
@@ -99,7 +103,8 @@ async function listenAtPlaces(url: string): Promise<StereoSound[]> {
       await listener.bot.update(guildId, { position });
     }
     if (position === PLACES_MS.at(-1)) await listener.untilEnd(guildId);
-    else await listener.untilHeard(guildId, from + HEARD_PACKETS);
+    // The old place is heard until the new one can be.
+    else await listener.untilHeard(guildId, listener.soundCount(guildId) + HEARD_PACKETS);
     pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).sound);
   }
   await listener.leave(guildId);

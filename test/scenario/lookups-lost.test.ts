@@ -55,6 +55,7 @@ it.each([
   expect((await honest).body).toMatchObject({ loadType: "track", data: { info: { title: "Chord" } } });
 
   expect(await guild.ended()).toBe("finished");
+  await guild.untilSilent();
   expect(guild.sound.map(({ opus }) => packetText(opus))).toEqual(
     (await packetsOf("chord.webm")).slice(0, END_MS / FRAME_MS + 1),
   );

@@ -26,6 +26,7 @@ it.concurrent.each(
   const call = await MusicCall.join(stages.get(mode)!, { daveVersion }); // made above
   await call.play(file);
   expect(await call.ended()).toMatchObject({ reason: "finished" });
+  await call.untilSilent();
   expect(call.heardBy()).toEqual(await packetsOf(file));
   expect(call.sound.every((frame) => frame.daveDecrypted === (daveVersion === 1))).toBe(true);
   expect(call.session.receiver.mode).toBe(mode);

@@ -82,6 +82,7 @@ it.each([
   const [track] = body.data as { encoded: string }[];
   await call.update({ track: { encoded: track?.encoded }, position: 6000 });
   expect(await call.ended()).toMatchObject({ reason: "finished" });
+  await call.untilSilent();
   expect(packetNumbers(call.sound).slice(-150)).toEqual(numbersFrom(350, 500));
   await call.leave();
 });

@@ -52,6 +52,7 @@ describe("a plugin's source", () => {
     const [track] = body.data as { encoded: string }[];
     await call.update({ track: { encoded: track?.encoded } });
     expect(await call.ended()).toMatchObject({ reason: "finished" });
+    await call.untilSilent();
     expect(packetNumbers(call.sound)).toEqual(numbersFrom(1000, 1300));
     await call.leave();
   });

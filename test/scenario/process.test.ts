@@ -117,7 +117,7 @@ describe("the node goes on", () => {
     child.stdout?.on("data", (data) => {
       output += data;
     });
-    await expect.poll(() => output).toMatch(/ERROR log lines were dropped, because nobody took them count=\d+/);
+    await expect.poll(() => output).toMatch(/ERROR log lines were dropped, because nobody took them count=\d+\n/);
     const dropped = Number(/count=(\d+)/.exec(output)?.[1]);
     const written = output.split("answered GET /version").length - 1;
     expect(dropped + written).toBeGreaterThanOrEqual(250);

@@ -173,6 +173,7 @@ it.concurrent("a song goes on bit for bit while its addresses are banned one aft
     banned.push(`/${from}`);
   }
   expect(await call.ended()).toMatchObject({ reason: "finished" });
+  await call.untilSilent();
   expect(call.heardBy()).toEqual(await packetsOf("chord.webm"));
   expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
   expect(await failing(call.bot)).toEqual(banned);

@@ -43,6 +43,7 @@ it("whose reader hangs plays on where it was; the client is told nothing, the op
   const guild = await upstream.enterGuild();
   await guild.play(await upstream.load("song.ogg"));
   expect(await guild.ended()).toBe("finished");
+  await guild.untilSilent();
   expect(guild.numbers).toEqual(numbersFrom(0, 150));
   expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
 

@@ -237,6 +237,7 @@ describe("a file of this machine", () => {
     const guild = await upstream.enterGuild();
     await guild.play(localTrack(join(folder, "music", "album", "inside.ogg")));
     expect(await guild.ended()).toBe("finished");
+    await guild.untilSilent();
     expect(guild.numbers).toEqual(numbersFrom(0, 50));
   });
 });

@@ -70,6 +70,12 @@ tonearm:
     return this.#discord.channel(channelOf(guildId)).listener.heardCount;
   }
 
+  /** Resolves when a guild's player has stopped as Discord wants it: with silence, and the word that it is. */
+  untilSilent(guildId: string): Promise<void> {
+    const session = this.#discord.session(guildId);
+    return this.#discord.until(() => session.speaking === 0 && !session.isStopping, `silence in guild ${guildId}`);
+  }
+
   async close(): Promise<void> {
     this.#nodes.close();
     await this.#discord.close();

@@ -53,12 +53,14 @@ export class NeighbourSong {
     const frames = heard.slice(Math.max(0, this.#seenCount - 1));
     this.#seenCount = heard.length;
     const isStarved = Atomics.exchange(this.#worstMs, 0, 0) > STARVED_MS;
-    expect(frames.filter(({ isSilence }) => isSilence)).toEqual([]);
     expect(stepsOf(packetNumbers(frames)).filter((step) => step !== 1)).toEqual([]);
     const sequences = stepsOf(frames.map(({ sequence }) => sequence)).map((step) => step & 0xffff);
     expect(sequences.filter((step) => step !== 1)).toEqual([]);
     const leftOut = framesBetween(frames.map(({ timestamp }) => timestamp)).filter((count) => count !== 1);
-    if (!isStarved) expect(leftOut).toEqual([]);
+    if (!isStarved) {
+      expect(leftOut).toEqual([]);
+      expect(frames.filter(({ isSilence }) => isSilence)).toEqual([]);
+    }
     expect(this.#call.eventTypes).toEqual(["TrackStartEvent"]);
   }
 

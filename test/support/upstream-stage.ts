@@ -1,7 +1,7 @@
 // A whole node that plays from a web server whose every answer a test can choose, to listeners in as many guilds as it
 // likes. For the scenarios about upstream media.
 
-import type { HeardFrame } from "../../lab/discord/listener.ts";
+import type { HeardFrame, Listener } from "../../lab/discord/listener.ts";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Answer } from "../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
@@ -122,9 +122,13 @@ export class Guild {
     await this.#upstream.bot.update(this.guildId, update);
   }
 
+  get #listener(): Listener {
+    return this.#upstream.stage.discord.channel(`${this.guildId}7`).listener;
+  }
+
   /** Everything that arrived, silence frames too. */
   get frames(): readonly HeardFrame[] {
-    return this.#upstream.stage.discord.channel(`${this.guildId}7`).listener.heard;
+    return this.#listener.heard;
   }
 
   /** Sound, without silence frames. */
@@ -158,6 +162,12 @@ export class Guild {
   /** Waits for the end of the track; its reason. */
   async ended(timeoutMs?: number): Promise<unknown> {
     return (await this.event("TrackEndEvent", timeoutMs)).reason;
+  }
+
+  /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
+  untilSilent(): Promise<void> {
+    const { discord } = this.#upstream.stage;
+    return discord.until(() => this.#listener.isAtStop, `silence in guild ${this.guildId}`);
   }
 
   /** Waits for the exception; it must tell neither secrets nor places on this machine. */

@@ -10,7 +10,7 @@ import type { PlainTree } from "../../src/lib/plain-tree.ts";
 import { PluginBench } from "./plugin-bench.ts";
 
 /** Short enough for tests with scripts that never end, long enough for honest ones on a busy machine. */
-export const SHORT_LIMITS: SandboxLimits = { openMs: 1500, solveMs: 1000 };
+export const SHORT_LIMITS: SandboxLimits = { openMs: 4000, solveMs: 3000 };
 
 /** A solver's session without a thread around it; what it is given is copied, as between threads. */
 export function inThisThread(limits: SandboxLimits = SHORT_LIMITS): StartPort {

@@ -114,6 +114,8 @@ export class Reader {
       npm_config_registry: registryUrl,
       npm_config_cache: npmCache,
       npm_config_audit: "false",
+      // A request that hangs is asked again within the time that a command has.
+      npm_config_fetch_timeout: "30000",
       // The answer to "Ok to proceed?", as the page says.
       npm_config_yes: "true",
       NODE_OPTIONS: `--import ${new URL(`file://${LEADS_HOME}lead-home.mjs`)}`,

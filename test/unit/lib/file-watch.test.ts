@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { FileWatch, type FileWatchOptions } from "../../../src/lib/file-watch.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
@@ -27,10 +27,11 @@ function look(path: string, options: Partial<FileWatchOptions> = {}): void {
 
 /** Time passes until it is so; each look at the disk takes its own time. */
 async function untilChanged(count: number): Promise<void> {
-  await vi.waitFor(() => {
+  const look = () => {
     clock.advance(2000);
-    expect(changes).toBe(count);
-  });
+    return changes;
+  };
+  await expect.poll(look).toBe(count);
 }
 
 test("a folder of secrets that an orchestrator swaps by a link is noticed", async () => {

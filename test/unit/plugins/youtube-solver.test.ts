@@ -144,8 +144,8 @@ describe("a hostile script", () => {
     );
     const startedMs = performance.now();
     expect(() => sandbox.solve({ challenge: N })).toThrow("took too long");
-    // One second is allowed; a busy machine takes a while to say so.
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    // A busy machine takes a while to say so.
+    expect(performance.now() - startedMs).toBeLessThan(10 * SHORT_LIMITS.solveMs);
     expect(() => sandbox.solve({ signature: SIGNATURE })).toThrow("of no use any more");
   });
 });

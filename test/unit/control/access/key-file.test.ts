@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { hashOf } from "../../../../src/control/access/client-key.ts";
 import { KeyFile } from "../../../../src/control/access/key-file.ts";
 import { KeyRing } from "../../../../src/control/access/key-ring.ts";
@@ -43,10 +43,11 @@ function write(names: Readonly<Record<string, string>>): void {
 
 /** Time passes until it is so; each look at the disk takes its own time. */
 async function until(isSo: () => boolean): Promise<void> {
-  await vi.waitFor(() => {
+  const look = () => {
     clock.advance(2000);
-    expect(isSo()).toBe(true);
-  });
+    return isSo();
+  };
+  await expect.poll(look).toBe(true);
 }
 
 test("keys come, are changed and go without a restart", async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
 import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
 import { type PluginPlan, Plugins } from "../../../../src/control/plugins/plugins.ts";
@@ -627,12 +627,12 @@ describe("what a plugin keeps", () => {
     try {
       create({ name: "songs" });
       void load("songs:1");
-      await vi.waitFor(async () => expect(await named("songs")).toMatchObject({ kept: [] }));
+      await expect.poll(() => named("songs")).toMatchObject({ kept: [] });
       threadOf("songs").say({ type: "keep", value: VALUE });
       await plugins.close();
       create({ name: "songs" });
       void load("songs:1");
-      await vi.waitFor(async () => expect(await named("songs")).toMatchObject({ kept: [VALUE] }));
+      await expect.poll(() => named("songs")).toMatchObject({ kept: [VALUE] });
       expect(readdirSync(dataFolder)).toEqual(["songs.json"]);
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { copyFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { loadConfig } from "../../../../src/config/load-config.ts";
 import { TlsListener } from "../../../../src/control/server/tls-listener.ts";
@@ -136,10 +136,11 @@ describe("when its files change", () => {
   const LIVE = { certificate: "live.crt", "certificate-private-key": "live.key" };
 
   async function untilTold(message: string): Promise<void> {
-    await vi.waitFor(() => {
+    const look = () => {
       clock.advance(2000);
-      expect(lines.map((line) => (line as string[])[1])).toContain(message);
-    });
+      return lines.map((line) => (line as string[])[1]);
+    };
+    await expect.poll(look).toContain(message);
   }
 
   test("new connections get the new certificate, and open ones go on", async () => {
@@ -184,11 +185,11 @@ describe("what is told", () => {
   ])("of a certificate in %s that expires, once a day, also when nobody connects", async (_, ssl) => {
     await start(ssl);
     const soon = ["warn", "the certificate expires soon", { validTo: expect.any(String) }];
-    await vi.waitFor(() => expect(lines).toEqual([soon]));
+    await expect.poll(() => lines).toEqual([soon]);
     clock.advance(24 * 60 * 60 * 1000);
-    await vi.waitFor(() => expect(lines).toEqual([soon, soon]));
+    await expect.poll(() => lines).toEqual([soon, soon]);
     clock.advance(3 * 24 * 60 * 60 * 1000);
-    await vi.waitFor(() => expect(lines[2]).toMatchObject(["warn", "the certificate has expired", {}]));
+    await expect.poll(() => lines[2]).toMatchObject(["warn", "the certificate has expired", {}]);
   });
 });
 

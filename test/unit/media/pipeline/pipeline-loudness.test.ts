@@ -1,7 +1,7 @@
 // Loudness in a whole pipeline: the tags reach the stage before the first frame, positions and ends are exact, and
 // there is a way from passing packets through to one loudness and back that nobody hears.
 
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
 import { decodeHeard } from "../../../../lab/listen/heard.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
@@ -124,7 +124,7 @@ describe.each([
     const { pipeline } = start(stream, LOUDNESS);
     await hear(pipeline, 100);
     pipeline.seek(200);
-    await vi.waitUntil(() => pipeline.seekTargetMs === undefined);
+    await expect.poll(() => pipeline.seekTargetMs).toBeUndefined();
     const { frames, positionsMs } = await hear(pipeline, 40);
     // For Opus the nearest packet.
     expect(Math.abs(positionsMs.at(-1)! - 1000)).toBeLessThan(31);
