@@ -179,15 +179,24 @@ export class Music {
 
   /**
    * Three times, with a second of music before and after: bans the address that the song is being sent to, in the
-   * middle of a body, and refuses the next one that asks for the rest as well.
+   * middle of a body, and refuses the next one that asks for the rest as well. Resolves when a third one is sent it.
    */
   async banThrice(): Promise<void> {
     for (let count = 0; count < 3; count++) {
       await this.#call.hearMore(50);
+      const banned = this.#asker;
+      const refusals = this.refused.length;
+      const isFound = () => this.refused.length > refusals && ![banned, this.refused.at(-1)].includes(this.#asker);
       this.#song.refusalsDue++;
-      this.#media.ban(this.#media.requests.findLast(({ path }) => path === SONG_PATH)?.from ?? "");
+      this.#media.ban(banned);
+      await this.#call.discord.until(isFound, "request for the song from a third address");
     }
     await this.#call.hearMore(50);
+  }
+
+  /** Where the song was asked for last. */
+  get #asker(): string {
+    return this.#media.requests.findLast(({ path }) => path === SONG_PATH)?.from ?? "";
   }
 
   /** Addresses that were refused the rest of the song. */

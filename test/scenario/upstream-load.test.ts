@@ -38,7 +38,7 @@ beforeAll(async () => {
   upstream = await UpstreamStage.start({
     root: MEDIA.pathname,
     files: FILES,
-    config: { LAVALINK_SERVER_TIMEOUTS_SOCKET_TIMEOUT_MS: "1000", LAVALINK_SERVER_TIMEOUTS_CONNECT_TIMEOUT_MS: "1000" },
+    config: { LAVALINK_SERVER_TIMEOUTS_SOCKET_TIMEOUT_MS: "2500", LAVALINK_SERVER_TIMEOUTS_CONNECT_TIMEOUT_MS: "2500" },
   });
 });
 afterAll(() => upstream.close());
@@ -75,7 +75,7 @@ describe("an address with nothing to play", () => {
     ["silent.webm", "common", /no audio/],
     ["stump.m4a", "suspicious", /^the MP4 file cannot be read: its index \(moov\) is cut off$/],
     ["empty.m3u", "suspicious", /names no address that can be loaded$/],
-    ["hang/chord.mp3", "suspicious", /^connecting to http:.*: no answer within 2000 ms$/],
+    ["hang/chord.mp3", "suspicious", /^connecting to http:.*: no answer within 5000 ms$/],
     ["http://127.0.0.1:1/song.mp3", "suspicious", /nobody listens at that port$/],
     ["http://no-such-host.invalid/song.mp3", "suspicious", /no such host; check the address and the node's DNS$/],
   ])("%s: an error of severity %s that says why", async (path, severity, message) => {
