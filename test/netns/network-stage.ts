@@ -106,10 +106,12 @@ export class NetworkStage {
     return `http://${host}:${new URL(this.media.url).port}${path}`;
   }
 
-  /** Loads a song that nobody has asked for yet. */
+  /** Loads a song that nobody has asked for yet; once more where the ban of its address has cut its connection. */
   async load(bot: Bot, host: string): Promise<LoadView> {
-    const { body } = await bot.load(this.url(`/short.ogg?${this.#loadCount++}`, host));
-    return body;
+    const url = this.url(`/short.ogg?${this.#loadCount++}`, host);
+    const { body } = await bot.load(url);
+    if (!JSON.stringify(body).includes("the server dropped the connection")) return body;
+    return (await bot.load(url)).body;
   }
 
   /** Loads so many songs, `atOnce` at a time (default 1: one after the other). Rejects when one fails. */
