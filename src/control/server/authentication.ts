@@ -27,6 +27,7 @@ export type Recognition =
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
+/** A bot that is configured well is let in even when somebody guesses from its address. */
 const BELIEVED_MS = 24 * 60 * 60 * 1000;
 
 export interface AuthenticationOptions {
