@@ -239,6 +239,15 @@ export class FakeDiscord {
     return this.#waiters.until(condition, what, timeoutMs);
   }
 
+  /**
+   * Resolves when all that sounds in a channel has been heard: the event of a track's end may be faster than its last
+   * packets. Needs frames that are kept.
+   */
+  untilSilent(channelId: string): Promise<void> {
+    const { listener } = this.channel(channelId);
+    return this.until(() => listener.isAtStop, `silence in channel ${channelId}`);
+  }
+
   /** Resolves when the sound sent before what came over a WebSocket has come as well, or had time enough. */
   async arrived(): Promise<void> {
     const hasArrived = () => [...this.#sessionsByToken.values()].every((session) => !session.isStopping);

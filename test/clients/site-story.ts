@@ -47,7 +47,7 @@ export async function tellSiteStory(
     const linksBefore = site.countLinks();
     site.expireLinks();
     await client.told.once("end", SONG_TIMEOUT_MS);
-    await stage.discord.until(() => client.listener.isAtStop, "silence behind the song");
+    await stage.discord.untilSilent(client.seat.channelId);
     expect(site.countLinks()).toBe(linksBefore + 1);
     await expectWholeSecondTone(client.listener);
     expect([client.told.count("start"), client.told.count("exception"), client.told.count("stuck")]).toEqual([1, 0, 0]);

@@ -101,8 +101,8 @@ export class MusicCall {
   }
 
   /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
-  async untilSilent(): Promise<void> {
-    await this.discord.until(() => this.channel.listener.isAtStop, "silence behind the last sound");
+  untilSilent(): Promise<void> {
+    return this.discord.untilSilent(this.channelId);
   }
 
   /** The types of all events so far, in order. */

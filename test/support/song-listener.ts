@@ -109,9 +109,8 @@ export class SongListener {
   }
 
   /** Waits for the silence frames of a stop. */
-  async untilSilence(guildId: string): Promise<void> {
-    const { listener } = this.#stage.discord.channel(`${guildId}7`);
-    await this.#stage.discord.until(() => listener.isAtStop, `silence in guild ${guildId}`);
+  untilSilence(guildId: string): Promise<void> {
+    return this.#stage.discord.untilSilent(`${guildId}7`);
   }
 
   /** Destroys the player, and waits until it has left: the answer may come before its end of the call. */

@@ -1,7 +1,7 @@
 // A whole node that plays from a web server whose every answer a test can choose, to listeners in as many guilds as it
 // likes. For the scenarios about upstream media.
 
-import type { HeardFrame, Listener } from "../../lab/discord/listener.ts";
+import type { HeardFrame } from "../../lab/discord/listener.ts";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
 import type { Answer } from "../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../lab/media-server/media-server.ts";
@@ -122,13 +122,9 @@ export class Guild {
     await this.#upstream.bot.update(this.guildId, update);
   }
 
-  get #listener(): Listener {
-    return this.#upstream.stage.discord.channel(`${this.guildId}7`).listener;
-  }
-
   /** Everything that arrived, silence frames too. */
   get frames(): readonly HeardFrame[] {
-    return this.#listener.heard;
+    return this.#upstream.stage.discord.channel(`${this.guildId}7`).listener.heard;
   }
 
   /** Sound, without silence frames. */
@@ -166,8 +162,7 @@ export class Guild {
 
   /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
   untilSilent(): Promise<void> {
-    const { discord } = this.#upstream.stage;
-    return discord.until(() => this.#listener.isAtStop, `silence in guild ${this.guildId}`);
+    return this.#upstream.stage.discord.untilSilent(`${this.guildId}7`);
   }
 
   /** Waits for the exception; it must tell neither secrets nor places on this machine. */
