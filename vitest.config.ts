@@ -1,13 +1,17 @@
 import { defineConfig } from "vitest/config";
 
-// One project per ring of tests; CONTRIBUTING.md says what each needs. `npm test` runs unit and scenario.
-// Times are until a test is given up, never until it passes: long enough for a slow machine that is busy elsewhere.
+// Five suites, each one project; CONTRIBUTING.md says what each needs, test/run-suites.mjs runs them. The time limits
+// end a test that hangs; they are long enough for a slow machine that is busy elsewhere.
 const shared = {
-  pool: "forks",
+  pool: "forks" as const,
   testTimeout: 180_000,
-  hookTimeout: 180_000,
+  hookTimeout: 300_000,
   expect: { poll: { timeout: 30_000, interval: 5 } },
-} as const;
+  tags: [{ name: "real-time", description: "Listens in real time; `npm test` leaves it out." }],
+};
+
+/** Suites whose files start processes that need the machine, or are measured: one file after the other. */
+const oneByOne = { ...shared, fileParallelism: false, testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
   test: {
@@ -23,147 +27,38 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: "scenario",
-          include: ["test/scenario/**/*.test.ts"],
+          name: "integration",
+          include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          // Files share a process, one after the other: each makes a stage of its own, and to load all of the node for
-          // each of them took a third of the time.
+          // Files share a process, one after the other: loading the whole node for each took a third of the time.
           isolate: false,
-          // Tracks take their time whether one or many play.
+          // A track takes its time whether one or many play.
           maxConcurrency: 16,
         },
       },
-      { test: { ...shared, name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
       {
         test: {
-          ...shared,
-          name: "media",
-          include: ["test/media/**/*.test.ts"],
+          ...oneByOne,
+          name: "packaging",
+          include: ["test/packaging/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
         },
       },
       {
         test: {
-          ...shared,
-          name: "clients",
-          include: ["test/clients/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          maxConcurrency: 16,
-          // A Python environment is installed first.
-          hookTimeout: 300_000,
+          ...oneByOne,
+          name: "ui",
+          include: ["test/ui/**/*.test.ts"],
+          globalSetup: ["test/ui/docs/build-site.ts"],
         },
       },
       {
         test: {
-          ...shared,
-          name: "tutorial",
-          include: ["test/tutorial/*.test.ts"],
+          ...oneByOne,
+          name: "slow",
+          include: ["test/slow/**/*.test.ts"],
           globalSetup: ["test/support/build-once.ts"],
-          // Packages are installed from the registries.
-          testTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "rust-client",
-          include: ["test/clients/rust/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "java-client",
-          include: ["test/clients/java/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "install",
-          include: ["test/install/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          // What is timed shares the machine with nothing of ours.
-          fileParallelism: false,
-          // The registry is waited for as well.
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "docs",
-          include: ["test/docs/*.test.ts"],
-          globalSetup: ["test/docs/build-site.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "dashboard",
-          include: ["test/dashboard/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          // A browser each; one after the other.
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "netns",
-          include: ["test/netns/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "image",
-          include: ["test/image/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          // The egg is installed from the registry.
-          testTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "neighbours",
-          include: ["test/neighbours/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "monitoring",
-          include: ["test/monitoring/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "simulation",
-          include: ["test/simulation/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          // Each is a process that needs a processor.
           maxConcurrency: 2,
-          testTimeout: 600_000,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: "fuzz",
-          include: ["test/fuzz/**/*.test.ts"],
-          globalSetup: ["test/support/build-once.ts"],
-          // Each loads a node and the machine; one after the other.
-          fileParallelism: false,
-          testTimeout: 600_000,
         },
       },
     ],

@@ -1,0 +1,82 @@
+// What the common story (story.ts) needs from each real client: the few things every bot does with its library. A
+// driver calls the library as its documentation says, and nothing else.
+
+import type { RawPacket, VoiceStateRequest } from "../../support/fake-shard.ts";
+
+/** Where a client finds its node and its Discord. */
+export interface ClientSeat {
+  readonly host: string;
+  readonly port: number;
+  readonly password: string;
+  readonly userId: string;
+  readonly guildId: string;
+  readonly channelId: string;
+  /** To Discord's main gateway, as the bot's shard would. */
+  readonly send: (payload: VoiceStateRequest) => void;
+  /** To be called with what the library told its bot. */
+  readonly report: (event: ClientEvent) => void;
+}
+
+/**
+ * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. `exception` and
+ * `stuck` are told by those that search sites.
+ */
+export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end" | "exception" | "stuck";
+
+export interface LoadedTrack {
+  readonly title: string;
+  readonly lengthMs: number;
+}
+
+export interface ClientDriver {
+  /** Begins to connect; `ready` tells the rest. */
+  connect(): Promise<void>;
+  sessionId(): Promise<string>;
+  /** Loads a URL and keeps the track for `play`. */
+  load(url: string): Promise<LoadedTrack>;
+  /** Makes the player and asks Discord for the voice channel. */
+  join(): Promise<void>;
+  play(): Promise<void>;
+  pause(isPaused: boolean): Promise<void>;
+  seek(positionMs: number): Promise<void>;
+  setVolume(percent: number): Promise<void>;
+  setEqualizer(bands: readonly EqualizerBand[]): Promise<void>;
+  /** Ends the player and leaves the channel. */
+  destroy(): Promise<void>;
+  receive(packet: RawPacket): void;
+  /** Ends the client; may be called at any time. */
+  close(): Promise<void>;
+}
+
+/** What libraries have names of their own for. */
+export type SearchedSite = "soundcloud" | "youtube" | "youtube music";
+
+export interface FoundTrack {
+  readonly title: string;
+  readonly sourceName: string;
+  readonly identifier: string;
+}
+
+/** One whose library knows how to search sites. */
+export interface SearchingDriver extends ClientDriver {
+  /** Searches there by the library's own name for it, once the player is made, and keeps the first for `play`. */
+  search(site: SearchedSite, words: string): Promise<FoundTrack>;
+}
+
+export interface EqualizerBand {
+  readonly band: number;
+  readonly gain: number;
+}
+
+/**
+ * What the client does by itself when its connection dropped: takes up its session, makes its players anew in another
+ * session, or neither.
+ */
+export type AfterDrop = "resumes" | "starts over" | "gives up";
+
+export interface RealClient<Driver extends ClientDriver = ClientDriver> {
+  /** Name on its registry. */
+  readonly name: string;
+  readonly afterDrop: AfterDrop;
+  readonly create: (seat: ClientSeat) => Driver | Promise<Driver>;
+}

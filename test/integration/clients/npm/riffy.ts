@@ -1,0 +1,90 @@
+// Drives riffy as a bot would. Of most calls it says neither when they are answered nor that they failed, so the driver
+// waits for the answer: a connection that is cut before would end in a rejection that nobody handles.
+
+import { once } from "node:events";
+import { type Player, Riffy, type Track } from "riffy";
+import type { RawPacket } from "../../../support/fake-shard.ts";
+import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import { reportReady } from "./report-ready.ts";
+
+const NODE = "tonearm";
+const ANSWER_WAIT_MS = 20_000;
+
+export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (seat) => new RiffyDriver(seat) };
+
+class RiffyDriver implements ClientDriver {
+  readonly #seat: ClientSeat;
+  readonly #manager: Riffy;
+  #player: Player | undefined;
+  #track: Track | undefined;
+
+  constructor(seat: ClientSeat) {
+    this.#seat = seat;
+    const node = { name: NODE, host: seat.host, port: seat.port, password: seat.password, secure: false };
+    const bypassChecks = { nodeFetchInfo: false };
+    this.#manager = new Riffy({}, [node], { restVersion: "v4", reconnectTimeout: 100, bypassChecks, send: seat.send });
+    this.#manager.on("nodeError", () => undefined);
+    this.#manager.on("raw", (_from, message) => reportReady(message, seat.report));
+    this.#manager.on("trackStart", () => seat.report("start"));
+    this.#manager.on("queueEnd", () => seat.report("end"));
+    this.#manager.on("playerUpdate", () => seat.report("update"));
+  }
+
+  async connect(): Promise<void> {
+    this.#manager.init(this.#seat.userId);
+  }
+
+  async sessionId(): Promise<string> {
+    return this.#manager.nodeMap.get(NODE)?.sessionId ?? "";
+  }
+
+  async load(url: string): Promise<LoadedTrack> {
+    const { tracks } = await this.#manager.resolve({ query: url, requester: "somebody" });
+    this.#track = tracks[0];
+    return { title: this.#track?.info.title ?? "", lengthMs: this.#track?.info.length ?? 0 };
+  }
+
+  async join(): Promise<void> {
+    const { guildId, channelId } = this.#seat;
+    this.#player = this.#manager.createConnection({ guildId, voiceChannel: channelId, textChannel: channelId });
+  }
+
+  async play(): Promise<void> {
+    if (this.#track !== undefined) this.#player?.queue.add(this.#track);
+    await this.#player?.play();
+  }
+
+  async pause(isPaused: boolean): Promise<void> {
+    await this.#untilAnswered(() => this.#player?.pause(isPaused));
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    await this.#untilAnswered(() => this.#player?.seek(positionMs));
+  }
+
+  async setVolume(percent: number): Promise<void> {
+    await this.#untilAnswered(() => this.#player?.setVolume(percent));
+  }
+
+  async setEqualizer(bands: readonly EqualizerBand[]): Promise<void> {
+    await this.#untilAnswered(() => this.#player?.filters.setEqualizer([...bands]));
+  }
+
+  async destroy(): Promise<void> {
+    await this.#untilAnswered(() => this.#player?.destroy());
+  }
+
+  receive(packet: RawPacket): void {
+    this.#manager.updateVoiceState(packet);
+  }
+
+  async close(): Promise<void> {
+    this.#manager.nodeMap.get(NODE)?.destroy();
+  }
+
+  async #untilAnswered(ask: () => unknown): Promise<void> {
+    const answered = once(this.#manager, "apiResponse", { signal: AbortSignal.timeout(ANSWER_WAIT_MS) });
+    ask();
+    await answered;
+  }
+}

@@ -1,0 +1,109 @@
+// Drives shoukaku as a bot would.
+
+import { LoadType, type Player, Shoukaku, type Track } from "shoukaku";
+import type { RawPacket } from "../../../support/fake-shard.ts";
+import type {
+  ClientSeat,
+  EqualizerBand,
+  FoundTrack,
+  LoadedTrack,
+  RealClient,
+  SearchedSite,
+  SearchingDriver,
+} from "../client-driver.ts";
+import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
+
+/** It leaves prefixes to its bot. */
+const PREFIXES: Readonly<Record<SearchedSite, string>> = {
+  soundcloud: "scsearch:",
+  youtube: "ytsearch:",
+  "youtube music": "ytmsearch:",
+};
+
+export const shoukaku: RealClient<SearchingDriver> = {
+  name: "shoukaku",
+  afterDrop: "resumes",
+  create: (seat) => new ShoukakuDriver(seat),
+};
+
+class ShoukakuDriver implements SearchingDriver {
+  readonly #seat: ClientSeat;
+  readonly #connector: ShardConnector;
+  readonly #manager: Shoukaku;
+  #player: Player | undefined;
+  #track: Track | undefined;
+
+  constructor(seat: ClientSeat) {
+    this.#seat = seat;
+    this.#connector = new ShardConnector(seat);
+    this.#manager = new Shoukaku(this.#connector, [], SHOUKAKU_OPTIONS);
+    this.#manager.on("error", () => undefined);
+    this.#manager.on("ready", (_name, isResumed) => {
+      seat.report("ready");
+      if (isResumed) seat.report("resumed");
+    });
+  }
+
+  async connect(): Promise<void> {
+    this.#connector.begin();
+  }
+
+  async sessionId(): Promise<string> {
+    return this.#manager.nodes.get(NODE)?.sessionId ?? "";
+  }
+
+  async load(url: string): Promise<LoadedTrack> {
+    const result = await this.#manager.nodes.get(NODE)?.rest.resolve(url);
+    this.#track = result?.loadType === LoadType.TRACK ? result.data : undefined;
+    return { title: this.#track?.info.title ?? "", lengthMs: this.#track?.info.length ?? 0 };
+  }
+
+  async search(site: SearchedSite, words: string): Promise<FoundTrack> {
+    const result = await this.#player?.node.rest.resolve(PREFIXES[site] + words);
+    this.#track = result?.loadType === LoadType.SEARCH ? result.data[0] : undefined;
+    const { title = "", sourceName = "", identifier = "" } = this.#track?.info ?? {};
+    return { title, sourceName, identifier };
+  }
+
+  async join(): Promise<void> {
+    const { guildId, channelId, report } = this.#seat;
+    this.#player = await this.#manager.joinVoiceChannel({ guildId, channelId, shardId: 0 });
+    this.#player.on("start", () => report("start"));
+    this.#player.on("end", () => report("end"));
+    this.#player.on("update", () => report("update"));
+    this.#player.on("exception", () => report("exception"));
+    this.#player.on("stuck", () => report("stuck"));
+  }
+
+  async play(): Promise<void> {
+    if (this.#track !== undefined) await this.#player?.playTrack({ track: { encoded: this.#track.encoded } });
+  }
+
+  async pause(isPaused: boolean): Promise<void> {
+    await this.#player?.setPaused(isPaused);
+  }
+
+  async seek(positionMs: number): Promise<void> {
+    await this.#player?.seekTo(positionMs);
+  }
+
+  async setVolume(percent: number): Promise<void> {
+    await this.#player?.setGlobalVolume(percent);
+  }
+
+  async setEqualizer(bands: readonly EqualizerBand[]): Promise<void> {
+    await this.#player?.setEqualizer([...bands]);
+  }
+
+  async destroy(): Promise<void> {
+    await this.#manager.leaveVoiceChannel(this.#seat.guildId);
+  }
+
+  receive(packet: RawPacket): void {
+    this.#connector.receive(packet);
+  }
+
+  async close(): Promise<void> {
+    this.#manager.removeNode(NODE);
+  }
+}

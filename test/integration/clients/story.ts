@@ -1,0 +1,167 @@
+// The story every real client goes through, with its node on a stage: connect, load, join, play, pause, seek, volume,
+// filters, a connection that drops, the end of a track, destroy. What counts is what the listener hears, what the node
+// says of its player, and what the library tells its bot.
+
+import { expect, vi } from "vitest";
+import type { Bot, PlayerView } from "../../../lab/stage/bot.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import type { ClientDriver, RealClient } from "./client-driver.ts";
+import { SeatedClient, type ToldEvents, WAIT_MS } from "./seated-client.ts";
+import { FIRST_TONE_HZ, SECOND_TONE_HZ, SECOND_TONE_MS, SONG_AMPLITUDE, SONG_MS } from "./two-tone-song.ts";
+
+/** On a busy machine a frame may come too late now and then. */
+const SILENCE_SHARE_MAX = 0.1;
+const MUFFLED = Array.from({ length: 15 }, (_, band) => ({ band, gain: -0.25 }));
+/** Every band shut leaves half of a tone that lies between two of them. */
+const MUFFLED_AMPLITUDE = SONG_AMPLITUDE / 2;
+const FLAT = MUFFLED.map(({ band }) => ({ band, gain: 0 }));
+/** The node turns volume into loudness along a tangent, as Lavalink does. */
+const HALF_VOLUME_GAIN = Math.tan(0.79 * 0.5);
+
+let observerCount = 0;
+
+/** Goes through the whole story; throws where the client and the node do not understand each other. */
+export async function tellStory(stage: Stage, client: RealClient): Promise<void> {
+  const story = await Story.begin(stage, client);
+  try {
+    await story.connectAndLoad();
+    await story.joinAndPlay();
+    await story.pauseAndResume();
+    await story.seek();
+    await story.setVolumeAndFilters();
+    if (client.afterDrop === "resumes") await story.dropAndResume();
+    if (client.afterDrop === "starts over") await story.dropAndStartOver();
+    await story.playToTheEnd();
+    await story.playAgainAndDestroy();
+  } finally {
+    await story.close();
+  }
+}
+
+class Story {
+  readonly #stage: Stage;
+  readonly #observer: Bot;
+  readonly #client: SeatedClient;
+
+  private constructor(stage: Stage, parts: { readonly observer: Bot; readonly client: SeatedClient }) {
+    this.#stage = stage;
+    this.#observer = parts.observer;
+    this.#client = parts.client;
+  }
+
+  static async begin(stage: Stage, { create }: RealClient): Promise<Story> {
+    const client = await SeatedClient.take(stage, create);
+    const observer = await stage.connectBot({ userId: `${400_000_000_000_000_000n + BigInt(++observerCount)}` });
+    return new Story(stage, { observer, client });
+  }
+
+  async connectAndLoad(): Promise<void> {
+    await this.#driver.connect();
+    await this.#told.once("ready");
+    const track = await this.#driver.load(`${this.#stage.media.url}/song.wav`);
+    expect(track).toEqual({ title: "Unknown title", lengthMs: SONG_MS });
+  }
+
+  async joinAndPlay(): Promise<void> {
+    await this.#driver.join();
+    await this.#driver.play();
+    await this.#told.once("start");
+    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
+    await this.#told.once("update");
+    await this.#untilPlayer({ paused: false, volume: 100, state: { connected: true } });
+  }
+
+  async pauseAndResume(): Promise<void> {
+    await this.#driver.pause(true);
+    await this.#untilPlayer({ paused: true });
+    await this.#stage.discord.until(() => this.#client.listener.heard.at(-1)?.isSilence === true, "silence", WAIT_MS);
+    await this.#driver.pause(false);
+    await this.#untilPlayer({ paused: false });
+    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
+  }
+
+  async seek(): Promise<void> {
+    await this.#driver.seek(SECOND_TONE_MS);
+    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    expect((await this.#player()).state.position).toBeGreaterThanOrEqual(SECOND_TONE_MS);
+  }
+
+  async setVolumeAndFilters(): Promise<void> {
+    await this.#driver.setVolume(50);
+    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE * HALF_VOLUME_GAIN);
+    await this.#untilPlayer({ volume: 50 });
+    await this.#driver.setVolume(100);
+    await this.#untilPlayer({ volume: 100 });
+    await this.#driver.setEqualizer(MUFFLED);
+    await this.#untilPlayer({ filters: { equalizer: MUFFLED } });
+    await this.#client.hear(SECOND_TONE_HZ, MUFFLED_AMPLITUDE);
+    await this.#driver.setEqualizer(FLAT);
+    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+  }
+
+  /** The connection is cut: the music goes on, and the client finds its session again. */
+  async dropAndResume(): Promise<void> {
+    const sessionId = await this.#driver.sessionId();
+    const heardBefore = this.#client.listener.heard.length;
+    this.#client.link.cut();
+    await this.#told.once("resumed");
+    expect(await this.#driver.sessionId()).toBe(sessionId);
+    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    const heard = this.#client.listener.heard.slice(heardBefore);
+    expect(heard.filter(({ isSilence }) => isSilence).length / heard.length).toBeLessThan(SILENCE_SHARE_MAX);
+  }
+
+  /** The connection is cut, and the client plays on in a new session. */
+  async dropAndStartOver(): Promise<void> {
+    const sessionId = await this.#driver.sessionId();
+    const readyBefore = this.#told.count("ready");
+    this.#client.link.cut();
+    await this.#told.until("ready", readyBefore + 1);
+    expect(await this.#driver.sessionId()).not.toBe(sessionId);
+    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+  }
+
+  async playToTheEnd(): Promise<void> {
+    await this.#driver.seek(SONG_MS - 1_000);
+    await this.#told.once("end");
+    await this.#untilPlayer({ track: null });
+  }
+
+  async playAgainAndDestroy(): Promise<void> {
+    const startsBefore = this.#told.count("start");
+    await this.#driver.play();
+    await this.#told.until("start", startsBefore + 1);
+    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
+    const sessionId = await this.#driver.sessionId();
+    await this.#driver.destroy();
+    const path = this.#playerPath(sessionId);
+    await vi.waitFor(async () => expect((await this.#observer.request("GET", path)).status).toBe(404), POLL);
+    await this.#told.once("left");
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  get #driver(): ClientDriver {
+    return this.#client.driver;
+  }
+
+  get #told(): ToldEvents {
+    return this.#client.told;
+  }
+
+  #playerPath(sessionId: string): string {
+    return `/v4/sessions/${sessionId}/players/${this.#client.seat.guildId}`;
+  }
+
+  async #player(): Promise<PlayerView> {
+    return (await this.#observer.request<PlayerView>("GET", this.#playerPath(await this.#driver.sessionId()))).body;
+  }
+
+  async #untilPlayer(expected: object): Promise<void> {
+    await vi.waitFor(async () => expect(await this.#player()).toMatchObject(expected), POLL);
+  }
+}
+
+const POLL = { timeout: WAIT_MS, interval: 50 };

@@ -1,0 +1,121 @@
+// Start positions and seeks, forward, back and close to the end, in every container: what is heard next is that place
+// of the song, to 20 ms, and sounds as it does when played from the beginning.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { StereoSound } from "../../../lab/listen/heard.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { decodeSongFile, makeSongFile } from "../../support/song-files.ts";
+import { SongListener } from "../../support/song-listener.ts";
+import { findLanding, type Landing } from "../../support/song-verdict.ts";
+import { startStage } from "../../support/start-stage.ts";
+
+const LENGTH_MS = 30_000;
+/** Where each file is started, then sought to, in this order. The last is played to its end. */
+const PLACES_MS = [12_340, 24_770, 5_555, 29_200] as const;
+/** Heard after each. Enough to find it again; a seek itself takes some of it. */
+const HEARD_PACKETS = 60;
+const WITHIN_MS = 4000;
+const PLAYERS = 4;
+
+/** Taken from before each seek: who begins to decode at the seam has not what the packets behind it lean on. */
+const WARM_UP_PACKETS = 25;
+
+const HLS = "-f hls -hls_time 4 -hls_list_size 0 -hls_playlist_type vod";
+/** Live WebM, ADTS and MPEG-TS do not say how long they are: to clients they are streams, which have no positions. */
+const FILES: Readonly<Record<string, string>> = {
+  "cbr.mp3": "-c:a libmp3lame -b:a 192k",
+  "vbr.mp3": "-c:a libmp3lame -q:a 2",
+  "cbr-no-xing.mp3": "-c:a libmp3lame -b:a 192k -write_xing 0",
+  "vbr-no-xing.mp3": "-c:a libmp3lame -q:a 2 -write_xing 0",
+  "aac.m4a": "-c:a aac -b:a 192k",
+  "fragmented.mp4": "-c:a aac -b:a 192k -movflags frag_keyframe+empty_moov -frag_duration 2000000",
+  "dash.mp4": "-c:a aac -b:a 192k -movflags +dash+global_sidx+frag_keyframe+empty_moov -frag_duration 2000000",
+  "alac.m4a": "-c:a alac -sample_fmt s16p",
+  "opus.webm": "-c:a libopus -b:a 128k -ar 48000",
+  "vorbis.webm": "-c:a libvorbis -q:a 6",
+  "flac.mkv": "-c:a flac",
+  "opus.ogg": "-c:a libopus -b:a 128k -ar 48000",
+  "vorbis.ogg": "-c:a libvorbis -q:a 6",
+  "flac.ogg": "-c:a flac -f ogg",
+  "cd.flac": "-c:a flac",
+  "s16.wav": "-c:a pcm_s16le",
+  "hls-ts.m3u8": `-c:a aac -b:a 192k ${HLS}`,
+  "hls-mp4.m3u8": `-c:a aac -b:a 192k ${HLS} -hls_segment_type fmp4 -hls_fmp4_init_filename i.mp4`,
+};
+
+let stage: Stage;
+let listener: SongListener;
+const folder = mkdtempSync(join(tmpdir(), "tonearm-seek-"));
+const landings = new Map<string, readonly Landing[]>();
+const failures = new Map<string, unknown>();
+
+beforeAll(async () => {
+  stage = await startStage({ media: { root: `${folder}/` } });
+  listener = await SongListener.join(stage);
+  const references = new Map<string, StereoSound>();
+  await each(2, async (file) => {
+    await makeSongFile({ folder, file, encode: FILES[file]!.split(" "), lengthMs: LENGTH_MS });
+    references.set(file, await decodeSongFile(folder, file));
+  });
+  const heard = new Map<string, StereoSound[]>();
+  await each(PLAYERS, async (file) => {
+    heard.set(file, await listenAtPlaces(`${stage.media.url}/${file}`));
+  });
+  // Not before all have ended: it would hold up the others, in whose node's thread it runs.
+  await each(1, async (file) => {
+    const [reference, pieces] = [references.get(file), heard.get(file)];
+    if (reference === undefined || pieces === undefined) return;
+    const find = (piece: StereoSound, index: number) =>
+      findLanding(reference.left, piece.left, { targetMs: PLACES_MS[index]!, withinMs: WITHIN_MS });
+    landings.set(file, pieces.map(find));
+  });
+}, 900_000);
+
+afterAll(async () => {
+  await stage?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Carries `work` out for all files, some at a time; what it throws is told by the file's tests. */
+async function each(atOnce: number, work: (file: string) => Promise<void>): Promise<void> {
+  const waiting = Object.keys(FILES);
+  const workThrough = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const name = file;
+      await work(name).catch((error: unknown) => failures.set(name, error));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, workThrough));
+}
+
+/** What is heard at each of the places, with some of the sound before the seam. */
+async function listenAtPlaces(url: string): Promise<StereoSound[]> {
+  const guildId = await listener.openGuild(1);
+  await listener.start(guildId, url, { position: PLACES_MS[0] });
+  const pieces: StereoSound[] = [];
+  let from = 0;
+  for (const position of PLACES_MS) {
+    if (position !== PLACES_MS[0]) {
+      from = listener.soundCount(guildId);
+      await listener.bot.update(guildId, { position });
+    }
+    if (position === PLACES_MS.at(-1)) await listener.untilEnd(guildId);
+    // The old place is heard until the new one can be.
+    else await listener.untilHeard(guildId, listener.soundCount(guildId) + HEARD_PACKETS);
+    pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).sound);
+  }
+  await listener.leave(guildId);
+  return pieces;
+}
+
+describe.each(Object.keys(FILES))("%s", (file) => {
+  test.each(PLACES_MS.map((targetMs, index) => [targetMs, index] as const))("at %i ms", (targetMs, index) => {
+    const landing = landings.get(file)?.[index];
+    if (landing === undefined) throw failures.get(file);
+    expect(Math.abs(landing.songMs - targetMs)).toBeLessThan(20);
+    expect(landing.signalToNoiseDb).toBeGreaterThan(25);
+  });
+});

@@ -1,0 +1,81 @@
+// A client that vanishes while its music plays: without resuming everything of it ends at once; with resuming the music
+// goes on, and the client that comes back is told what it missed, in order.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Bot } from "../../../lab/stage/bot.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { MusicCall } from "../../support/music-call.ts";
+import { packetsOf, SONGS } from "../../support/song.ts";
+import { startStage } from "../../support/start-stage.ts";
+
+const SONG = "chord.webm";
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await startStage({ media: { root: SONGS.pathname } });
+});
+afterAll(() => stage.close());
+
+/** In a call, with the song playing. */
+async function startPlaying(options: object = {}): Promise<MusicCall> {
+  const call = await MusicCall.join(stage);
+  await call.play(SONG, options);
+  await call.hearMore(10);
+  return call;
+}
+
+function allowResuming(bot: Bot, timeoutS: number) {
+  return bot.request("PATCH", `/v4/sessions/${bot.sessionId}`, { resuming: true, timeout: timeoutS });
+}
+
+async function statusOfSession(sessionId: string): Promise<number> {
+  const other = await stage.connectBot();
+  return (await other.request("GET", `/v4/sessions/${sessionId}/players`)).status;
+}
+
+it.concurrent.each(["terminate", "close"] as const)(
+  "without resuming, a client whose socket ends by %s takes players and voice with it",
+  async (how) => {
+    const call = await startPlaying();
+    call.bot[how]();
+    await call.discord.until(() => !call.session.isConnected, "the end of voice");
+    const connection = call.discord.connections.find(({ guildId }) => guildId === call.guildId);
+    expect(connection).toMatchObject({ closedBy: "client", closeCode: 1000 });
+    expect(await statusOfSession(call.bot.sessionId)).toBe(404);
+    expect(call.sound.length).toBeLessThan((await packetsOf(SONG)).length);
+  },
+);
+
+it.concurrent("with resuming, the music goes on and its end is told to the client that comes back", async () => {
+  const call = await startPlaying({ endTime: 2000 });
+  await allowResuming(call.bot, 60);
+  call.bot.terminate();
+  await call.discord.until(() => call.session.speaking === 0, "the end of the song");
+  await call.untilSilent();
+  const song = await packetsOf(SONG);
+  expect(call.heardBy()).toEqual(song.slice(0, 101));
+
+  const { sessionId } = call.bot;
+  const back = await stage.connectBot({ sessionId });
+  await back.until(({ op }) => op === "playerUpdate", "an update");
+  const told = back.messages.filter(({ op }) => op !== "stats").map(({ op, type }) => type ?? op);
+  expect(told).toEqual(["ready", "TrackEndEvent", "playerUpdate"]);
+  expect(back.messages[0]).toMatchObject({ op: "ready", resumed: true, sessionId });
+  await expect(back.untilEvent("TrackEndEvent")).resolves.toMatchObject({ reason: "finished", guildId: call.guildId });
+  // The voice connection has stayed: the next song needs nothing else.
+  await back.update(call.guildId, { track: { identifier: `${stage.media.url}/${SONG}` } });
+  await call.hearMore(10);
+  expect(call.session.identifyCount).toBe(1);
+  await back.destroy(call.guildId);
+});
+
+it.concurrent("with resuming, a client that does not come back in time loses its players", async () => {
+  const call = await startPlaying();
+  await allowResuming(call.bot, 1);
+  call.bot.terminate();
+  await call.hearMore(1);
+  await call.discord.until(() => !call.session.isConnected, "the end of voice");
+  expect(await statusOfSession(call.bot.sessionId)).toBe(404);
+});
+
+it("nothing reached Discord that it would refuse", () => stage.discord.assertClean());

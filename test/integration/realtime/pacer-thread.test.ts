@@ -1,0 +1,310 @@
+// The pacer's thread as it runs in a node, over UDP on loopback: what a worker makes ready leaves, and what it takes
+// back does not. And the two things in shared memory that both threads work on at once, hammered from both sides.
+
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { seededRandom } from "../../../lab/seeded-random.ts";
+import { BELL_BYTES, type PacerStart, type ThreadMessage } from "../../../src/bridge/pacer-start.ts";
+import { WorkMark } from "../../../src/bridge/work-mark.ts";
+import { Bell } from "../../../src/media/pacer/bell.ts";
+import { FrameRingWriter } from "../../../src/media/pacer/frame-ring.ts";
+import type { MediaPath } from "../../../src/media/pacer/media-path.ts";
+import { PacerLink } from "../../../src/media/pacer/pacer-link.ts";
+import { RemotePacer } from "../../../src/media/pacer/remote-pacer.ts";
+import { type EncryptionMode, prepareEncryption, XCHACHA_MODE } from "../../../src/media/pacer/transport-encryption.ts";
+import { openPacket } from "../../support/open-packet.ts";
+import { PACER_ENTRY } from "../../support/start-stage.ts";
+import { until } from "../../support/voice-builders.ts";
+
+const KEY = Uint8Array.from({ length: 32 }, (_, index) => 100 + index);
+const FRAME_MS = 20;
+/** Two threads read their offset to the system's clock apart from each other. */
+const CLOCKS_DIFFER_MS = 1;
+const STUCK_MS = 20_000;
+
+interface PacerOfTest {
+  readonly thread: Worker;
+  readonly bellMemory: SharedArrayBuffer;
+  readonly messages: ThreadMessage[];
+}
+
+let pacer: PacerOfTest;
+const open: { close(): unknown }[] = [];
+
+beforeAll(async () => {
+  await prepareEncryption();
+  const bellMemory = new SharedArrayBuffer(BELL_BYTES);
+  const workerData: PacerStart = { markMemory: WorkMark.allocate(), bellMemory };
+  const thread = new Worker(PACER_ENTRY, { workerData });
+  const messages: ThreadMessage[] = [];
+  thread.on("message", (message: ThreadMessage) => messages.push(message));
+  await until(() => messages.some(({ type }) => type === "ready"));
+  pacer = { thread, bellMemory, messages };
+});
+
+afterEach(() => {
+  for (const thing of open.splice(0).reverse()) thing.close();
+});
+
+afterAll(() => pacer.thread.terminate());
+
+/** A worker's end, connected to the pacer. */
+function hire(): PacerLink {
+  const { port1, port2 } = new MessageChannel();
+  pacer.thread.postMessage(port1, [port1]);
+  const link = new PacerLink(() => undefined);
+  link.give(new RemotePacer(port2, pacer.bellMemory));
+  open.push(link);
+  return link;
+}
+
+interface Arrived {
+  readonly packet: Buffer;
+  readonly atMs: number;
+}
+
+/** A voice server that notes what arrives. */
+async function startServer() {
+  const arrived: Arrived[] = [];
+  const socket: Socket = createSocket({ type: "udp4", recvBufferSize: 1_000_000 });
+  socket.on("message", (packet, peer) => {
+    arrived.push({ packet, atMs: performance.now() });
+    if (packet.length !== 74) return;
+    const answer = Buffer.from(packet);
+    answer.writeUInt16BE(2, 0);
+    answer.write(peer.address, 8);
+    answer.writeUInt16BE(peer.port, 72);
+    socket.send(answer, peer.port, peer.address);
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  open.push(socket);
+  const rtp = () => arrived.filter(({ packet }) => packet[0] === 0x80 && packet[1] === 0x78);
+  return { port: socket.address().port, arrived, rtp };
+}
+
+interface Way {
+  readonly path: MediaPath;
+  readonly told: string[];
+  /** What arrived, opened. */
+  heard(): Heard[];
+  readonly arrived: readonly Arrived[];
+  send(number: number, dueMs: number): boolean;
+}
+
+interface Heard {
+  readonly number: number;
+  readonly sequence: number;
+  readonly timestamp: number;
+  readonly atMs: number;
+}
+
+async function openWay(mode: EncryptionMode = XCHACHA_MODE, link = hire()): Promise<Way> {
+  const { port, arrived, rtp } = await startServer();
+  const told: string[] = [];
+  const path = link.open({
+    ...{ address: "127.0.0.1", port, ssrc: 1000 },
+    contain: (handler) => handler,
+    onUdpError: () => told.push("udp error"),
+    onDead: (reason) => told.push(reason),
+  });
+  expect(await path.whenDiscovered).toMatchObject({ address: "127.0.0.1" });
+  path.start({ mode, secretKey: KEY }, { ssrc: 1000, sequence: 65_530, timestamp: 0 });
+  const heard = () =>
+    rtp().map(({ packet, atMs }) => ({
+      number: openPacket(mode, KEY, packet).readUInt32BE(0),
+      sequence: packet.readUInt16BE(2),
+      timestamp: packet.readUInt32BE(4),
+      atMs,
+    }));
+  const send = (number: number, dueMs: number): boolean => {
+    const frame = Buffer.alloc(60, number);
+    frame.writeUInt32BE(number, 0);
+    return path.send(frame, dueMs) === "sent";
+  };
+  return { path, told, heard, arrived, send };
+}
+
+const sequencesFrom = (count: number) => Array.from({ length: count }, (_, index) => (65_530 + index) % 65_536);
+
+describe("what a worker makes ready", () => {
+  test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"] as const)(
+    "leaves in its order, not before its moment, sealed with %s, and RTP time is when it was due",
+    async (mode) => {
+      const { heard, send, told } = await openWay(mode);
+      const startMs = performance.now() + 50;
+      // Time goes on where nothing is sent: after the fourth, after the eighth.
+      const steps = [0, 1, 2, 3, 8, 9, 10, 11, 40, 41, 42];
+      for (const [number, step] of steps.entries()) {
+        await until(() => send(number, startMs + step * FRAME_MS));
+      }
+      await until(() => heard().length === steps.length);
+      const frames = heard();
+      expect(frames.map(({ number }) => number)).toEqual([...steps.keys()]);
+      expect(frames.map(({ sequence }) => sequence)).toEqual(sequencesFrom(steps.length));
+      expect(frames.map(({ timestamp }) => timestamp / 960)).toEqual(steps);
+      for (const { number, atMs } of frames) {
+        expect(atMs).toBeGreaterThan(startMs + steps[number]! * FRAME_MS - CLOCKS_DIFFER_MS);
+      }
+      expect(told).toEqual([]);
+    },
+  );
+
+  test("leaves at once when it is due at once, whether the pacer waits for another frame or for none", async () => {
+    const [own, other] = [await openWay(), await openWay()];
+    for (let number = 0; number < 20; number++) {
+      own.send(number, performance.now());
+      await until(() => own.heard().length === number + 1);
+    }
+    other.send(0, performance.now() + 3_600_000);
+    for (let number = 20; number < 40; number++) {
+      own.send(number, performance.now());
+      await until(() => own.heard().length === number + 1);
+    }
+    expect(other.heard()).toEqual([]);
+  });
+
+  test("does not leave when it has been taken back", async () => {
+    const { path, heard, send } = await openWay();
+    const farMs = performance.now() + 3_600_000;
+    for (const number of [1, 2, 3, 4, 5]) send(number, farMs + number);
+    expect(path.takeBack(99)).toBe(5);
+    send(6, performance.now());
+    await until(() => heard().length === 1);
+    expect(heard()[0]).toMatchObject({ number: 6, sequence: 65_530 });
+    // The pacer writes down that it has left when it has.
+    await until(() => path.isDrained);
+  });
+
+  test("leaves once or is taken back once, however close to its moment", async () => {
+    const { path, heard, send } = await openWay();
+    const seed = 12;
+    const random = seededRandom(seed);
+    const expected: number[] = [];
+    let takenBack = 0;
+    for (let number = 0; number < 3000; number++) {
+      if (send(number, performance.now() + random() * 0.2)) expected.push(number);
+      if (random() < 0.5) {
+        const count = path.takeBack(1 + Math.floor(random() * 3));
+        expected.length -= count;
+        takenBack += count;
+      }
+      // Now and then the pacer has nothing to do.
+      if (number % 20 === 0) await until(() => path.isDrained);
+    }
+    await until(() => heard().length >= expected.length);
+    const frames = heard();
+    expect(
+      frames.map(({ number }) => number),
+      `seed ${seed}`,
+    ).toEqual(expected);
+    expect(frames.map(({ sequence }) => sequence)).toEqual(sequencesFrom(expected.length));
+    expect(takenBack).toBeGreaterThan(100);
+    expect(expected.length).toBeGreaterThan(100);
+  });
+
+  test("still leaves when its worker is gone", async () => {
+    const link = hire();
+    const { heard, send } = await openWay(XCHACHA_MODE, link);
+    const nowMs = performance.now();
+    for (const number of [1, 2, 3, 4, 5]) send(number, nowMs + number * FRAME_MS);
+    link.close();
+    await until(() => heard().length === 5);
+  });
+});
+
+test("a way without sound is kept open", async () => {
+  const { arrived } = await openWay();
+  const keepAlives = () => arrived.filter(({ packet }) => packet.length === 8);
+  await until(() => keepAlives().length > 0);
+  expect(keepAlives()[0]?.packet.toString("hex")).toBe("0100000000000000");
+});
+
+test("a server that is not there is told by the system, and the worker hears of it", async () => {
+  const way = await openWay();
+  const socket = open.findLast((thing): thing is Socket => "setTTL" in thing);
+  open.splice(open.indexOf(socket!), 1);
+  socket?.close();
+  await until(() => {
+    way.send(1, performance.now());
+    return way.told.length > 0;
+  });
+  expect(way.told[0]).toBe("udp error");
+});
+
+test("nothing of a key is in what the pacer tells", async () => {
+  const { heard, send } = await openWay();
+  send(1, performance.now());
+  await until(() => heard().length === 1);
+  const lines = JSON.stringify(pacer.messages);
+  expect(lines).toContain("ready");
+  for (const secret of [[...KEY.subarray(0, 4)].join(","), Buffer.from(KEY.subarray(0, 4)).toString("hex")]) {
+    expect(lines).not.toContain(secret);
+  }
+});
+
+describe("two threads at once", () => {
+  function startScript(name: string, memory: SharedArrayBuffer, progress: SharedArrayBuffer): Worker {
+    const worker = new Worker(new URL(`../../support/worker-scripts/${name}.mjs`, import.meta.url), {
+      workerData: { memory, progress },
+    });
+    open.push({ close: () => worker.terminate() });
+    return worker;
+  }
+
+  test("each frame leaves once or is taken back once, whole and in order", async () => {
+    const progress = new SharedArrayBuffer(8);
+    const counts = new Int32Array(progress);
+    const writer = new FrameRingWriter();
+    const taker = startScript("ring-taker", writer.memory, progress);
+    const seed = 20_261_123;
+    const random = seededRandom(seed);
+    const expected: number[] = [];
+    let takenBack = 0;
+    for (let number = 0; number < 60_000; number++) {
+      const seen = Atomics.load(counts, 0);
+      if (writer.put(Buffer.alloc(1 + (number % 1000), number), number)) expected.push(number);
+      else Atomics.wait(counts, 0, seen, STUCK_MS);
+      if (random() < 0.4) {
+        const count = writer.takeBack(1 + Math.floor(random() * 4));
+        expected.length -= count;
+        takenBack += count;
+      }
+    }
+    Atomics.store(counts, 1, 1);
+    const [{ numbers, torn }] = await once(taker, "message");
+    expect(numbers.length, `seed ${seed}`).toBe(expected.length);
+    expect(numbers, `seed ${seed}`).toEqual(expected);
+    expect(torn).toBe(0);
+    expect(takenBack).toBeGreaterThan(1000);
+    expect(expected.length).toBeGreaterThan(1000);
+  });
+
+  test("whoever puts something in wakes the one that sleeps, however the two meet", async () => {
+    const [memory, progress] = [new SharedArrayBuffer(BELL_BYTES), new SharedArrayBuffer(8)];
+    const counts = new Int32Array(progress);
+    const bell = new Bell(memory);
+    const sleeper = startScript("bell-sleeper", memory, progress);
+    const seed = 7;
+    const random = seededRandom(seed);
+    let messages = 0;
+    for (let round = 1; round <= 20_000; round++) {
+      Atomics.store(counts, 0, round);
+      if (bell.ring(0)) {
+        sleeper.postMessage("wake");
+        messages += 1;
+      }
+      for (let spin = random() * 300; spin > 0; spin--) Atomics.load(counts, 0);
+      const startedMs = performance.now();
+      for (let seen = Atomics.load(counts, 1); seen !== round; seen = Atomics.load(counts, 1)) {
+        Atomics.wait(counts, 1, seen, STUCK_MS);
+        expect(performance.now() - startedMs, `seed ${seed} round ${round}`).toBeLessThan(STUCK_MS);
+      }
+    }
+    // It slept both ways.
+    expect(messages).toBeGreaterThan(1000);
+    expect(messages).toBeLessThan(19_000);
+  });
+});

@@ -1,0 +1,57 @@
+// A plugin with a proxy of its own on a whole node: what it asks its site, and the sound of its tracks, goes through
+// that; nothing else does.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { RadioBrowserSite, stationUuid } from "../../../lab/sites/radio-browser.ts";
+import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { firstFound } from "../../support/first-found.ts";
+import { ForwardProxy } from "../../support/forward-proxy.ts";
+import { MusicCall } from "../../support/music-call.ts";
+import { startSiteStage } from "../../support/site-stage.ts";
+
+const LOGIN = "me:word";
+
+let soundcloud: SoundCloudSite;
+let radio: RadioBrowserSite;
+let stage: Stage;
+let proxy: ForwardProxy;
+
+beforeAll(async () => {
+  [soundcloud, radio] = [await SoundCloudSite.start(), await RadioBrowserSite.start()];
+  // To this machine only.
+  const translate = (url: string) => (new URL(url).hostname === "127.0.0.1" ? url : undefined);
+  proxy = await ForwardProxy.start({ login: LOGIN, translate });
+  const proxyUrl = `http://${LOGIN}@127.0.0.1:${proxy.port}`;
+  stage = await startSiteStage([soundcloud, radio], [`--plugins.soundcloud.proxy=${proxyUrl}`]);
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await stage.close();
+  await soundcloud.close();
+  await radio.close();
+  await proxy.close();
+});
+
+async function hear(identifier: string): Promise<void> {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
+  await call.hearMore(50);
+  await call.leave();
+}
+
+it("its requests and its tracks' sound, a playlist of segments or a file, go through it", async () => {
+  await hear("https://soundcloud.com/stand-ins/song");
+  await hear("https://soundcloud.com/stand-ins/only-mp3");
+  expect(soundcloud.server.requests.length).toBeGreaterThan(5);
+  expect(proxy.asked).toHaveLength(soundcloud.server.requests.length);
+  expect(proxy.asked.some((url) => /opus\/data\d/.test(url))).toBe(true);
+  expect(proxy.asked.some((url) => /\.mp3\b/.test(url))).toBe(true);
+});
+
+it("other plugins and their tracks go past it", async () => {
+  const before = proxy.asked.length;
+  await hear(`radio:${stationUuid(1)}`);
+  expect(radio.server.requests.length).toBeGreaterThan(1);
+  expect(proxy.asked).toHaveLength(before);
+});

@@ -1,0 +1,130 @@
+// A plugin on a whole node: found, played, sought in, its links expire in the middle of the song, and it is replaced
+// while it plays. The plugin is the one of the docs.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
+import { EXAMPLE_HOST } from "../../../lab/sites/example.ts";
+import type { SiteServer } from "../../../lab/sites/site-server.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import { MusicCall } from "../../support/music-call.ts";
+
+let example: ExampleStage;
+let site: SiteServer;
+let stage: Stage;
+
+beforeAll(async () => {
+  example = await startExampleStage();
+  ({ site, stage } = example);
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await example.close();
+});
+
+/** The encoded form of a song. */
+async function encodedOf(call: MusicCall, id: string): Promise<string> {
+  return call.bot.loadEncoded(`example:${id}`);
+}
+
+/** True when each number is one more than the one before. */
+function isWhole(numbers: readonly number[]): boolean {
+  const first = numbers[0] ?? 0;
+  return numbers.length > 0 && numbers.every((number, index) => number === first + index);
+}
+
+describe("a plugin's source", () => {
+  it("is in info, with its plugin", async () => {
+    const bot = await stage.connectBot();
+    const { body } = await bot.request<{ sourceManagers: string[]; plugins: object[] }>("GET", "/v4/info");
+    expect(body.sourceManagers).toContain("example");
+    expect(body.sourceManagers.at(-1)).toBe("http");
+    expect(body.plugins).toContainEqual({ name: "example", version: "1.0.0" });
+  });
+
+  it("finds, and what it found is heard to the end", async () => {
+    const call = await MusicCall.join(stage);
+    const { body } = await call.bot.load("exsearch:second");
+    expect(body).toMatchObject({
+      loadType: "search",
+      data: [{ info: { title: "Second song", sourceName: "example" } }],
+    });
+    const [track] = body.data as { encoded: string }[];
+    await call.update({ track: { encoded: track?.encoded } });
+    expect(await call.ended()).toMatchObject({ reason: "finished" });
+    await call.untilSilent();
+    expect(packetNumbers(call.sound)).toEqual(numbersFrom(1000, 1300));
+    await call.leave();
+  });
+
+  it("is sought in", async () => {
+    const call = await MusicCall.join(stage);
+    await call.update({ track: { encoded: await encodedOf(call, "one") } });
+    await call.hearMore(10);
+    await call.update({ position: 100_000 });
+    await call.discord.until(() => (packetNumbers(call.sound).at(-1) ?? 0) > 5000, "the place that was sought");
+    await call.hearMore(20);
+    expect(isWhole(packetNumbers(call.sound).filter((number) => number >= 4990))).toBe(true);
+    await call.leave();
+  });
+
+  it("whose links are refused in the middle of the song goes on without a lost frame", async () => {
+    const call = await MusicCall.join(stage);
+    await call.update({ track: { encoded: await encodedOf(call, "one") } });
+    await call.hearMore(50);
+    const linksBefore = site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length;
+    site.expireLinks();
+    // Beyond what was read ahead when they expired.
+    await call.discord.until(() => call.sound.length > 50 + 650, "far more than was read ahead", 60_000);
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbersFrom(0, numbers.length));
+    expect(site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length).toBe(linksBefore + 1);
+    expect(call.eventTypes).toEqual(["TrackStartEvent"]);
+    await call.leave();
+  });
+
+  it("is loaded anew while it plays", async () => {
+    const call = await MusicCall.join(stage);
+    await call.update({ track: { encoded: await encodedOf(call, "one") } });
+    await call.hearMore(10);
+    const { status, body } = await call.bot.request("POST", "/v4/tonearm/plugins/example/reload");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      name: "example",
+      version: "1.0.0",
+      state: "running",
+      losses: 0,
+      sources: ["example"],
+    });
+    site.expireLinks();
+    expect((await call.bot.load("exsearch:first")).body.loadType).toBe("search");
+    await call.hearMore(50);
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbersFrom(0, numbers.length));
+    await call.leave();
+  });
+
+  it("says how it does", async () => {
+    const bot = await stage.connectBot();
+    site.fail({ at: /api\/search/, outcome: { status: 503 }, times: 1 });
+    const { body } = await bot.load("exsearch:nobody has asked for this yet");
+    expect(body).toMatchObject({
+      loadType: "error",
+      data: { severity: "suspicious", message: `example: https://${EXAMPLE_HOST}/api/search answered HTTP 503` },
+    });
+    const sources = (await bot.request<{ name: string }[]>("GET", "/v4/tonearm/sources")).body;
+    expect(sources.find(({ name }) => name === "example")).toMatchObject({
+      plugin: "example",
+      state: "running",
+      loads: { failed: 1, lastError: { code: "site-busy" } },
+    });
+  });
+
+  it("that is not there cannot be loaded anew", async () => {
+    const bot = await stage.connectBot();
+    expect(await bot.request("POST", "/v4/tonearm/plugins/nobody/reload")).toMatchObject({
+      status: 404,
+      body: { message: "Plugin not found" },
+    });
+  });
+});

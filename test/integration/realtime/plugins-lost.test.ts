@@ -1,0 +1,156 @@
+// A plugin that does what a plugin must never do, on a whole node: it costs its own loads, which are told so within a
+// bound; other sources answer, and what plays goes on.
+
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packetNumbers } from "../../../lab/media-files/counted-song.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import { MusicCall } from "../../support/music-call.ts";
+import { startStage } from "../../support/start-stage.ts";
+
+const NAUGHTY = fileURLToPath(new URL("../../../dist/lab/naughty-plugins/naughty.js", import.meta.url));
+
+let example: ExampleStage;
+let stage: Stage;
+
+beforeAll(async () => {
+  example = await startExampleStage({
+    config: { TONEARM_PLUGINS_1_PATH: NAUGHTY, TONEARM_PLUGINS_1_REQUIRED: "true" },
+  });
+  ({ stage } = example);
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await example.close();
+});
+
+interface PluginView {
+  readonly name: string;
+  readonly state: string;
+  readonly trouble: string | null;
+  readonly losses: number;
+}
+
+async function naughty(): Promise<PluginView> {
+  const bot = await stage.connectBot();
+  const { body } = await bot.request<PluginView[]>("GET", "/v4/tonearm/plugins");
+  return body.find(({ name }) => name === "naughty")!; // it is configured
+}
+
+describe("a plugin that", () => {
+  it.each([
+    ["throws", "throw"],
+    ["answers nonsense", "nonsense"],
+  ])("%s costs that load", async (_, deed) => {
+    const bot = await stage.connectBot();
+    const { losses } = await naughty();
+    expect((await bot.load(`naughty:${deed}`)).body).toMatchObject({
+      loadType: "error",
+      data: { severity: "fault", message: "naughty: its plugin failed unexpectedly; the log has more" },
+    });
+    expect((await bot.load("naughty:well")).body.loadType).toBe("track");
+    expect((await naughty()).losses).toBe(losses);
+  });
+
+  it.each([
+    ["never comes back", "loop", "shows no sign of life"],
+    ["never lets anything else have its turn", "promises", "shows no sign of life"],
+    // On a machine that is busy, it is ended for what it does not do meanwhile.
+    ["fills its heap", "heap", "stopped by an error|shows no sign of life"],
+    ["fills memory outside of its heap", "buffers", "stopped by an error|shows no sign of life"],
+    ["throws where nobody catches it", "stray", "stopped by an error"],
+    ["ends its thread", "exit", "exited with code 3"],
+  ])("%s loses its thread: its loads are told, others notice nothing", async (_, deed, trouble) => {
+    const call = await MusicCall.join(stage);
+    await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
+    await call.hearMore(10);
+    // Without its pause: an operator who has mended it need not wait.
+    expect((await call.bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    expect((await call.bot.load("naughty:well")).body.loadType).toBe("track");
+    const before = (await naughty()).losses;
+    const [lost, other] = await Promise.all([call.bot.load(`naughty:${deed}`), call.bot.load(`exsearch:song ${deed}`)]);
+    expect(lost.body).toMatchObject({
+      loadType: "error",
+      data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.js stopped while it was asked/) },
+    });
+    expect(other.body.loadType).toBe("empty");
+    const after = await naughty();
+    expect(after.losses).toBe(before + 1);
+    expect(after.trouble).toMatch(new RegExp(trouble));
+    await call.hearMore(10);
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbers.map((_number, index) => index));
+    await call.leave();
+  });
+
+  it("runs a program takes it along when its thread is lost, and what that has started", async () => {
+    const sockets: Socket[] = [];
+    const lobby = createServer((socket) => sockets.push(socket.on("error", () => undefined).resume()));
+    await new Promise<void>((resolve) => lobby.listen(0, "127.0.0.1", resolve));
+    const { port } = lobby.address() as AddressInfo; // listens on TCP
+    const there = `require("node:net").connect(${port}, "127.0.0.1").resume();`;
+    const child = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(there)}])`;
+    const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    const asked = bot.load(`naughty:program ${there}${child}`);
+    await expect.poll(() => sockets.length).toBe(2);
+    expect((await bot.load("naughty:loop")).body.loadType).toBe("error");
+    expect((await asked).body.loadType).toBe("error");
+    await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual([true, true]);
+    lobby.close();
+  });
+
+  it("receives 32 answers of 8 MiB at once is told that it is too much, and lives", async () => {
+    // Packed, as it is unpacked that they take room.
+    const body = gzipSync(Buffer.alloc(8 * 1024 * 1024, "a"));
+    const headers = { "content-encoding": "gzip" };
+    const site = createHttpServer((_request, response) => response.writeHead(200, headers).end(body));
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    const { port } = site.address() as AddressInfo; // listens on TCP
+    const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    const { losses } = await naughty();
+    for (let round = 0; round < 2; round++) {
+      const { body: found } = await bot.load(`naughty:many http://127.0.0.1:${port}/${round}`);
+      const titles = (found.data as { readonly info: { readonly title: string } }[]).map(({ info }) => info.title);
+      expect(titles).toHaveLength(32);
+      expect(new Set(titles)).toEqual(new Set(["fulfilled", "busy"]));
+    }
+    expect((await naughty()).losses).toBe(losses);
+    site.close();
+  });
+
+  it("works again after its pause", async () => {
+    const bot = await stage.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
+    expect((await bot.load("naughty:exit")).body.loadType).toBe("error");
+    await expect.poll(async () => (await bot.load("naughty:well")).body.loadType).toBe("track");
+  });
+});
+
+it("a plugin that cannot be set up is off, and the node is there", async () => {
+  const other = await startStage({
+    config: { TONEARM_PLUGINS_0_PATH: NAUGHTY, PLUGINS_NAUGHTY_REFUSE: "true" },
+  });
+  const bot = await other.connectBot();
+  await expect
+    .poll(async () => (await bot.request("GET", "/v4/tonearm/plugins")).body)
+    .toMatchObject([{ state: "off", trouble: "it was told to refuse" }]);
+  expect((await bot.load("naughty:well")).body.loadType).toBe("empty");
+  await other.close();
+});
+
+it("without a required one the node does not start, and says why", async () => {
+  const starting = startStage({
+    config: {
+      TONEARM_PLUGINS_0_PATH: NAUGHTY,
+      TONEARM_PLUGINS_0_REQUIRED: "true",
+      PLUGINS_NAUGHTY_REFUSE: "true",
+    },
+  });
+  await expect(starting).rejects.toThrow("it was told to refuse");
+});

@@ -1,0 +1,296 @@
+// What sites do wrong, on a whole node: each costs the load that asked for it, which is told what came back, within its
+// bound; a song of another source that plays beside it all the while is not touched.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RadioBrowserSite } from "../../../lab/sites/radio-browser.ts";
+import type { SiteFault, SiteOutcome } from "../../../lab/sites/site-server.ts";
+import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
+import { numbered } from "../../../lab/sites/youtube/library.ts";
+import { playlistAnswer, playlistVideoRenderer } from "../../../lab/sites/youtube/shapes.ts";
+import { YoutubeSite } from "../../../lab/sites/youtube.ts";
+import type { Bot, LoadView } from "../../../lab/stage/bot.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { FOLLOWED_VERSION } from "../../../plugins/youtube/manifest.ts";
+import { createLogger, type LogFields, type LogLevel } from "../../../src/log.ts";
+import { NeighbourSong } from "../../support/neighbour-song.ts";
+import { startSiteStage } from "../../support/site-stage.ts";
+import { type ExceptionView, pathsIn } from "../../support/upstream-stage.ts";
+
+const PAGE = "https://soundcloud.com/stand-ins";
+const API = "https://api-v2.soundcloud.com";
+const INNERTUBE = "https://youtubei.googleapis.com/youtubei/v1";
+const FIFTY_MEGABYTES = Buffer.alloc(50 * 1024 * 1024, "[");
+/** Made before anything sounds: it takes this thread a while. */
+const ITEMS = Array.from({ length: 100_000 }, (_, index) => playlistVideoRenderer(numbered(index)));
+const LARGE_LIST = playlistAnswer("VISIONOS", { title: "All", token: undefined, items: ITEMS }, false);
+const HUNDRED_THOUSAND = Buffer.from(JSON.stringify(LARGE_LIST));
+
+/** Longer than the node itself would leave it alone. */
+const RETRY_AFTER_MS = 20 * 60_000;
+/** How far the clocks of two threads may differ. */
+const CLOCKS_MS = 100;
+
+interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+interface SourceView {
+  readonly name: string;
+  readonly loads: { readonly failed: number; readonly lastError: { readonly message: string } | null };
+  readonly ways: readonly { readonly name: string; readonly state: string; readonly closedUntilMs: number | null }[];
+}
+
+let soundcloud: SoundCloudSite;
+let youtube: YoutubeSite;
+let radio: RadioBrowserSite;
+let stage: Stage;
+let bot: Bot;
+let neighbour: NeighbourSong;
+const lines: Line[] = [];
+const takeBack: (() => void)[] = [];
+
+beforeAll(async () => {
+  [soundcloud, youtube, radio] = [
+    await SoundCloudSite.start(),
+    await YoutubeSite.start(),
+    await RadioBrowserSite.start(),
+  ];
+  const args = [
+    "--plugins.soundcloud.listEntriesMax=1000",
+    "--plugins.youtube.playlistPages=50",
+    "--metrics.prometheus.enabled=true",
+    "--metrics.prometheus.endpoint=/inner/metrics",
+  ];
+  stage = await startSiteStage([soundcloud, youtube, radio], args, {
+    logger: createLogger((level, message, fields) => void lines.push({ level, message, fields })),
+  });
+  bot = await stage.connectBot();
+  neighbour = await NeighbourSong.start(stage, radio);
+});
+afterAll(async () => {
+  await neighbour.stop();
+  stage.discord.assertClean();
+  await stage.close();
+  for (const site of [soundcloud, youtube, radio]) await site.close();
+});
+
+afterEach(async () => {
+  for (const mend of takeBack.splice(0)) mend();
+  await neighbour.expectUnharmed();
+});
+
+/** Nothing that one story has left in caches and breakers is for the next. */
+async function startAnew(name: string): Promise<void> {
+  expect((await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`)).status).toBe(200);
+}
+
+async function load(identifier: string): Promise<LoadView> {
+  const { status, body } = await bot.load(identifier);
+  expect(status).toBe(200);
+  return body;
+}
+
+async function health(name: string): Promise<SourceView> {
+  const { body } = await bot.request<SourceView[]>("GET", "/v4/tonearm/sources");
+  return body.find((source) => source.name === name)!; // all are listed
+}
+
+/** The error as the protocol has it, with what is looked for; and the same for the operator. */
+async function expectTold(sourceName: string, identifier: string, wanted: Partial<ExceptionView>): Promise<void> {
+  const body = await load(identifier);
+  expect(body.loadType).toBe("error");
+  const error = body.data as ExceptionView; // protocol-v4.md section 3.5
+  expect(Object.keys(error)).toEqual(["message", "severity", "cause", "causeStackTrace"]);
+  expect(error).toMatchObject({ cause: expect.stringMatching(/^\w+Error: /), ...wanted });
+  expect(pathsIn(error)).toEqual([]);
+  expect((await health(sourceName)).loads.lastError?.message).toBe(error.message.slice(0, 300));
+}
+
+function circle(url: string): SiteOutcome {
+  return { status: 307, headers: { location: url } };
+}
+
+const SOUNDCLOUD_FAULTS: [what: string, fault: SiteFault, severity: string, message: string][] = [
+  ["401", { at: /resolve/, outcome: { status: 401 } }, "suspicious", "soundcloud: SoundCloud answered HTTP 401: "],
+  ["403", { at: /resolve/, outcome: { status: 403 } }, "common", "SoundCloud answered HTTP 403: it may be private or "],
+  ["503", { at: /resolve/, outcome: { status: 503 } }, "suspicious", `soundcloud: ${API}/resolve answered HTTP 503`],
+  ["a cut", { at: /resolve/, outcome: "cut" }, "suspicious", `soundcloud: ${API}/resolve cannot be reached: `],
+  [
+    "a page where JSON was meant",
+    { at: /resolve/, outcome: { text: "<!doctype html>" } },
+    "suspicious",
+    `soundcloud: ${API} answered a page where JSON was expected`,
+  ],
+  [
+    "50 MB",
+    { at: /resolve/, outcome: { bytes: FIFTY_MEGABYTES } },
+    "suspicious",
+    `soundcloud: ${API}/resolve sent more than 8388608 bytes`,
+  ],
+  [
+    "redirects in a circle",
+    { at: /resolve/, outcome: circle(`${API}/resolve`) },
+    "suspicious",
+    `soundcloud: ${API}/resolve leads through more than 5 redirects`,
+  ],
+];
+
+describe("soundcloud answers", () => {
+  beforeEach(() => startAnew("soundcloud"));
+
+  it.each(SOUNDCLOUD_FAULTS)("%s: that is told", async (_, fault, severity, message) => {
+    takeBack.push(soundcloud.server.fail(fault));
+    await expectTold("soundcloud", `${PAGE}/song`, { severity, message: expect.stringContaining(message) });
+  });
+
+  it("a page of another make, once the id that was read from it has ended: that is told", async () => {
+    const { clientId } = soundcloud;
+    soundcloud.clientId = [...clientId].reverse().join("");
+    takeBack.push(() => {
+      soundcloud.clientId = clientId;
+    });
+    takeBack.push(soundcloud.server.fail({ at: /^soundcloud\.com\/$/, outcome: { text: "<html>New!</html>" } }));
+    const reason = "neither the page nor its 0 scripts have one";
+    await expectTold("soundcloud", `${PAGE}/song`, {
+      message: expect.stringContaining(`soundcloud: no client id can be read from soundcloud.com (${reason}); set the`),
+      severity: "suspicious",
+    });
+  });
+
+  it("that it has found nothing: the result is empty", async () => {
+    expect(await load("scsearch:nothing of the kind")).toEqual({ loadType: "empty", data: null });
+  });
+
+  it("pages that lead in a circle: each is read once", async () => {
+    const next = `${API}/users/1/likes?offset=0&limit=200&linked_partitioning=1`;
+    const collection = [{ kind: "like", track: soundcloud.tracks.get(11) }];
+    takeBack.push(soundcloud.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } }));
+    const { data } = await load(`${PAGE}/likes`);
+    expect((data as { tracks: unknown[] }).tracks).toHaveLength(2);
+  });
+
+  it("a set of 100,000: as many tracks are found as the operator allows", async () => {
+    const ids = Array.from({ length: 100_000 }, (_, index) => 100 + (index % 120));
+    soundcloud.addSet(`${PAGE}/sets/endless`, 903, ids);
+    expect(await load(`${PAGE}/sets/endless`)).toMatchObject({
+      loadType: "playlist",
+      data: { tracks: { length: 1000 }, pluginInfo: { totalTracks: 100_000 } },
+    });
+  });
+});
+
+const YOUTUBE_FAULTS: [what: string, outcome: SiteOutcome, severity: string, cause: string][] = [
+  ["401", { status: 401 }, "common", "Invalid status code for search response: 401"],
+  ["403", { status: 403 }, "suspicious", "Invalid status code for search response: 403"],
+  ["503", { status: 503 }, "suspicious", "Invalid status code for search response: 503"],
+  ["a page where JSON was meant", { text: "<!doctype html>" }, "suspicious", "the search response of YouTube is no"],
+  ["50 MB", { bytes: FIFTY_MEGABYTES }, "suspicious", `${INNERTUBE}/search sent more than 8388608 bytes`],
+  [
+    "redirects in a circle",
+    circle(`${INNERTUBE}/search`),
+    "suspicious",
+    `${INNERTUBE}/search leads through more than 5 redirects`,
+  ],
+];
+
+describe("youtube answers", () => {
+  beforeEach(() => startAnew("youtube"));
+
+  it.each(YOUTUBE_FAULTS)("%s: that is told, client by client", async (_, outcome, severity, cause) => {
+    takeBack.push(youtube.fail({ at: /\/search$/, outcome }));
+    const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
+    await expectTold("youtube", "ytsearch:song", {
+      ...{ severity, cause: expect.stringContaining(`SourceError: ${cause}`) },
+      message: expect.stringContaining(`${head}\n\nClient [VISIONOS] failed: ${cause}`),
+    });
+  });
+
+  it.each([
+    ["that it has found nothing", "nothing"],
+    ["a search of another make", "new shape"],
+  ])("%s: the result is empty", async (_, words) => {
+    expect(await load(`ytsearch:${words}`)).toEqual({ loadType: "empty", data: null });
+  });
+
+  it("a video of another make: that is told", async () => {
+    takeBack.push(youtube.fail({ at: /\/player$/, outcome: { json: { novelty: true } } }));
+    const message = expect.stringMatching(/^youtube: .+\[VISIONOS\] failed: No playability status block\./s);
+    await expectTold("youtube", "song0000001", { severity: "suspicious", message });
+  });
+
+  it("5,000 entries: all are found where the operator allows them", async () => {
+    expect(await load("PLmany")).toMatchObject({ loadType: "playlist", data: { tracks: { length: 5000 } } });
+  });
+
+  it("pages that lead in a circle: each is read once", async () => {
+    expect(await load("PLcircle")).toMatchObject({ loadType: "playlist", data: { tracks: { length: 200 } } });
+  });
+
+  it("100,000 entries at once: that is told", async () => {
+    takeBack.push(youtube.fail({ at: /\/browse$/, outcome: { bytes: HUNDRED_THOUSAND } }));
+    const message = expect.stringContaining(`[VISIONOS] failed: ${INNERTUBE}/browse sent more than 8388608 bytes`);
+    await expectTold("youtube", "PLmany", { severity: "suspicious", message });
+  });
+});
+
+describe("a site that answers 429", () => {
+  const busy = (retryAfterSeconds: number): SiteOutcome => {
+    return { status: 429, headers: { "retry-after": String(retryAfterSeconds) } };
+  };
+
+  it("is left alone for as long as it says; client, operator, metrics and log are told", async () => {
+    await startAnew("soundcloud");
+    takeBack.push(soundcloud.server.fail({ at: /resolve/, outcome: busy(RETRY_AFTER_MS / 1000), times: 1 }));
+    const fromMs = Date.now();
+    const failedBefore = (await health("soundcloud")).loads.failed;
+    const message = `${API}/resolve answered HTTP 429`;
+    await expectTold("soundcloud", `${PAGE}/song`, { severity: "suspicious", message: `soundcloud: ${message}` });
+    const toMs = Date.now();
+
+    const askedCount = soundcloud.server.requestsTo("api-v2.soundcloud.com").length;
+    const told = `soundcloud: api-v2.soundcloud.com is left alone for a while; the last time: `;
+    await expectTold("soundcloud", "scsearch:song", { severity: "suspicious", message: `${told}${message}` });
+    expect(soundcloud.server.requestsTo("api-v2.soundcloud.com")).toHaveLength(askedCount);
+
+    const wayOf = ({ ways }: SourceView) => ways.find(({ name }) => name === "api-v2.soundcloud.com");
+    await expect.poll(async () => wayOf(await health("soundcloud"))?.state).toBe("closed");
+    const closed = await health("soundcloud");
+    expect(closed.loads.failed).toBe(failedBefore + 2);
+    expect(wayOf(closed)).toMatchObject({ failed: 1, lastError: message });
+    expect(wayOf(closed)?.closedUntilMs).toBeGreaterThanOrEqual(fromMs + RETRY_AFTER_MS - CLOCKS_MS);
+    expect(wayOf(closed)?.closedUntilMs).toBeLessThanOrEqual(toMs + RETRY_AFTER_MS + CLOCKS_MS);
+
+    const metrics = await (await fetch(`${stage.url}/inner/metrics`)).text();
+    expect(metrics).toContain('tonearm_plugin_way_open{plugin="soundcloud",way="api-v2.soundcloud.com"} 0\n');
+    const failed = 'tonearm_source_requests_total{source="soundcloud",request="load",outcome="failed"}';
+    expect(metrics).toContain(`${failed} ${failedBefore + 2}\n`);
+
+    const inLog = lines.filter(({ fields }) => fields.way === "api-v2.soundcloud.com");
+    const fields = { plugin: "soundcloud", pauseMs: RETRY_AFTER_MS, failuresInRow: 1, reason: message };
+    expect(inLog).toMatchObject([{ level: "warn", message: "a way to a site is left alone for a while", fields }]);
+  });
+
+  it("is asked again afterwards, and not before", async () => {
+    await startAnew("youtube");
+    let refusedMs: number | undefined;
+    const refuse = (): SiteOutcome => {
+      refusedMs ??= performance.now();
+      return busy(1);
+    };
+    // VISIONOS and WEB are asked, each once.
+    takeBack.push(youtube.fail({ at: /\/search$/, outcome: refuse, times: 2 }));
+    const told = "failed: Invalid status code for search response: 429";
+    await expectTold("youtube", "ytsearch:song", {
+      message: expect.stringContaining(`Client [VISIONOS] ${told}\n\nClient [WEB] ${told}`),
+      severity: "suspicious",
+    });
+    const { length: askedCount } = youtube.asked("search");
+    await expect.poll(async () => (await load("ytsearch:song")).loadType).toBe("search");
+    expect(performance.now() - (refusedMs ?? Number.NaN)).toBeGreaterThanOrEqual(1000);
+    expect(youtube.asked("search")).toHaveLength(askedCount + 1);
+    const again = { level: "info", message: "a way to a site works again", fields: { way: "VISIONOS metadata" } };
+    await expect.poll(() => lines.filter(({ message }) => message === again.message)).toMatchObject([again]);
+  });
+});

@@ -1,0 +1,181 @@
+// How tracks of sites end when they cannot go on: a broadcast is over, a country is not served, a link is refused in
+// the middle and no other is given out, a decoder is missing. What there is is heard, the client is told why, and the
+// next track plays.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
+import { TONES_SECONDS } from "../../../lab/media-files/counted-tones.ts";
+import type { SiteRequest } from "../../../lab/sites/site-server.ts";
+import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
+import { TwitchSite } from "../../../lab/sites/twitch.ts";
+import { webmTones } from "../../../lab/sites/youtube/songs.ts";
+import { YoutubeSite } from "../../../lab/sites/youtube.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { FOLLOWED_VERSION } from "../../../plugins/youtube/manifest.ts";
+import { firstFound } from "../../support/first-found.ts";
+import { MusicCall } from "../../support/music-call.ts";
+import { startSiteStage } from "../../support/site-stage.ts";
+
+const PAGE = "https://soundcloud.com/stand-ins";
+/** Of Twitch's stand-in: 77 frames of 1152 samples at 44.1 kHz. */
+const SEGMENT_MS = (77 * 1152) / 44.1;
+const FRAME_MS = 20;
+/** What YouTube's stand-in is asked for at once. */
+const STEP_BYTES = 65_536;
+const VIDEO = "song0000001";
+const ALL_FAILED = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
+const BOT_CHECK = { playabilityStatus: { status: "LOGIN_REQUIRED", reason: "Sign in to confirm you’re not a bot" } };
+
+let soundcloud: SoundCloudSite;
+let youtube: YoutubeSite;
+let twitch: TwitchSite;
+let stage: Stage;
+
+beforeAll(async () => {
+  [soundcloud, youtube, twitch] = [await SoundCloudSite.start(), await YoutubeSite.start(), await TwitchSite.start()];
+  stage = await start();
+});
+afterAll(async () => {
+  stage.discord.assertClean();
+  await stage.close();
+  for (const site of [soundcloud, youtube, twitch]) await site.close();
+});
+
+function start(entries: { readonly mediaEntry?: URL; readonly codecEntry?: URL } = {}): Promise<Stage> {
+  const args = [
+    `--plugins.youtube.rangeBytes=${STEP_BYTES}`,
+    `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
+  ];
+  return startSiteStage([soundcloud, youtube, twitch], args, entries);
+}
+
+async function play(identifier: string, options: { readonly on?: Stage; readonly position?: number } = {}) {
+  const call = await MusicCall.join(options.on ?? stage, { daveVersion: 0 });
+  const { encoded } = await firstFound(call.bot, identifier);
+  await call.update({ track: { encoded }, position: options.position ?? 0 });
+  return call;
+}
+
+/** What takes a test's faults back, which its end does at the latest. */
+function faultsUntil(onTestFinished: (mend: () => void) => void): { takeBack: (() => void)[]; mend: () => void } {
+  const takeBack: (() => void)[] = [];
+  const mend = (): void => {
+    for (const undo of takeBack) undo();
+  };
+  onTestFinished(mend);
+  return { takeBack, mend };
+}
+
+/** The track ends with an exception; then another is heard on the same player. */
+async function expectTold(call: MusicCall, reason: "finished" | "loadFailed", exception: object): Promise<void> {
+  expect(await call.ended()).toMatchObject({ reason });
+  expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
+  const [told] = call.bot.events("TrackExceptionEvent");
+  expect(told).toMatchObject({ guildId: call.guildId, exception });
+}
+
+async function expectNextPlays(call: MusicCall, identifier: string): Promise<void> {
+  await call.untilSilent();
+  await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
+  await call.hearMore(25);
+  await call.leave();
+}
+
+describe.concurrent("a track", () => {
+  it("of a broadcast that is over ends as finished when all of it was heard", async () => {
+    const call = await play("https://www.twitch.tv/stand_in");
+    await call.hearMore(50);
+    twitch.endLive();
+    expect(await call.ended()).toMatchObject({ reason: "finished" });
+    await call.untilSilent();
+    expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
+    const segments = new Set(twitch.site.mediaRequests("segment.mp3").map(({ query }) => query.get("sequence")));
+    expect(Math.abs(call.sound.length - (segments.size * SEGMENT_MS) / FRAME_MS)).toBeLessThan(2);
+    await call.leave();
+  });
+
+  it("that is not for this region is told so, by one site when it is loaded and by one when it is played", async () => {
+    const bot = await stage.connectBot();
+    const message = "This track is not available: SoundCloud does not play it in the region of the node";
+    expect((await bot.load(`${PAGE}/blocked`)).body).toMatchObject({
+      loadType: "error",
+      data: { message, severity: "common", cause: `SourceError: ${message}` },
+    });
+    const call = await play("https://www.youtube.com/watch?v=region00001");
+    const reason = "The uploader has not made this video available in your country";
+    const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
+    await expectTold(call, "loadFailed", {
+      message: `${ALL_FAILED}${told.join("")}`,
+      ...{ severity: "common", cause: `SourceError: ${reason}` },
+    });
+    await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
+  });
+
+  it("of HLS whose link is refused where the site gives out no other ends behind what was received", async ({
+    onTestFinished,
+  }) => {
+    const { takeBack, mend } = faultsUntil(onTestFinished);
+    const { server } = soundcloud;
+    const refuse = () => {
+      if (takeBack.length === 1) takeBack.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
+      return { status: 403 };
+    };
+    // Its segments are of two seconds.
+    takeBack.push(server.fail({ at: /opus\/data10$/, outcome: refuse }));
+    const call = await play(`${PAGE}/song`, { position: 18_000 });
+    await expectTold(call, "finished", {
+      message: expect.stringMatching(/^This track is not available: SoundCloud answered HTTP 403: /),
+      severity: "common",
+    });
+    await call.untilSilent();
+    expect(packetNumbers(call.sound)).toEqual(numbersFrom(18 * 50, 20 * 50));
+    mend();
+    await expectNextPlays(call, `${PAGE}/song`);
+  });
+
+  it("of a file whose link is refused where no client gives out another ends behind what was received", async ({
+    onTestFinished,
+  }) => {
+    const { takeBack, mend } = faultsUntil(onTestFinished);
+    // Others' videos are given out all the while.
+    const doubt = (request: SiteRequest) => {
+      const isAboutIt = request.body.includes(VIDEO);
+      return isAboutIt ? { json: BOT_CHECK } : (youtube.answer(request) ?? { status: 404 });
+    };
+    const refuseLater = (request: SiteRequest) => {
+      if (request.query.get("range")?.startsWith("0-")) return youtube.media.answer(request) ?? { status: 404 };
+      if (takeBack.length === 1) takeBack.push(youtube.fail({ at: /\/player$/, outcome: doubt }));
+      return { status: 403 };
+    };
+    takeBack.push(youtube.fail({ at: /videoplayback$/, outcome: refuseLater }));
+    const call = await play(VIDEO);
+    // The one whose links were refused again is asked last by now.
+    const told = ["WEB", "WEBEMBEDDED", "VISIONOS"].map(
+      (name) => `Client [${name}] failed: This video requires login.`,
+    );
+    await expectTold(call, "finished", {
+      message: `youtube: ${ALL_FAILED}\n\n${told.join("\n\n")}`,
+      severity: "suspicious",
+    });
+    await call.untilSilent();
+    const numbers = packetNumbers(call.sound);
+    expect(numbers).toEqual(numbersFrom(0, numbers.length));
+    const frameBytes = ((await webmTones()).length / TONES_SECONDS / 1000) * FRAME_MS;
+    expect(Math.abs(numbers.length - STEP_BYTES / frameBytes)).toBeLessThan(5);
+    mend();
+    await expectNextPlays(call, VIDEO);
+  });
+});
+
+it("a track in AAC where its decoder is not installed is told with what to install", async () => {
+  const folder = new URL("../../support/worker-scripts/", import.meta.url);
+  const bare = await start({
+    mediaEntry: new URL("without-aac-audio.mjs", folder),
+    codecEntry: new URL("without-aac-codecs.mjs", folder),
+  });
+  const call = await play(`${PAGE}/only-aac`, { on: bare });
+  const install = 'the optional package @napi-rs/webcodecs is not installed; run "npm install @napi-rs/webcodecs"';
+  await expectTold(call, "loadFailed", { message: `decode AAC: ${install}`, severity: "suspicious" });
+  await expectNextPlays(call, `${PAGE}/only-mp3`);
+  await bare.close();
+});

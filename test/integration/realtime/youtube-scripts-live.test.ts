@@ -1,0 +1,115 @@
+// Videos that play only with YouTube's player script, on a whole node: an honest script, the next day's, and hostile
+// ones, each of which costs the track that needed it. A song of another source plays beside all the while.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RadioBrowserSite } from "../../../lab/sites/radio-browser.ts";
+import {
+  CURIOUS_SCRIPT,
+  HOSTILE_SCRIPTS,
+  REVERSE_SCRIPT,
+  ROTATE_SCRIPT,
+} from "../../../lab/sites/youtube/player-scripts.ts";
+import { YoutubeSite } from "../../../lab/sites/youtube.ts";
+import type { Stage } from "../../../lab/stage/stage.ts";
+import { firstFound } from "../../support/first-found.ts";
+import { MusicCall } from "../../support/music-call.ts";
+import { NeighbourSong } from "../../support/neighbour-song.ts";
+import { startSiteStage } from "../../support/site-stage.ts";
+
+/** Only WEBEMBEDDED plays it, and its links are locked. */
+const AGE_GATE = "agegate0001";
+
+let youtube: YoutubeSite;
+let radio: RadioBrowserSite;
+let stage: Stage;
+let neighbour: NeighbourSong;
+
+beforeAll(async () => {
+  [youtube, radio] = [await YoutubeSite.start(), await RadioBrowserSite.start()];
+  stage = await startSiteStage([youtube, radio]);
+  neighbour = await NeighbourSong.start(stage, radio);
+});
+afterAll(async () => {
+  await neighbour.stop();
+  stage.discord.assertClean();
+  await stage.close();
+  await youtube.close();
+  await radio.close();
+});
+
+// The script of an earlier story is not for the next.
+beforeEach(async () => {
+  const bot = await stage.connectBot();
+  expect((await bot.request("POST", "/v4/tonearm/plugins/youtube/reload")).status).toBe(200);
+});
+afterEach(() => neighbour.expectUnharmed());
+
+async function play(videoId: string): Promise<MusicCall> {
+  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  await call.update({ track: { encoded: (await firstFound(call.bot, videoId)).encoded } });
+  return call;
+}
+
+/** What the client is told of a video that cannot be played. */
+async function exceptionOf(call: MusicCall): Promise<object> {
+  expect(await call.ended()).toMatchObject({ reason: "loadFailed" });
+  const [event] = call.bot.events("TrackExceptionEvent");
+  return event?.exception as object; // the event has one
+}
+
+describe("a video", () => {
+  it.each([
+    ["the script of the day", REVERSE_SCRIPT],
+    ["a script of another layout, the day after", ROTATE_SCRIPT],
+  ])("with an age gate is heard by %s", async (_, script) => {
+    youtube.script = script;
+    const call = await play(AGE_GATE);
+    await call.hearMore(25);
+    expect(call.eventTypes).toEqual(["TrackStartEvent"]);
+    await call.leave();
+  });
+
+  it("that wants a login is told so", async () => {
+    const call = await play("login000001");
+    const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map(
+      (name) => `Client [${name}] failed: This video requires login.`,
+    );
+    expect(await exceptionOf(call)).toMatchObject({
+      ...{ message: expect.stringContaining(told.join("\n\n")), severity: "common" },
+      cause: "SourceError: This video requires login.",
+    });
+    await call.leave();
+  });
+});
+
+const HOSTILE: [keyof typeof HOSTILE_SCRIPTS, reason: RegExp][] = [
+  ["loops for ever when it solves", /took too long/],
+  ["takes all memory when it solves", /the player script failed/],
+  ["takes all memory when it is read", /the player script failed/],
+  ["answers a megabyte", /the player script answered too much/],
+  ["is no script", /the player script cannot be read/],
+];
+
+describe("a player script that", () => {
+  it.each(HOSTILE)("%s costs the video that needs it, which is told; others play", async (name, reason) => {
+    youtube.script = HOSTILE_SCRIPTS[name];
+    const call = await play(AGE_GATE);
+    const { message } = (await exceptionOf(call)) as { message: string };
+    expect(message).toContain("Client [VISIONOS] failed: This video requires age verification.");
+    expect(message.split("Client [WEBEMBEDDED] failed: ")[1]).toMatch(reason);
+    await call.update({ track: { encoded: (await firstFound(call.bot, "song0000001")).encoded } });
+    await call.hearMore(25);
+    await call.leave();
+  });
+
+  it("reaches for the node's globals finds none of them", async () => {
+    youtube.script = CURIOUS_SCRIPT;
+    const { length: earlier } = youtube.site.requests;
+    const call = await play(AGE_GATE);
+    await exceptionOf(call);
+    // What it has found is the n of its links, which are refused with that.
+    const asked = youtube.site.requests.slice(earlier).filter(({ path }) => path === "/videoplayback");
+    expect(new Set(asked.map(({ query }) => query.get("n")))).toEqual(new Set(["nothing-found"]));
+    await call.leave();
+  });
+});

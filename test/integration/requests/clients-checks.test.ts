@@ -1,0 +1,56 @@
+// lavalink-client, unmodified, looks at what a node says of itself before it asks for anything: all that the node plays
+// from gets through.
+
+import { once } from "node:events";
+import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
+import { type AllSitesStage, startAllSitesStage } from "../../support/site-stage.ts";
+
+const VIMEO_PAGE = "https://vimeo.com/1001";
+const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
+const USER = { id: "100000000000000044", username: "bot" };
+
+let all: AllSitesStage;
+let manager: LavalinkManager;
+
+beforeAll(async () => {
+  all = await startAllSitesStage([VIMEO_PAGE, NICONICO_PAGE]);
+  const { host, port } = all.stage.node.address;
+  manager = new LavalinkManager({
+    nodes: [{ id: "stage", host, port, authorization: STAGE_PASSWORD }],
+    sendToShard: () => undefined,
+    client: USER,
+  });
+  const isConnected = once(manager.nodeManager, "connect");
+  await manager.init(USER);
+  await isConnected;
+});
+afterAll(async () => {
+  node().destroy();
+  await all.close();
+});
+
+function node(): LavalinkNode {
+  const found = manager.nodeManager.nodes.get("stage");
+  if (found === undefined) throw new Error("no node");
+  return found;
+}
+
+it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>([
+  ["youtube", { query: "first song" }],
+  ["youtube", { query: "first song", source: "ytmsearch" }],
+  ["youtube", { query: "https://music.youtube.com/watch?v=dQw4w9WgXcQ" }],
+  ["soundcloud", { query: "song", source: "scsearch" }],
+  ["soundcloud", { query: "https://soundcloud.com/stand-ins/song" }],
+  ["bandcamp", { query: "hall", source: "bcsearch" }],
+  ["bandcamp", { query: "https://stand-in.bandcamp.com/track/hall" }],
+  ["twitch", { query: "https://www.twitch.tv/stand_in" }],
+  ["vimeo", { query: VIMEO_PAGE }],
+  ["niconico", { query: NICONICO_PAGE }],
+  ["speak", { query: "hello", source: "speak" }],
+  ["flowery-tts", { query: "hello", source: "ftts" }],
+])("it finds a track of %s by %o", async (sourceName, wish) => {
+  const { tracks } = await node().search(wish, USER);
+  expect(tracks[0]?.info).toMatchObject({ sourceName });
+});

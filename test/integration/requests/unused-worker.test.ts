@@ -1,0 +1,67 @@
+// An audio worker's thread before its first command, in the product's own program.
+
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { WorkMark } from "../../../src/bridge/work-mark.ts";
+import { MEDIA_ENTRY } from "../../support/start-stage.ts";
+
+/** Says which modules a thread loads, by their files' names. */
+const OBSERVER = `
+  const channel = new BroadcastChannel("loaded modules");
+  channel.unref();
+  export async function load(url, context, next) {
+    channel.postMessage(url.split("/").at(-1));
+    return next(url, context);
+  }`;
+const toUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+const OBSERVED = [
+  "--import",
+  toUrl(`import { register } from "node:module"; register(${JSON.stringify(toUrl(OBSERVER))});`),
+];
+
+/** Without settings: what plays could not be started with them, so it is seen whether that is tried. */
+async function startWorker(execArgv: string[] = []): Promise<{ readonly worker: Worker; readonly mark: WorkMark }> {
+  const markMemory = WorkMark.allocate();
+  const worker = new Worker(MEDIA_ENTRY, { workerData: { markMemory }, execArgv });
+  const [event] = (await once(worker, "message")) as unknown[];
+  expect(event).toEqual({ type: "ready" });
+  return { worker, mark: new WorkMark(markMemory) };
+}
+
+test("a worker that nobody has used is ready and lives, and ends when it is told to, without what plays", async () => {
+  const { worker, mark } = await startWorker();
+  expect(mark.beats).toBeGreaterThan(0);
+  const exited = once(worker, "exit");
+  worker.postMessage({ type: "close" });
+  expect(await exited).toEqual([0]);
+});
+
+test("a worker that cannot load what plays is lost with the reason when it is needed", async () => {
+  const { worker } = await startWorker();
+  const failed = once(worker, "error");
+  worker.postMessage({ type: "setComplexity", complexity: 5 });
+  expect(await failed).toEqual([expect.any(TypeError)]);
+});
+
+test("a spare is ready once what plays is loaded: one that cannot load it never is", async () => {
+  const worker = new Worker(MEDIA_ENTRY, { workerData: { markMemory: WorkMark.allocate(), isSpare: true } });
+  const messages: unknown[] = [];
+  worker.on("message", (message) => messages.push(message));
+  expect(await once(worker, "error")).toEqual([expect.any(TypeError)]);
+  expect(messages).toEqual([]);
+});
+
+test("what every player needs is loaded before the first command is carried out", async () => {
+  const channel = new BroadcastChannel("loaded modules");
+  const loaded: string[] = [];
+  channel.onmessage = (event: MessageEvent) => loaded.push(String(event.data));
+  const { worker } = await startWorker(OBSERVED);
+  const failed = once(worker, "error");
+  worker.postMessage({ type: "setComplexity", complexity: 5 });
+  await failed;
+  channel.close();
+  expect(loaded).toEqual(
+    expect.arrayContaining(["main.start-worker.js", "main.http-client.js", "main.voice-connection.js"]),
+  );
+});

@@ -1,0 +1,215 @@
+// The server behind a track cuts, stalls or comes to an end too early: while there is a way to the rest of the song,
+// the listener hears every packet of it, in order and without a gap. In virtual time, and a cut in real time.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HeardFrame } from "../../../lab/discord/listener.ts";
+import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
+import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
+import { pathsIn, UpstreamStage } from "../../support/upstream-stage.ts";
+import { telling, type VirtualStage } from "../../support/virtual-stage.ts";
+
+const SONG = countedSong({ seconds: 3 });
+const SONG_PACKETS = numbersFrom(0, 150);
+const MIDDLE_BYTES = Math.floor(SONG.length / 2);
+/** Whole packets in what lies before the middle: a page counts once it is there to its end. */
+const MIDDLE_PACKETS = 50;
+const SAMPLES_PER_FRAME = 960;
+const STUCK_THRESHOLD_MS = 500;
+/** Between the arrivals of two frames: they take 5 to 8 ms. */
+const ARRIVAL_MS_MAX = 4;
+
+const WHOLE: AnswerPlan = { ...plainPlan(SONG, "audio/ogg"), headers: { "content-type": "audio/ogg", etag: '"1"' } };
+const CUT: AnswerPlan = { ...WHOLE, fault: { kind: "cut", afterBytes: MIDDLE_BYTES } };
+const STALLED: AnswerPlan = { ...WHOLE, fault: { kind: "stall", afterBytes: MIDDLE_BYTES, forMs: undefined } };
+/** Longer than its tests take, and not ended by `release`. */
+const LONG_STALL: AnswerPlan = { ...WHOLE, fault: { kind: "stall", afterBytes: MIDDLE_BYTES, forMs: 8000 } };
+const CHUNKED = { framing: "chunked", acceptsRanges: false, headers: { "content-type": "audio/ogg" } } as const;
+
+let upstream: UpstreamStage;
+let virtual: VirtualStage;
+const told = telling(() => virtual);
+
+beforeAll(async () => {
+  ({ upstream, virtual } = await UpstreamStage.startVirtual({
+    files: { "song.ogg": SONG },
+    config: {
+      LAVALINK_SERVER_TRACK_STUCK_THRESHOLD_MS: String(STUCK_THRESHOLD_MS),
+      // Longer than any wait here: a stall is to last until the test ends it.
+      LAVALINK_SERVER_TIMEOUTS_SOCKET_TIMEOUT_MS: "30000",
+    },
+  }));
+});
+afterAll(async () => {
+  upstream.stage.discord.assertClean();
+  await virtual.close();
+});
+
+/** x for sound, - for silence frames. */
+function kindsOf(frames: readonly HeardFrame[]): string {
+  return frames.map(({ isSilence }) => (isSilence ? "-" : "x")).join("");
+}
+
+async function start(path: string, script: (nth: number) => Answer) {
+  return startOn(upstream, path, script);
+}
+
+async function startOn(upstream: UpstreamStage, path: string, script: (nth: number) => Answer) {
+  const guild = await upstream.enterGuild();
+  const encoded = await upstream.load(path);
+  upstream.answer(path, script);
+  await guild.play(encoded);
+  return guild;
+}
+
+describe("a connection cut half way", () => {
+  it.each<[string, Partial<AnswerPlan>]>([
+    ["with ranges", {}],
+    ["without ranges but of known length", { acceptsRanges: false }],
+    [
+      "that says it has ranges and sends the whole",
+      { acceptsRanges: false, headers: { ...WHOLE.headers, "accept-ranges": "bytes" } },
+    ],
+  ])(
+    "%s: the song goes on, packet for packet, without a gap",
+    told(async (name, habit) => {
+      const path = `song.ogg?cut ${name}`.replaceAll(" ", "-");
+      const guild = await start(path, (nth) => (nth === 0 ? { ...CUT, ...habit } : { ...WHOLE, ...habit }));
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers).toEqual(SONG_PACKETS);
+      expect(kindsOf(guild.frames)).toMatch(/^x+-{0,5}$/);
+      expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
+      const [load, first, second] = upstream.requests(path);
+      expect(load && first && second).toBeDefined();
+      if (habit.acceptsRanges === undefined) expect(second?.headers.range).toBe(`bytes=${MIDDLE_BYTES}-`);
+    }),
+  );
+
+  it(
+    "and again with every try, and once an error in between: the song goes on all the same",
+    told(async () => {
+      const answers: Answer[] = [CUT, DROP, statusPlan(503), WHOLE];
+      const guild = await start("song.ogg?rough", (nth) => answers[nth] ?? WHOLE);
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers).toEqual(SONG_PACKETS);
+      expect(guild.eventTypes).not.toContain("TrackExceptionEvent");
+    }),
+  );
+
+  it(
+    "without length and ranges: what came is heard, then the client is told, and it is over",
+    told(async () => {
+      const guild = await start("song.ogg?chunked", () => ({ ...CUT, ...CHUNKED }));
+      const exception = await guild.exception();
+      expect(exception).toMatchObject({ severity: "suspicious" });
+      expect(exception.message).toMatch(
+        /^receiving http:\/\/127\.0\.0\.1:\d+\/song\.ogg: the server dropped the connection/,
+      );
+      expect(exception.message).not.toContain("?");
+      expect(pathsIn(exception)).toEqual([]);
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers).toEqual(numbersFrom(0, MIDDLE_PACKETS));
+      expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
+    }),
+  );
+
+  it(
+    "and then another file: no sound of the other is mixed in",
+    told(async () => {
+      const other = { ...WHOLE, headers: { "content-type": "audio/ogg", etag: '"2"' } };
+      const guild = await start("song.ogg?changed", (nth) => (nth === 0 ? CUT : other));
+      const exception = await guild.exception();
+      expect(exception.message).toContain("the file has changed since it was opened");
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers).toEqual(numbersFrom(0, MIDDLE_PACKETS));
+    }),
+  );
+
+  it(
+    "while two play the same address: only one of them has to reconnect",
+    told(async () => {
+      const path = "song.ogg?shared";
+      const one = await upstream.enterGuild();
+      const two = await upstream.enterGuild();
+      const encoded = await upstream.load(path);
+      upstream.answer(path, (nth) => (nth === 0 ? CUT : WHOLE));
+      await one.play(encoded);
+      await two.play(encoded);
+      expect([await one.ended(), await two.ended()]).toEqual(["finished", "finished"]);
+      expect(one.numbers).toEqual(SONG_PACKETS);
+      expect(two.numbers).toEqual(SONG_PACKETS);
+      expect(upstream.requests(path)).toHaveLength(4);
+    }),
+  );
+});
+
+describe("a server that stalls half way", () => {
+  it(
+    "is told once after the threshold, silence is sent, and the song goes on when data comes",
+    told(async () => {
+      const guild = await start("song.ogg?stall", () => STALLED);
+      expect(await guild.event("TrackStuckEvent")).toMatchObject({ thresholdMs: STUCK_THRESHOLD_MS });
+      expect(guild.numbers).toEqual(numbersFrom(0, MIDDLE_PACKETS));
+      const { position } = (await upstream.bot.player(guild.guildId)).state;
+      expect(position).toBeGreaterThanOrEqual(980);
+      expect(position).toBeLessThanOrEqual(1020);
+
+      upstream.stage.media.release();
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers).toEqual(SONG_PACKETS);
+      expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackStuckEvent", "TrackEndEvent"]);
+
+      // Sound, five silence frames, sound: RTP sequence without a hole, RTP time with the wall clock's.
+      const kinds = kindsOf(guild.frames);
+      expect(kinds).toMatch(/^x{50}-{5}x{100}-{0,5}$/);
+      const sequences = guild.frames.map(({ sequence }) => sequence);
+      // frames came
+      expect(sequences).toEqual(numbersFrom(sequences[0]!, sequences[0]! + sequences.length).map((n) => n & 0xffff));
+      const lastSilence = kinds.indexOf("-x");
+      const before = guild.frames[lastSilence]!; // matched above
+      const after = guild.frames[lastSilence + 1]!;
+      const rtpMs = ((after.timestamp - before.timestamp) / SAMPLES_PER_FRAME) * 20;
+      expect(Math.abs(rtpMs - (after.arrivalMs - before.arrivalMs))).toBeLessThan(ARRIVAL_MS_MAX);
+    }),
+  );
+
+  it(
+    "can be left by stopping, by the next track and by destroying",
+    told(async () => {
+      const next = await upstream.load("song.ogg?next");
+      const guilds = await Promise.all(["a", "b", "c"].map((name) => start(`song.ogg?left-${name}`, () => LONG_STALL)));
+      // three
+      const [stopped, replaced, destroyed] = guilds as [(typeof guilds)[0], (typeof guilds)[0], (typeof guilds)[0]];
+      await Promise.all(guilds.map((guild) => guild.hears(MIDDLE_PACKETS)));
+      await stopped.update({ track: { encoded: null } });
+      expect(await stopped.ended()).toBe("stopped");
+      await replaced.play(next);
+      expect(await replaced.ended()).toBe("replaced");
+      await upstream.bot.destroy(destroyed.guildId);
+      expect(await destroyed.ended()).toBe("stopped");
+      await replaced.hears(MIDDLE_PACKETS + 150);
+      expect(replaced.numbers).toEqual([...numbersFrom(0, MIDDLE_PACKETS), ...SONG_PACKETS]);
+      const left = ["a", "b", "c"].flatMap((name) => upstream.requests(`song.ogg?left-${name}`));
+      await virtual.until(() => left.every(({ isOver }) => isOver), "end of the stalled connections");
+    }),
+  );
+
+  it(
+    "does not hinder a seek into what it would send",
+    told(async () => {
+      const guild = await start("song.ogg?seek", (nth) => (nth === 0 ? LONG_STALL : WHOLE));
+      await guild.hears(MIDDLE_PACKETS);
+      await guild.update({ position: 2000 });
+      expect(await guild.ended()).toBe("finished");
+      expect(guild.numbers.slice(MIDDLE_PACKETS)).toEqual(numbersFrom(100, 150));
+    }),
+  );
+});
+
+it("a cut connection is opened again in real time", { tags: ["real-time"] }, async () => {
+  const real = await UpstreamStage.start({ files: { "song.ogg": SONG } });
+  const guild = await startOn(real, "song.ogg?real", (nth) => (nth === 0 ? CUT : WHOLE));
+  expect(await guild.ended()).toBe("finished");
+  expect(guild.numbers).toEqual(SONG_PACKETS);
+  real.stage.discord.assertClean();
+  await real.close();
+});

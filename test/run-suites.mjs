@@ -1,0 +1,161 @@
+// Runs suites of tests and prints one table: `node test/run-suites.mjs [SUITE…]`, every suite by default, `gate` for
+// what CI runs. The last line is "N passed, N failed"; the exit status is 0 only when nothing failed. Plain JavaScript,
+// because it also runs the checks of a checkout that does not compile.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PROJECT = fileURLToPath(new URL("../", import.meta.url));
+/** A run of the test runner that takes longer is ended and started once more: vitest can wait for a lost process. */
+const RUN_MINUTES_MAX = 25;
+/** Enough of a failure to know its cause; a stack or a comparison may be a megabyte. */
+const MESSAGE_CHARACTERS_MAX = 2_000;
+
+/** One run of the test runner; each of its tests is counted. */
+const tests = (...command) => ({ command, isTests: true });
+const vitest = (...args) => tests("npx", "vitest", "run", ...args);
+/** One command that passes when it ends with status 0. */
+const check = (...command) => ({ command, isTests: false });
+
+const SUITES = {
+  unit: [vitest("--project", "unit")],
+  // Network namespaces and container images need a context around the test runner, which their scripts create.
+  integration: [vitest("--project", "integration"), tests("bash", "test/integration/netns/run.sh")],
+  packaging: [vitest("--project", "packaging"), tests("bash", "test/packaging/image/run.sh")],
+  ui: [vitest("--project", "ui")],
+  slow: [vitest("--project", "slow")],
+};
+
+const GATE = [
+  check("npm", "run", "verify"),
+  check("node", "bin/tonearm.js", "--version"),
+  check("npm", "run", "doctor", "--", "--server.port=0"),
+  tests("npm", "test", "--"),
+  vitest(...["requests", "media", "clients"].map((folder) => `test/integration/${folder}/`)),
+  // The packed tarball installs, starts and plays on the oldest supported Node.js and on the newest.
+  vitest("test/packaging/install/npm.test.ts"),
+];
+
+const chosen = process.argv.slice(2);
+const known = { ...SUITES, gate: GATE };
+const unknown = chosen.filter((name) => !(name in known));
+if (unknown.length > 0) {
+  process.stderr.write(`unknown suite ${unknown.join(", ")}; the suites are ${Object.keys(known).join(", ")}\n`);
+  process.exit(2);
+}
+
+const reports = mkdtempSync(join(tmpdir(), "tonearm-suites-"));
+process.on("exit", () => rmSync(reports, { recursive: true, force: true }));
+const failures = [];
+const rows = [];
+for (const name of chosen.length > 0 ? chosen : Object.keys(SUITES)) {
+  for (const run of known[name]) rows.push(await runOne(name, run, join(reports, `${rows.length}.json`)));
+}
+printTable();
+process.exitCode = rows.some(({ failed }) => failed > 0) ? 1 : 0;
+
+async function runOne(suite, { command, isTests }, report) {
+  const title = command.join(" ");
+  const errors = `${report}.errors`;
+  const reporters = ["default", join(PROJECT, "test/support/unhandled-errors.mjs"), "json"].map(
+    (one) => `--reporter=${one}`,
+  );
+  const line = isTests ? [...command, ...reporters, `--outputFile.json=${report}`] : command;
+  const startedMs = performance.now();
+  let status = await execute(title, line, errors);
+  if (status === undefined) status = (await execute(`${title} (again)`, line, errors)) ?? 1;
+  const counts = isTests ? countTests(title, status, { report, errors }) : countCheck(title, status);
+  return { suite, title, ...counts, minutes: (performance.now() - startedMs) / 60_000 };
+}
+
+/** The exit status; nothing when the time was up. Processes that a command leaves behind end with its group. */
+function execute(title, [program, ...args], errors) {
+  process.stdout.write(`\n==> ${title}\n`);
+  const child = spawn(program, args, {
+    cwd: PROJECT,
+    stdio: ["ignore", "inherit", "inherit"],
+    detached: true,
+    env: { ...process.env, UNHANDLED_ERRORS: errors },
+  });
+  return new Promise((resolve) => {
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      process.stdout.write(`\n==> ${title} did not end within ${RUN_MINUTES_MAX} minutes and is ended\n`);
+      endGroup(child.pid);
+    }, RUN_MINUTES_MAX * 60_000);
+    child.on("error", (error) => fail(title, error.message));
+    child.on("close", (status) => {
+      clearTimeout(timer);
+      endGroup(child.pid);
+      resolve(isOver ? undefined : (status ?? 1));
+    });
+  });
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group is empty already.
+  }
+}
+
+function countCheck(title, status) {
+  if (status !== 0) fail(title, `ended with status ${status}`);
+  return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+}
+
+/** A run that breaks off, runs nothing or leaves an error outside of tests counts as one failure. */
+function countTests(title, status, { report, errors }) {
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, testResults = [] } = readJson(report);
+  for (const file of testResults) {
+    const failed = file.assertionResults.filter((result) => result.status === "failed");
+    for (const { fullName, failureMessages } of failed) fail(`${file.name} > ${fullName}`, ...failureMessages);
+    if (file.status === "failed" && failed.length === 0) fail(file.name, file.message);
+  }
+  const isBroken = numFailedTests === 0 && (status !== 0 || numPassedTests === 0);
+  if (isBroken) fail(title, `ended with status ${status} after ${numPassedTests} tests`, readText(errors));
+  return { passed: numPassedTests, failed: numFailedTests + (isBroken ? 1 : 0), skipped: numPendingTests };
+}
+
+function readText(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // The run ended before it wrote the file: its status says so.
+    return "";
+  }
+}
+
+function readJson(path) {
+  try {
+    return JSON.parse(readText(path));
+  } catch {
+    // The same.
+    return {};
+  }
+}
+
+function fail(title, ...messages) {
+  failures.push([`==> FAILED: ${title}`, ...messages.map((text) => text.slice(0, MESSAGE_CHARACTERS_MAX))].join("\n"));
+}
+
+/** Failures first: the end of a long log is what people read. */
+function printTable() {
+  const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
+  const lines = [{ suite: "suite", title: "command", passed: "passed", failed: "failed", skipped: "skipped" }, ...rows];
+  const table = lines.map(({ suite, title, passed, failed, skipped, minutes }) =>
+    [
+      suite.padEnd(12),
+      ...[passed, failed, skipped].map((count) => String(count).padStart(7)),
+      (minutes?.toFixed(1) ?? "minutes").padStart(8),
+      ` ${title}`,
+    ].join(" "),
+  );
+  process.stdout.write(`\n${[...failures, table.join("\n")].join("\n\n")}\n`);
+  process.stdout.write(`\n${sum("passed")} passed, ${sum("failed")} failed\n`);
+}

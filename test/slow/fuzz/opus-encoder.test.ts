@@ -1,0 +1,19 @@
+// Twenty thousand frames of what is hard on an encoder, in streams of random settings, through libopus's decoder. To
+// repeat a run: FUZZ_SEED=… npm run test:fuzz. `npm run encoder:exact` does as many as it is told.
+
+import { expect, test } from "vitest";
+import { encoderKindOf } from "../../../lab/quality/encoders.ts";
+import { type BadFrame, runExactly } from "../../../lab/quality/exact-run.ts";
+import { fuzzSeed } from "../../support/fuzz-seed.ts";
+
+test("20,000 frames of hard sounds: none is refused, every final range is the encoder's", async () => {
+  const bad: BadFrame[] = [];
+  const { rangesCompared } = await runExactly({
+    kind: encoderKindOf("tonearm"),
+    frameCount: 20_000,
+    seed: fuzzSeed(),
+    onBad: (frame) => bad.push(frame),
+  });
+  expect(bad).toEqual([]);
+  expect(rangesCompared).toBe(20_000);
+});

@@ -1,0 +1,450 @@
+// The dashboard's page in a browser, against a fake node: what an operator and a viewer see and can do.
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { DashboardAction } from "../../../src/control/dashboard/live-messages.ts";
+import { startChromium } from "../../support/chromium.ts";
+import { HOSTILE_TITLE, incidentOf, playerRow } from "../../support/dashboard-messages.ts";
+import { goTo, logInAs, visit } from "../../support/dashboard-visit.ts";
+import { FakeDashboardNode, PASSWORDS } from "../../support/fake-dashboard-node.ts";
+
+const FIRST = playerRow(0);
+const FIRST_PLACE = { sessionId: FIRST.sessionId, guildId: FIRST.guildId };
+const FIRST_HASH = `#/players/${FIRST.sessionId}/${FIRST.guildId}`;
+const FIRST_TITLE = FIRST.track?.title ?? "";
+const PLANNER = {
+  class: "NanoIpRoutePlanner",
+  details: {
+    ipBlock: { type: "Inet6Address", size: "18446744073709551616" },
+    failingAddresses: [{ failingAddress: "/2001:db8::7", failingTimestamp: 1, failingTime: "" }],
+    currentAddressIndex: "77",
+  },
+} as const;
+
+let browser: Browser;
+let node: FakeDashboardNode;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await startChromium();
+});
+afterAll(() => browser.close());
+beforeEach(async () => {
+  node = new FakeDashboardNode(Array.from({ length: 50 }, (_, index) => playerRow(index)));
+  node.changes = { routePlanner: PLANNER };
+  await node.start();
+  ({ page } = await visit(browser, node));
+});
+afterEach(async () => {
+  await page.context().close();
+  await node.stop();
+});
+
+const rows = () => page.locator("table.players tbody tr");
+const position = (index: number) => rows().nth(index).locator("[data-position]");
+
+/** `1:07` as 67. */
+async function secondsOf(index: number): Promise<number> {
+  const [minutes = 0, seconds = 0] = ((await position(index).textContent()) ?? "").split(":").map(Number);
+  return minutes * 60 + seconds;
+}
+
+describe("logging in", () => {
+  const tryPassword = async (password: string): Promise<void> => {
+    await page.getByLabel("Password of the dashboard").fill(password);
+    await page.getByRole("button", { name: "Log in" }).click();
+  };
+
+  test("a wrong password is told, and after too many how long to wait", async () => {
+    for (const _ of [1, 2, 3]) {
+      const answered = page.waitForResponse(/login$/);
+      await tryPassword("guess");
+      expect((await answered).status()).toBe(403);
+      await page.getByText("That password is wrong.").waitFor();
+    }
+    await tryPassword("guess");
+    await page.getByText("Too many wrong passwords came from here. Try again in 7 s.").waitFor();
+    expect(node.viewers).toBe(0);
+  });
+
+  test("the right one leads to the players; a reload needs none, and logging out does", async () => {
+    await logInAs(page, "operator");
+    await page.reload();
+    await page.getByRole("heading", { name: "Players" }).waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Password of the dashboard").waitFor();
+    expect(await page.getByText(FIRST_TITLE).count()).toBe(0);
+    await page.reload();
+    await page.getByLabel("Password of the dashboard").waitFor();
+    await expect.poll(() => node.viewers).toBe(0);
+  });
+
+  test("whose login ends while the page is open is asked for the password", async () => {
+    await logInAs(page, "viewer");
+    node.forgetLogins();
+    await page.getByLabel("Password of the dashboard").waitFor();
+    expect(await page.getByText(FIRST_TITLE).count()).toBe(0);
+  });
+});
+
+describe("the players", () => {
+  beforeEach(() => logInAs(page, "operator"));
+
+  test("are seen, and those that play move", async () => {
+    expect(await rows().count()).toBe(50);
+    node.change(0, { isPaused: true });
+    await rows().first().getByText("paused").waitFor();
+    const before = await Promise.all([secondsOf(0), secondsOf(1)]);
+    await expect.poll(() => secondsOf(1)).toBeGreaterThanOrEqual((before[1] ?? 0) + 2);
+    expect(await secondsOf(0)).toBe(0);
+  });
+
+  test("what stutters is first, says why, and is told to screen readers", async () => {
+    node.change(30, { lastIncident: incidentOf({ start: Date.now(), isOver: false, cause: "workerLate" }) });
+    await rows().first().getByText("worker too late, now").waitFor();
+    expect(await rows().first().textContent()).toContain(playerRow(30).guildId);
+    await page.getByRole("status").getByText("1 player stutters now.").waitFor();
+  });
+
+  test("a filter is asked of the node, and stays over a reload", async () => {
+    await page.getByLabel("Filter").fill("glass rain 1");
+    await expect.poll(() => rows().count()).toBe(2);
+    expect(node.views.at(-1)).toMatchObject({ filter: "glass rain 1", offset: 0, count: 100 });
+    await page.reload();
+    await expect.poll(() => rows().count()).toBe(2);
+    expect(await page.getByLabel("Filter").inputValue()).toBe("glass rain 1");
+    await page.getByLabel("Filter").fill("nothing like that");
+    await page.getByText("No player has that in its title").waitFor();
+  });
+
+  test("only those with trouble are shown when that is asked for", async () => {
+    node.change(7, { lastIncident: incidentOf({ start: Date.now() - 60_000 }) });
+    await page.getByLabel("Only with trouble").check();
+    await expect.poll(() => rows().count()).toBe(1);
+    expect(node.views.at(-1)).toMatchObject({ onlyTrouble: true });
+  });
+
+  test("two hundred come in pages of a hundred", async () => {
+    node.rows = Array.from({ length: 200 }, (_, index) => playerRow(index));
+    await page.getByText("1 to 100 of 200").waitFor();
+    await page.getByRole("button", { name: "Next 100" }).click();
+    await page.getByText("101 to 200 of 200").waitFor();
+    await rows()
+      .getByText(playerRow(199).track?.title ?? "", { exact: true })
+      .waitFor();
+    expect(node.views.at(-1)).toMatchObject({ offset: 100, count: 100 });
+    expect(await page.getByRole("button", { name: "Next 100" }).isDisabled()).toBe(true);
+  });
+
+  test("a row that does not change is left alone: nothing is drawn but moving positions", async () => {
+    await page.evaluate(`
+      globalThis.changed = new Set();
+      new MutationObserver((records) => {
+        for (const { target } of records) changed.add((target.parentElement ?? target).outerHTML.slice(0, 40));
+      }).observe(
+        document.querySelector("table.players tbody"),
+        { subtree: true, childList: true, characterData: true },
+      );
+    `);
+    const before = await secondsOf(1);
+    await expect.poll(() => secondsOf(1)).toBeGreaterThanOrEqual(before + 2);
+    const changed = await page.evaluate<readonly string[]>("[...changed]");
+    expect(changed.length).toBeGreaterThan(0);
+    // The cost is another each time here, and shown with a decimal.
+    expect(changed.filter((text) => !/^<td class="number">|^<span data-position|^<tr/.test(text))).toEqual([]);
+  });
+
+  test("names that strangers chose stay text, in one line, and lead nowhere but to the web", async () => {
+    const track = playerRow(0).track;
+    const address = "javascript:alert(document.cookie)";
+    node.change(0, { track: track && { ...track, title: HOSTILE_TITLE, uri: address, requester: HOSTILE_TITLE } });
+    await rows().first().getByText("<img src=x").first().waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+    expect((await rows().first().boundingBox())?.height).toBeLessThan(80);
+    await rows().first().getByRole("link").click();
+    await page.getByRole("heading", { level: 1 }).getByText("<img src=x").waitFor();
+    expect(await page.locator(`a[href^="javascript"]`).count()).toBe(0);
+    expect(await page.title()).toBe("Player · Tonearm");
+  });
+});
+
+describe("one player", () => {
+  beforeEach(() => logInAs(page, "operator"));
+
+  test("is behind its row, says why it stuttered, and back leads back", async () => {
+    await rows().first().getByRole("link").click();
+    await page.getByRole("heading", { level: 1, name: FIRST_TITLE }).waitFor();
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
+    const incidents = page.getByRole("region", { name: "Incidents, newest first" }).locator("tbody tr");
+    expect(await incidents.allTextContents()).toHaveLength(3);
+    expect(await incidents.first().textContent()).toContain("The track's server did not deliver in time");
+    expect(await page.locator(".time-line rect").count()).toBe(3);
+    await page.getByText("4.2 s").waitFor();
+    const link = page.getByRole("link", { name: "https://music.example/0" });
+    expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
+    expect(node.views.at(-1)?.focus).toEqual(FIRST_PLACE);
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Players" }).waitFor();
+    await expect.poll(() => node.views.at(-1)?.focus).toBeNull();
+  });
+
+  test("that is gone is said to be gone", async () => {
+    await goTo(page, FIRST_HASH, FIRST_TITLE);
+    node.rows = node.rows.slice(1);
+    await page.getByText("There is no such player now").waitFor();
+  });
+});
+
+describe("each action is asked for once more, and then done", () => {
+  interface Tried {
+    readonly name: string;
+    readonly hash: string;
+    readonly heading: string;
+    readonly button: string;
+    readonly title: string;
+    readonly confirm: string;
+    readonly action: DashboardAction;
+  }
+  const player = { hash: FIRST_HASH, heading: FIRST_TITLE };
+  const sources = { hash: "#/sources", heading: "Sources" };
+  const address = "2001:db8::7";
+  const TRIED: readonly Tried[] = [
+    {
+      ...{ ...player, name: "pause", button: "Pause…", title: `Pause “${FIRST_TITLE}”?`, confirm: "Pause" },
+      action: { kind: "pause", ...FIRST_PLACE },
+    },
+    {
+      ...{ ...player, name: "skip", button: "Skip…", title: `Skip “${FIRST_TITLE}”?`, confirm: "Skip" },
+      action: { kind: "skip", ...FIRST_PLACE },
+    },
+    {
+      ...{ ...player, name: "stop", button: "Stop…", title: `Stop “${FIRST_TITLE}”?`, confirm: "Stop" },
+      action: { kind: "stop", ...FIRST_PLACE },
+    },
+    {
+      ...{ name: "drain", hash: "#/node", heading: "Node", button: "Drain…", title: "Drain this node?" },
+      ...{ confirm: "Drain", action: { kind: "drain", isOn: true } },
+    },
+    {
+      ...{ ...sources, name: "reload", button: "Reload youtube…", title: "Reload the plugin youtube?" },
+      ...{ confirm: "Reload", action: { kind: "reloadPlugin", name: "youtube" } },
+    },
+    {
+      ...{ ...sources, name: "free", button: `Free ${address}…`, title: `Free the address ${address}?` },
+      ...{ confirm: "Free", action: { kind: "freeAddress", address } },
+    },
+    {
+      ...{ ...sources, name: "free all", button: "Free all…", title: "Free all failing addresses?" },
+      ...{ confirm: "Free all", action: { kind: "freeAllAddresses" } },
+    },
+  ];
+
+  beforeEach(() => logInAs(page, "operator"));
+
+  test.each(TRIED)("$name", async ({ hash, heading, button, title, confirm, action }) => {
+    await goTo(page, hash, heading);
+    const opener = page.getByRole("button", { name: button, exact: true });
+    await opener.click();
+    const dialog = page.getByRole("dialog", { name: title });
+    await dialog.waitFor();
+    const focused = (): Promise<string> => page.evaluate<string>("document.activeElement.textContent");
+    expect(await focused()).toBe("Cancel");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await focused()).toBe(await opener.textContent());
+    await opener.click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await opener.press("Enter");
+    await dialog.getByRole("button", { name: confirm, exact: true }).click();
+    await page.getByText(`Done: ${title.replace("?", "")}.`).waitFor();
+    expect(node.actions).toEqual([action]);
+  });
+
+  test("a paused player is resumed, a draining node stops draining", async () => {
+    node.change(0, { isPaused: true });
+    await goTo(page, FIRST_HASH, FIRST_TITLE);
+    await page.getByRole("button", { name: "Resume…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+    await expect.poll(() => node.actions).toEqual([{ kind: "resume", ...FIRST_PLACE }]);
+    node.changes = { isDraining: true };
+    await goTo(page, "#/node", "Node");
+    await page.getByRole("button", { name: "Stop draining…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop draining" }).click();
+    await expect.poll(() => node.actions.at(-1)).toEqual({ kind: "drain", isOn: false });
+  });
+
+  test("what the node says against it is shown until it is closed", async () => {
+    node.answer = "the plugin could not be started: its file is gone";
+    await goTo(page, "#/sources", "Sources");
+    await page.getByRole("button", { name: "Reload youtube…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Reload" }).click();
+    const failed = page.getByRole("alert").getByText("its file is gone");
+    await failed.waitFor();
+    await page.getByRole("button", { name: "Close this message" }).click();
+    await failed.waitFor({ state: "detached" });
+  });
+
+  test("whether it was done is not known when the connection is lost meanwhile, and that is said", async () => {
+    node.answer = undefined;
+    await goTo(page, FIRST_HASH, FIRST_TITLE);
+    await page.getByRole("button", { name: "Skip…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Skip" }).click();
+    await expect.poll(() => node.actions.length).toBe(1);
+    await node.stop();
+    await page.getByText("whether it was done is not known").waitFor();
+  });
+
+  test("a support bundle is downloaded", async () => {
+    await goTo(page, "#/node", "Node");
+    await page.getByRole("button", { name: "Support bundle…" }).click();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("dialog").getByRole("button", { name: "Download" }).click();
+    expect((await downloading).suggestedFilename()).toBe("tonearm-support.txt");
+  });
+});
+
+test("a viewer sees everything and no button that does anything", async () => {
+  await logInAs(page, "viewer");
+  const buttons: string[] = [];
+  for (const [hash, heading] of [
+    ["#/players", "Players"],
+    [FIRST_HASH, FIRST_TITLE],
+    ["#/node", "Node"],
+    ["#/sources", "Sources"],
+    ["#/sessions", "Sessions"],
+  ] as const) {
+    await goTo(page, hash, heading);
+    buttons.push(...(await page.locator("main button").allTextContents()));
+  }
+  expect(buttons).toEqual([]);
+  await page.getByText("night-bot/2.1").waitFor();
+});
+
+describe("without the node", () => {
+  beforeEach(() => logInAs(page, "operator"));
+
+  test("what was last seen stays, and goes on by itself when the node is back", async () => {
+    await node.stop();
+    await page.getByText("Connection to the node lost at").waitFor();
+    expect(await rows().count()).toBe(50);
+    const shown = await position(1).textContent();
+    await goTo(page, FIRST_HASH, "Player");
+    await page.goBack();
+    await node.start();
+    await page.getByText("Connection to the node lost at").waitFor({ state: "detached" });
+    await page.getByText("The node is back.").waitFor();
+    await expect.poll(() => position(1).textContent()).not.toBe(shown);
+    expect(node.viewers).toBe(1);
+  });
+
+  test("that lets nobody in now, it is said why, until it does", async () => {
+    node.refusal = "16 pages are open; close one of them";
+    await page.reload();
+    await page.getByText("16 pages are open; close one of them.").waitFor();
+    node.refusal = undefined;
+    await page.getByText("16 pages are open").waitFor({ state: "detached" });
+    await expect.poll(() => rows().count()).toBe(50);
+  });
+
+  test("a new version of it asks for the page to be loaded anew", async () => {
+    await node.stop();
+    node.version = "0.2.0";
+    await node.start();
+    await page.getByText("The node is now version 0.2.0").waitFor();
+    await page.getByRole("button", { name: "Load it anew" }).click();
+    await page.getByText("The node is now version 0.2.0").waitFor({ state: "detached" });
+    await page.getByText("0.2.0").waitFor();
+  });
+});
+
+describe("the log", () => {
+  const lines = () => page.locator(".log li");
+
+  beforeEach(async () => {
+    await logInAs(page, "viewer");
+    node.log("debug", "a detail");
+    for (let number = 1; number <= 80; number += 1) node.log("info", `line ${number}`);
+    node.log("error", "a worker was lost worker=1");
+    await goTo(page, "#/log", "Log");
+    await lines().getByText("a worker was lost").waitFor();
+  });
+
+  test("shows the newest line, of the level that is asked for and with the text", async () => {
+    await expect.poll(() => lines().last().isVisible()).toBe(true);
+    const gap = `(() => { const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".log");
+      return scrollHeight - scrollTop - clientHeight; })()`;
+    await expect.poll(() => page.evaluate<number>(gap)).toBeLessThan(2);
+    expect(await lines().count()).toBe(81);
+    await page.getByLabel("Filter").fill("WORKER=1");
+    await expect.poll(() => lines().count()).toBe(1);
+    await page.getByLabel("Filter").fill("");
+    await page.getByLabel("Level").selectOption("error");
+    await expect.poll(() => lines().count()).toBe(1);
+    expect(node.views.at(-1)?.logLevel).toBe("error");
+    await page.getByLabel("Level").selectOption("debug");
+    await expect.poll(() => lines().count()).toBe(82);
+    node.log("warn", "one more");
+    await lines().getByText("one more").waitFor();
+  });
+
+  test("is held still by a pause, which says how much has come since", async () => {
+    await page.getByRole("button", { name: "Pause" }).click();
+    node.log("warn", "while nobody looked");
+    await page.getByText("1 more since the pause").waitFor();
+    expect(await lines().count()).toBe(81);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await lines().getByText("while nobody looked").waitFor();
+  });
+
+  test("costs the node nothing on another page", async () => {
+    await goTo(page, "#/node", "Node");
+    await expect.poll(() => node.views.at(-1)?.logLevel).toBeNull();
+  });
+});
+
+describe("the theme", () => {
+  const ground = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+
+  test("is the system's until one is chosen, which is kept", async () => {
+    await logInAs(page, "viewer");
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: "dark" });
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    await page.getByLabel("Theme").selectOption("light");
+    expect(await ground()).toBe(light);
+    await page.reload();
+    await page.getByRole("heading", { name: "Players" }).waitFor();
+    expect(await ground()).toBe(light);
+    expect(await page.getByLabel("Theme").inputValue()).toBe("light");
+  });
+});
+
+describe("the keyboard", () => {
+  test("logs in, skips to the content, and reaches the menu and the rows with a focus that is seen", async () => {
+    await page.keyboard.type(PASSWORDS.operator);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Players" }).waitFor();
+    await page.evaluate("document.activeElement.blur()");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe(FIRST_TITLE);
+    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: FIRST_TITLE }).waitFor();
+  });
+
+  test("keeps its place in the table when rows change places", async () => {
+    await logInAs(page, "operator");
+    await rows().nth(3).getByRole("link").focus();
+    node.change(3, { lastIncident: incidentOf({ start: Date.now(), isOver: false }) });
+    await rows().first().getByText("network slow, now").waitFor();
+    expect(await page.evaluate("document.activeElement.textContent")).toBe(playerRow(3).track?.title);
+  });
+});

@@ -1,0 +1,102 @@
+// What a reader of the tutorial has around: Discord, a radio station to play, a registry to install from.
+
+import { join } from "node:path";
+import { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.ts";
+import { FakeDiscord } from "../../../lab/discord/fake-discord.ts";
+import { MediaServer } from "../../../lab/media-server/media-server.ts";
+import { FIRST_TONE_HZ, makeSong, SONG_AMPLITUDE, toneAmplitude } from "../../integration/clients/two-tone-song.ts";
+import { Certificates } from "../../support/certificates.ts";
+import type { PackageRegistry } from "./package-registry.ts";
+import { Reader } from "./reader.ts";
+
+/** Of no real bot. */
+const TOKEN = "the-token-of-the-bot-in-the-tutorial";
+/** What the pages say where a reader has something of his own. */
+const TOKEN_ON_PAGE = "PASTE-YOUR-TOKEN-HERE";
+const LINK_ON_PAGE = "https://ice1.somafm.com/groovesalad-128-mp3";
+const HOSTS = ["discord.com", "gateway.discord.gg"];
+/** Half a second. */
+const LISTENED_FRAMES = 25;
+const ROUNDS_MAX = 40;
+const AMPLITUDE_TOLERANCE = 0.02;
+
+export interface Shop {
+  readonly folder: string;
+  readonly registry: PackageRegistry;
+}
+
+export class TutorialWorld {
+  readonly discord: DiscordForBots;
+  readonly reader: Reader;
+  readonly #voice: FakeDiscord;
+  readonly #media: MediaServer;
+  readonly #certificates: Certificates;
+
+  private constructor(parts: {
+    readonly voice: FakeDiscord;
+    readonly discord: DiscordForBots;
+    readonly media: MediaServer;
+    readonly reader: Reader;
+    readonly certificates: Certificates;
+  }) {
+    this.#voice = parts.voice;
+    this.discord = parts.discord;
+    this.#media = parts.media;
+    this.reader = parts.reader;
+    this.#certificates = parts.certificates;
+  }
+
+  /** With a server and a bot of its own; npm keeps what it fetches beside `registry`. */
+  static async open({ folder, registry }: Shop): Promise<TutorialWorld> {
+    const certificates = new Certificates();
+    certificates.make("discord", { hosts: HOSTS });
+    const voice = await FakeDiscord.start();
+    const media = await MediaServer.start({ files: { "song.wav": makeSong() } });
+    const certificate = { key: certificates.read("discord.key"), cert: certificates.read("discord.crt") };
+    const discord = await DiscordForBots.start({ voice, certificate, token: TOKEN });
+    const reader = new Reader({
+      discord,
+      registryUrl: registry.url,
+      npmCache: join(folder, "npm-cache"),
+      trustedFile: certificates.trust("discord"),
+      replacements: { [TOKEN_ON_PAGE]: TOKEN, [LINK_ON_PAGE]: `${media.url}/song.wav` },
+    });
+    return new TutorialWorld({ voice, discord, media, reader, certificates });
+  }
+
+  /** Resolves when the member in the voice channel has heard half a second of the song as it should sound. */
+  async hearSong(): Promise<void> {
+    const { listener } = this.discord;
+    const heard: number[] = [];
+    // A busy machine may break a sound off.
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const enough = listener.heardSound.length + LISTENED_FRAMES;
+      await this.#voice.until(() => listener.heardSound.length >= enough, "sound");
+      const packets = listener.heardSound.slice(-LISTENED_FRAMES).map(({ opus }) => opus);
+      const amplitude = await toneAmplitude(packets, FIRST_TONE_HZ);
+      if (Math.abs(amplitude - SONG_AMPLITUDE) < AMPLITUDE_TOLERANCE) return;
+      heard.push(amplitude);
+    }
+    throw new Error(`${FIRST_TONE_HZ} Hz at ${SONG_AMPLITUDE} was not heard, but at ${heard}`);
+  }
+
+  /** Resolves when the bot has left the voice channel. */
+  seeBotLeave(): Promise<void> {
+    return this.discord.until(() => !this.discord.isBotInVoice, "bot that leaves");
+  }
+
+  /** Throws with what a real Discord would have refused, of the bot or of the node. */
+  async assertClean(): Promise<void> {
+    await this.#voice.arrived();
+    this.discord.assertClean();
+    this.#voice.assertClean();
+  }
+
+  async close(): Promise<void> {
+    await this.reader.close();
+    await this.discord.close();
+    await this.#voice.close();
+    await this.#media.close();
+    this.#certificates.remove();
+  }
+}

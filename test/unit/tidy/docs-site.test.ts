@@ -1,0 +1,77 @@
+// The docs site before it is built: every page has its place, and what the pages name is there.
+
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { codeBlocksOf, headingsOf, linksOf } from "../../../docs/site/markdown.mjs";
+import { forTheSite, PAGES, routeOf } from "../../../docs/site/pages.mjs";
+import { CONFIG_EXAMPLE_PAGE, OPENAPI_PAGE } from "../../../docs/site/side-bar.mjs";
+import { PROJECT_ROOT, projectFiles } from "../../support/project-files.ts";
+
+const MADE = [CONFIG_EXAMPLE_PAGE, OPENAPI_PAGE];
+const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
+
+test("every page is in the side bar, once, and the side bar has no others", () => {
+  // What is on the front door of the repository is on that of the site, which README.md stands for there.
+  const pages = DOCUMENTS.map(({ path }) => path).filter((path) => path !== "README.md");
+  expect([...PAGES].toSorted()).toEqual([...pages, ...MADE].toSorted());
+});
+
+test("every page has an address of its own, and a title", () => {
+  const routes = PAGES.map((page) => routeOf(page));
+  expect(new Set(routes).size).toBe(PAGES.length);
+  const untitled = PAGES.filter((page) => !MADE.includes(page) && !existsSync(PROJECT_ROOT + page)).concat(
+    DOCUMENTS.filter(({ text }) => !text.startsWith("# ")).map(({ path }) => path),
+  );
+  expect(untitled).toEqual([]);
+});
+
+test("no page stands where one that is made will be", () => {
+  expect(MADE.filter((page) => existsSync(PROJECT_ROOT + page))).toEqual([]);
+});
+
+test("links, headings and code blocks are found in a page, and none in code", () => {
+  const page = [
+    "# A `b` {c}",
+    'See [x\ny](a.md#b), [`z`](../c.ts) and ![p](p.svg "t"); `[no](no.md)`.',
+    "```yaml\n# no heading\n[no](no.md): 1\n```",
+    "## GET /v4/a/{id}",
+    "- item:",
+    "  ```sh\n  run it\n  ```",
+    "## GET /v4/a/{id}",
+  ].join("\n\n");
+  expect(linksOf(page).map(({ text, target, isImage }) => [text, target, isImage])).toEqual([
+    ["x\ny", "a.md#b", false],
+    ["`z`", "../c.ts", false],
+    ["p", "p.svg", true],
+  ]);
+  expect(headingsOf(page).map(({ anchor }) => anchor)).toEqual(["a-b-c", "get-v4aid", "get-v4aid-1"]);
+  expect(codeBlocksOf(page)).toEqual([
+    { language: "yaml", code: "# no heading\n[no](no.md): 1", line: 6 },
+    { language: "sh", code: "run it", line: 15 },
+  ]);
+});
+
+test("links lead to pages of the site; other files are named, or linked to where sources can be read", () => {
+  const page = [
+    "[rest](rest.md#bounds) [all](../../config.example.yml) [why](../decisions) [home](../../README.md#start)",
+    "[tick-loop.ts](../../src/media/tick/tick-loop.ts) [the lab](../../lab/quality) [web](https://example.org/a.md)",
+    "![chart](chart.svg) [here](#bounds) `[code](rest.md)`",
+  ].join("\n");
+  const path = "docs/reference/websocket.md";
+  expect(forTheSite(page, { path, sourcesUrl: "" })).toBe(
+    [
+      "[rest](/reference/rest#bounds) [all](/reference/config-example) [why](/decisions/access) [home](/)",
+      "`src/media/tick/tick-loop.ts` the lab (`lab/quality`) [web](https://example.org/a.md)",
+      "![chart](chart.svg) [here](#bounds) `[code](rest.md)`",
+    ].join("\n"),
+  );
+  expect(forTheSite(page, { path, sourcesUrl: "https://example.org/tonearm" })).toContain(
+    "[the lab](https://example.org/tonearm/lab/quality)",
+  );
+});
+
+test("docs/index.md leads to every page of the side bar's first level, but for those about the project", () => {
+  const front = new Set(linksOf(readFileSync(`${PROJECT_ROOT}docs/index.md`, "utf8")).map(({ target }) => target));
+  const firstLevel = PAGES.filter((page) => /^docs\/(tutorial|how-to|explanation)\//.test(page));
+  expect(firstLevel.filter((page) => !front.has(page.slice("docs/".length)))).toEqual([]);
+});

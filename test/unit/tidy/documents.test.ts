@@ -1,0 +1,147 @@
+import { existsSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { expect, test } from "vitest";
+import { headingsOf, linksOf } from "../../../docs/site/markdown.mjs";
+import { isElsewhere } from "../../../docs/site/pages.mjs";
+import { ERROR_FAULTS } from "../../../src/errors.ts";
+import { VERSION } from "../../../src/version.ts";
+import { PROJECT_ROOT, projectFiles } from "../../support/project-files.ts";
+import {
+  DIFFERENCES,
+  HANDSHAKE_DIFFERENCES,
+  LOADED_DIFFERENCES,
+  PLANNER_DIFFERENCES,
+  SEQUENCE_DIFFERENCES,
+} from "../control/api/golden-differences.ts";
+
+interface PackageJson {
+  readonly version: string;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+// Our own file, and a test that fails loudly when it has another shape.
+const PACKAGE = JSON.parse(read("package.json")) as PackageJson;
+const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
+
+function read(path: string): string {
+  return readFileSync(PROJECT_ROOT + path, "utf8");
+}
+
+test("docs/reference/errors.md has a section for every code, in order, and no others", () => {
+  const headings = [...read("docs/reference/errors.md").matchAll(/^## (.+)$/gm)].map((match) => match[1]);
+  expect(headings).toEqual(Object.keys(ERROR_FAULTS).toSorted());
+});
+
+test("each of these sections says something", () => {
+  const sections = read("docs/reference/errors.md").split(/^## /m).slice(1);
+  const empty = sections.filter((section) => section.split("\n").slice(1).join("").trim().length < 40);
+  expect(empty.map((section) => section.split("\n")[0])).toEqual([]);
+});
+
+test("docs/reference/compatibility.md names every recording that is answered otherwise, and no others", () => {
+  const rows = [...read("docs/reference/compatibility.md").matchAll(/^\| (.+) \|$/gm)].map(([, row = ""]) =>
+    row.split(" | "),
+  );
+  const named = rows.flatMap(([, , , , names = ""]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+  const all = [DIFFERENCES, LOADED_DIFFERENCES, PLANNER_DIFFERENCES, SEQUENCE_DIFFERENCES];
+  const walked = all.flatMap((differences) => differences.flatMap(({ names }) => names));
+  expect(named.toSorted()).toEqual([...walked, ...Object.keys(HANDSHAKE_DIFFERENCES)].toSorted());
+  expect(named.length).toBeGreaterThan(30);
+});
+
+test("VERSION is the one of package.json, and CHANGELOG.md begins with what comes next", () => {
+  expect(VERSION).toBe(PACKAGE.version);
+  expect(read("CHANGELOG.md")).toMatch(/^# Changelog\n[\s\S]*?\n## Next\n/);
+});
+
+test("every dependency is pinned and has its reason in docs/decisions/dependencies.md", () => {
+  const { dependencies, devDependencies, optionalDependencies } = PACKAGE;
+  // Our own file, too.
+  const site = JSON.parse(read("docs/site/package.json")) as Pick<PackageJson, "dependencies">;
+  const all = { ...dependencies, ...devDependencies, ...optionalDependencies, ...site.dependencies };
+  const reasons = read("docs/decisions/dependencies.md");
+  for (const [name, range] of Object.entries(all)) {
+    expect(range, name).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(reasons.includes(`\`${name}\``), `${name} is named in dependencies.md`).toBe(true);
+  }
+});
+
+test("README.md names the clients in the versions they are tested in", () => {
+  const rows = read("README.md").matchAll(/^\| `([\w.:-]+)`[^|]*\| (?:JavaScript|Python|Rust|Java) \| ([\d.]+) \|/gm);
+  const named = Array.from(rows, ([, name = "", version = ""]) => ({ name, version }));
+  const python = read("test/clients/python/requirements.txt").matchAll(/^([\w.-]+)==([\d.]+)$/gm);
+  const rust = read("test/clients/rust/Cargo.toml").matchAll(/^([\w-]+) = \{ version = "=([\d.]+)"/gm);
+  const elsewhere = [...python, ...rust].map(([, name = "", version = ""]) => [name, version] as const);
+  const java = read("test/clients/java/pom.xml").matchAll(
+    /<groupId>([\w.]+)<\/groupId>\s*<artifactId>([\w.-]+)<\/artifactId>\s*<version>([\d.]+)<\/version>/g,
+  );
+  const artifacts = Array.from(java, ([, group, name, version = ""]) => [`${group}:${name}`, version] as const);
+  const tested = new Map([...Object.entries(PACKAGE.devDependencies), ...elsewhere, ...artifacts]);
+  expect(named).toEqual(named.map(({ name }) => ({ name, version: tested.get(name) })));
+  expect(named.length).toBeGreaterThan(11);
+});
+
+test("every npm script a document names is there", () => {
+  const named = DOCUMENTS.flatMap(({ path, text }) =>
+    [...text.matchAll(/npm run ([\w:-]*\w)/g)].map((match) => ({ path, script: match[1] ?? "" })),
+  );
+  expect(named.filter(({ script }) => !(script in PACKAGE.scripts))).toEqual([]);
+  expect(named.length).toBeGreaterThan(3);
+});
+
+test("every test ring is named in CONTRIBUTING.md", () => {
+  const rings = Object.keys(PACKAGE.scripts).filter((name) => name.startsWith("test:"));
+  const contributing = read("CONTRIBUTING.md");
+  expect(rings.filter((name) => !contributing.includes(`npm run ${name}`))).toEqual([]);
+});
+
+test("links lead to a file that is there, and to a heading that is in it", () => {
+  const anchors = new Map(DOCUMENTS.map(({ path, text }) => [path, headingsOf(text).map(({ anchor }) => anchor)]));
+  const links = DOCUMENTS.flatMap(({ path, text }) => linksOf(text).map(({ target }) => ({ path, target })));
+  const broken = links.filter(({ path, target }) => {
+    if (isElsewhere(target)) return false;
+    const [file = "", anchor] = target.split("#", 2);
+    const place = file === "" ? path : posix.join(posix.dirname(path), file);
+    const isThere = existsSync(PROJECT_ROOT + place);
+    return !isThere || (anchor !== undefined && anchors.get(place)?.includes(anchor) !== true);
+  });
+  expect(broken).toEqual([]);
+  expect(links.length).toBeGreaterThan(200);
+});
+
+test.each(["", "docs/site/"])(
+  "%spackage-lock.json knows the parts of every platform, or npm ci would refuse it",
+  (folder) => {
+    type LockedPackage = { readonly optionalDependencies?: Readonly<Record<string, string>> };
+    const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
+      packages: Readonly<Record<string, LockedPackage>>;
+    };
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  },
+);
+
+test("prose is at most 120 columns wide", () => {
+  const wide = DOCUMENTS.flatMap(({ path, text }) =>
+    proseLines(text).flatMap(({ line, number }) => (line.length > 120 ? [`${path}:${number}`] : [])),
+  );
+  expect(wide).toEqual([]);
+});
+
+/** Lines that can be broken: no tables, no code, no line that is one word (a link). */
+function proseLines(text: string): { readonly line: string; readonly number: number }[] {
+  let isCode = false;
+  return text.split("\n").flatMap((line, index) => {
+    const isFence = line.trimStart().startsWith("```");
+    if (isFence) isCode = !isCode;
+    const isProse = !isCode && !isFence && !line.startsWith("|") && /\S\s+\S/.test(line.replace(/^\s*[-*] /, ""));
+    return isProse ? [{ line, number: index + 1 }] : [];
+  });
+}

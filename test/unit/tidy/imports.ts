@@ -1,0 +1,14 @@
+// What a file imports, read from its text. For the tidy tests.
+
+import { posix } from "node:path";
+import type { ProjectFile } from "../../support/project-files.ts";
+
+const FROM =
+  /(?:^|\n)(?:import|export)\s[^;]*?from\s+"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"\s*\)|(?:^|\n)import\s+"(\.[^"]+)"/g;
+
+/** The files of the project that it imports, types and late imports included, as paths from the project's root. */
+export function importsOf({ path, text }: ProjectFile): string[] {
+  return [...text.matchAll(FROM)].map((match) =>
+    posix.join(posix.dirname(path), match[1] ?? match[2] ?? match[3] ?? ""),
+  );
+}

@@ -1,0 +1,159 @@
+// What the documents tell people to type and to write: commands, their options, environment variables, configuration.
+
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parseDocument } from "yaml";
+import { codeBlocksOf } from "../../../docs/site/markdown.mjs";
+import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
+import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
+import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
+import { findByPath, findByVariable, isOurVariable } from "../../../src/config/reading/key-names.ts";
+import { readOptions } from "../../../src/plugin-options/read-options.ts";
+import { planPlugins } from "../../../src/plugin-plans.ts";
+import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../../support/project-files.ts";
+
+// Our own file, and tests that fail loudly when it has another shape.
+const { scripts } = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
+const HELP = readFileSync(`${PROJECT_ROOT}src/cli/run-command.ts`, "utf8");
+
+/** Of the command `tonearm` itself, as its help has them. */
+const COMMANDS = new Set(["start", ...Array.from(HELP.matchAll(/^ {2}tonearm \[?(\w+)/gm), ([, name = ""]) => name)]);
+const GENERAL_OPTIONS = new Set(Array.from(HELP.matchAll(/--([a-z]+)/g), ([, name = ""]) => name));
+
+/** Languages of blocks that people type into a shell. */
+const SHELLS = new Set(["sh", "bash", "shell", "console"]);
+
+/** The first names of our configuration: a YAML block that has one of them and no other is a file of ours. */
+const ROOTS = new Set(ALL_KEYS.map(({ path }) => path.split(".", 1)[0] ?? ""));
+
+interface Typed {
+  readonly path: string;
+  /** One command line, without a backslash at its end, what is behind it in the block, or a comment. */
+  readonly line: string;
+}
+
+/** Every command line of a document: those of shell blocks, and pieces of prose in back quotes. */
+function typedIn({ path, text }: ProjectFile): Typed[] {
+  const blocks = codeBlocksOf(text).filter(({ language }) => SHELLS.has(language));
+  const ofBlocks = blocks.flatMap(({ code }) => code.replaceAll(/\\\n\s*/g, " ").split("\n"));
+  const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
+  const ofProse = Array.from(prose.matchAll(/`([^`]+)`/g), ([, words = ""]) => words.replaceAll(/\s+/g, " "));
+  return [...ofBlocks, ...ofProse].map((line) => ({ path, line: line.replace(/(^|\s)#.*/, "").trim() }));
+}
+
+const TYPED = DOCUMENTS.flatMap(typedIn);
+
+/** Options of a command line: `--only` of `--only=a` and of `--only a`. */
+function optionsOf(line: string): string[] {
+  return Array.from(line.matchAll(/(?:^|\s)--([a-zA-Z][\w.-]*)/g), ([, name = ""]) => name);
+}
+
+describe("commands that documents name", () => {
+  test("are there, where they are those of tonearm", () => {
+    const called = TYPED.flatMap(({ path, line }) =>
+      Array.from(line.matchAll(/(?:^|[;&|] |npx (?:--yes )?)tonearm ([a-z]\w*)/g), ([, name = ""]) => ({ path, name })),
+    );
+    expect(called.filter(({ name }) => !COMMANDS.has(name))).toEqual([]);
+    expect(called.length).toBeGreaterThan(3);
+    expect(COMMANDS.size).toBeGreaterThan(2);
+  });
+
+  test("have the options that are named with them: their own, or a key of the configuration", () => {
+    const wrong = TYPED.flatMap(({ path, line }) => {
+      const call = /^(?:npx (?:--yes )?tonearm|tonearm|npm start --|npm run (?:start|doctor) --) (.*)$/.exec(line)?.[1];
+      const hasOwnOptions = /^(?:demo|canary) /.test(call ?? "");
+      const known = (name: string) => GENERAL_OPTIONS.has(name) || findByPath(name.split(".")) !== undefined;
+      const names = hasOwnOptions ? [] : optionsOf(call ?? "").filter((name) => !known(name));
+      return names.map((name) => `${path}: --${name}`);
+    });
+    expect(wrong).toEqual([]);
+    expect(TYPED.filter(({ line }) => /^npm start -- --server\.port/.test(line)).length).toBeGreaterThan(0);
+  });
+
+  test("have these options also where they are tools of the project", () => {
+    const used = TYPED.flatMap(({ path, line }) => {
+      const [, script = "", rest = ""] = /^npm run ([\w:-]+) -- (.*)$/.exec(line) ?? [];
+      const folder = sourcesOf(script);
+      return folder === undefined ? [] : optionsOf(rest).map((name) => ({ path, script, name, folder }));
+    });
+    const wrong = used.filter(({ name, folder }) => !new RegExp(`\\b${name}\\b`).test(textOf(folder)));
+    expect(wrong.map(({ path, script, name }) => `${path}: npm run ${script} -- --${name}`)).toEqual([]);
+    expect(used.length).toBeGreaterThan(10);
+  });
+
+  /** Where the program of a script is in the sources; undefined for one that takes its options from elsewhere. */
+  function sourcesOf(script: string): string | undefined {
+    const entry = /^node (?:dist\/(lab\/[\w/-]+)\.js|(test\/nodes)\/)/.exec(scripts[script] ?? "");
+    if (entry === null) return undefined;
+    return `${entry[2] ?? posix.dirname(entry[1] ?? "")}/`;
+  }
+
+  function textOf(folder: string): string {
+    return projectFiles(folder)
+      .map(({ text }) => text)
+      .join("\n");
+  }
+});
+
+test("environment variables that documents name set a key", () => {
+  const named = DOCUMENTS.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(/(?<![\w$.{/-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?![\w(*…]|_…)/g), ([, name = ""]) => ({
+      path,
+      name,
+    })),
+  ).filter(({ name }) => isOurVariable(name));
+  expect(named.filter(({ name }) => findByVariable(name) === undefined)).toEqual([]);
+  expect(named.length).toBeGreaterThan(50);
+});
+
+describe("configuration that documents show", () => {
+  const files = DOCUMENTS.flatMap(({ path, text }) =>
+    codeBlocksOf(text)
+      .filter(({ language, code }) => /^ya?ml$/.test(language) && isOurs(code))
+      .map(({ code, line }) => ({ place: `${path}:${line}`, code })),
+  );
+
+  function isOurs(code: string): boolean {
+    const value: unknown = parseDocument(code).toJS();
+    const names = typeof value === "object" && value !== null ? Object.keys(value) : [];
+    return names.length > 0 && names.every((name) => ROOTS.has(name.split(".", 1)[0] ?? ""));
+  }
+
+  function load(code: string): LoadedConfig {
+    return loadConfig({
+      ...{ args: [], env: {}, cwd: "/app", realPath: (path: string) => path, coreCount: 4 },
+      readFile: (path) => (path === "/app/tonearm.yml" ? code : undefined),
+    });
+  }
+
+  test("is read without a mistake, and names no key that is not known", () => {
+    const wrong = files.flatMap(({ place, code }) => {
+      try {
+        const unknown = load(code).warnings.filter((warning) => warning.includes("is not a known key"));
+        return unknown.map((warning) => `${place}: ${warning}`);
+      } catch (error) {
+        return [`${place}: ${String(error)}`];
+      }
+    });
+    expect(wrong).toEqual([]);
+    expect(files.length).toBeGreaterThan(4);
+  });
+
+  test("gives the plugins that come with the node options that they know", () => {
+    const problems = files.flatMap(({ place, code }) =>
+      planPlugins(load(code).config, {
+        ...{ cwd: "/nowhere", builtinFolder: new URL("file:///app/plugins/"), builtins: BUILTIN_PLUGINS },
+      }).flatMap(({ name, optionsOf }) => {
+        const manifest = BUILTIN_PLUGINS.find((plugin) => plugin.manifest.name === name)?.manifest;
+        if (manifest === undefined || name === undefined) return [];
+        const reading = readOptions(manifest.config, optionsOf(name), { path: `plugins.${name}` });
+        return (reading.problems ?? []).map((problem) => `${place}: ${problem}`);
+      }),
+    );
+    expect(problems).toEqual([]);
+  });
+});
