@@ -1,6 +1,6 @@
 // Writes the `integrity` of every package into package-lock.json that stands there without, as the configured registry
 // tells it. A registry that serves only packages for its own machines knows nothing of the others: those are named, and
-// stay without. Run by hand: `node .ci/complete-lock.mjs`; test/tidy/lock-file.test.ts has the list of what may be
+// stay without. Run by hand: `node .ci/complete-lock.mjs`; test/unit/tidy/lock-file.test.ts has the list of what may be
 // missing.
 
 import { spawnSync } from "node:child_process";

@@ -1,5 +1,5 @@
 // The order in which the site shows its pages. A page that stands nowhere here, or a line here without its page, is
-// a failed test (test/tidy/docs-site.test.ts).
+// a failed test (test/unit/tidy/docs-site.test.ts).
 
 /**
  * @typedef {object} Section

@@ -1,5 +1,5 @@
 // A whole node in virtual time (docs/internals/simulation.md), with faults drawn from seeds: every rule holds, and a
-// seed goes the same way again. Many more seeds are in test/simulation.
+// seed goes the same way again. Many more seeds are in test/slow/simulation.
 
 import { expect, it } from "vitest";
 import { simulate } from "../../support/simulate.ts";

@@ -1,6 +1,6 @@
 // Ten thousand random filters objects on a whole player with real decoders and encoders, at random times, while it also
 // seeks, pauses and changes tracks. What must hold at every tick is in test/support/restless-player.ts; here also
-// memory. To repeat a run: FUZZ_SEED=… npm run test:fuzz
+// memory. To repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

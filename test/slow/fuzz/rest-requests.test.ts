@@ -1,5 +1,5 @@
-// Twenty thousand requests over every route of a real node, several at once. To repeat a run: FUZZ_SEED=… npm run
-// test:fuzz
+// Twenty thousand requests over every route of a real node, several at once. To repeat a run: FUZZ_SEED=… npx vitest
+// run test/slow/fuzz
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/seeded-random.ts";

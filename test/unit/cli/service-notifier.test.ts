@@ -1,4 +1,4 @@
-// A stand-in for `systemd-notify` writes down what it is told; the real one is in test/install/.
+// A stand-in for `systemd-notify` writes down what it is told; the real one is in test/packaging/install/.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

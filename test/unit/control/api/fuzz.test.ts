@@ -1,4 +1,4 @@
-// A short run of what test/fuzz does at length against a real node.
+// A short run of what test/slow/fuzz does at length against a real node.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";

@@ -1,5 +1,5 @@
 // Where we answer otherwise than the recorded server, on purpose, and recorded cases that cannot be walked without
-// sound or voice. test/scenario/golden-*.test.ts take those over. docs/reference/compatibility.md tells users the same.
+// sound or voice. test/integration/*/golden-*.test.ts take those over. docs/reference/compatibility.md tells users the same.
 
 import { expect } from "vitest";
 import type { GoldenCase, Parsed } from "../../../support/golden.ts";

@@ -1,5 +1,5 @@
 // The outbound guard under every target of test/support/hostile-targets.ts, through every way a client or a server can
-// name one to an audio worker. All real but the resolver; whole nodes are in test/scenario/hostile-targets.test.ts.
+// name one to an audio worker. All real but the resolver; whole nodes are in test/integration/requests/hostile-targets.test.ts.
 
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";

@@ -1,5 +1,5 @@
 // How workers wake the pacer: each order in which the two can meet.
-// Two threads at once: test/scenario/pacer-thread.test.ts.
+// Two threads at once: test/integration/realtime/pacer-thread.test.ts.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { BELL_BYTES } from "../../../../src/bridge/pacer-start.ts";

@@ -1,5 +1,5 @@
 // The frames that lie ready between an audio worker and the pacer.
-// Two threads at once: test/scenario/pacer-thread.test.ts.
+// Two threads at once: test/integration/realtime/pacer-thread.test.ts.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";

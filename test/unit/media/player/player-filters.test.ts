@@ -8,7 +8,7 @@ const OBJECTS = 250;
 const OBJECTS_MAX = 8 * OBJECTS;
 const CHECK_EVERY = 15;
 
-/** `npm run test:fuzz` does the same with 10,000 of them. */
+/** test/slow/fuzz/filters.test.ts does the same with 10,000 of them. */
 it("random filters objects do no harm to a player that plays, seeks, pauses and changes tracks", async () => {
   const player = await RestlessPlayer.create(seededRandom(fuzzSeed()), await makeSongs());
   const checks = (): number => player.checksByPacket + player.checksByPitch;

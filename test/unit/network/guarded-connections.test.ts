@@ -1,0 +1,35 @@
+// Looks at the sources, because a connection that does not ask the outbound guard works until somebody abuses it.
+
+import { expect, test } from "vitest";
+import { typescriptFiles } from "../../support/project-files.ts";
+
+/** Imports and calls that can open a connection, or send a datagram, to an address that somebody else has named. */
+const OPENS =
+  /^import (?!type )[^;]*from "(undici|ws|node:(dgram|tls|https|http2|dns|dns\/promises))"|^import [^;]*\bconnect\b[^;]*from "node:net"|\bfetch\(/m;
+
+/** Files that ask the guard, and files whose connections go nowhere that a stranger can name. */
+const KNOWN = [
+  "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
+  "src/control/dashboard/live-socket.ts", // a server
+  "src/control/server/served-certificate.ts", // both ends belong to the node
+  "src/control/server/tls-listener.ts", // a server
+  "src/control/server/tls-material.ts", // the certificate of a server
+  "src/control/server/web-socket-endpoint.ts", // a server
+  "src/control/route-planner/bind-check.ts", // binds only
+  "src/network/guarded-dispatcher.ts",
+  "src/network/host-resolver.ts",
+  "src/network/outbound-guard.ts",
+  "src/media/input/http-client.ts",
+  "src/plugin-thread/host/http-client.ts", // sends on the guarded dispatcher that it is given
+  "src/media/input/shoutcast-client.ts",
+  "src/media/voice/gateway-dialler.ts", // gateway-socket.ts asks for it
+  "src/media/voice/gateway-socket.ts",
+  "src/network/sockets.ts", // its users ask
+];
+
+test("every file that can open a connection is known to ask the outbound guard (docs/reference/outbound-guard.md)", () => {
+  const opening = typescriptFiles("src/")
+    .filter(({ text }) => OPENS.test(text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|[^:"'`])\/\/.*$/gm, "$1")))
+    .map(({ path }) => path);
+  expect(opening.toSorted()).toEqual(KNOWN.toSorted());
+});
