@@ -1,6 +1,7 @@
 // What a client wants for one guild: the track and where it is, pause, volume, filters and voice, enough to create the
-// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends
-// the client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
+// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7, but an
+// update that is refused changes nothing, and sends the client every event in the order of section 4.6. Main thread;
+// the sound itself is made in the worker.
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
@@ -74,6 +75,11 @@ export class Player implements WorkerTenant, UpdateTarget {
   #volume = VOLUME_DEFAULT;
   #filters: PlayerJson["filters"] = {};
   #isPaused = false;
+  /** Updates that are waiting or being carried out. */
+  #openUpdateCount = 0;
+  #hasCarriedOutUpdate = false;
+  /** A track has been admitted and starts as soon as the update with it is carried out. */
+  #isStarting = false;
   /** When its last track ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
   #frameMinutes: FrameMinute[] = [];
@@ -106,12 +112,20 @@ export class Player implements WorkerTenant, UpdateTarget {
     return this.#state.kind === "loaded" && !this.#isPaused;
   }
 
+  get needsRoom(): boolean {
+    return this.isPlaying || this.#isStarting;
+  }
+
+  get isUnused(): boolean {
+    return !this.#hasCarriedOutUpdate && this.#openUpdateCount === 0;
+  }
+
   async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
-    const brought = this.#memory.admit(update);
+    this.#openUpdateCount++;
     try {
-      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
+      await this.#inTurn(update, isReplacing);
     } finally {
-      this.#memory.letGo(brought);
+      this.#openUpdateCount--;
     }
   }
 
@@ -215,12 +229,30 @@ export class Player implements WorkerTenant, UpdateTarget {
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
 
-  /** The steps and their order are those of protocol-v4.md section 2.7, from step 4 on. */
-  async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
-    if (update.voice !== undefined) {
-      this.#memory.keep("voice", brought);
-      await this.#connectVoice(update.voice);
+  async #inTurn(update: PlayerUpdate, isReplacing: boolean): Promise<void> {
+    const brought = this.#memory.admit(update);
+    try {
+      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
+    } finally {
+      this.#memory.letGo(brought);
     }
+  }
+
+  /** Everything that can be refused comes first: after that, nothing fails. */
+  async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
+    try {
+      const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
+      const checked = change && (await this.#checkChange(change, update, brought));
+      if (update.voice !== undefined) await this.#connectVoice(update.voice, brought);
+      this.#carryOut(update, checked, brought);
+      this.#hasCarriedOutUpdate = true;
+    } finally {
+      this.#isStarting = false;
+    }
+  }
+
+  /** The steps and their order are those of protocol-v4.md section 2.7, from step 5 on. */
+  #carryOut(update: PlayerUpdate, change: CheckedChange | undefined, brought: BroughtSizes): void {
     if (update.trackChange === undefined) {
       if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
       if (update.userData !== undefined && this.#state.kind === "loaded") {
@@ -237,10 +269,18 @@ export class Player implements WorkerTenant, UpdateTarget {
       this.#memory.keep("filters", brought);
       this.#setFilters(update.filters);
     }
-    if (update.trackChange !== undefined && (isReplacing || this.#state.kind === "idle")) {
-      await this.#mayChangeTrack();
-      await this.#changeTrack(update.trackChange, update, brought);
-    }
+    if (change !== undefined) this.#changeTrack(change, update, brought);
+  }
+
+  /** Throws where the track cannot be found or the player may not start it. Nothing has changed then. */
+  async #checkChange(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<CheckedChange> {
+    await this.#mayChangeTrack();
+    if (change.kind === "stop") return change;
+    this.#seekAdmission();
+    const track = change.kind === "play" ? change.track : await this.#load(change);
+    if (change.kind === "load") this.#memory.bring(track, brought);
+    this.#isStarting = update.isPaused !== true;
+    return { kind: "play", track };
   }
 
   async #mayChangeTrack(): Promise<void> {
@@ -251,21 +291,26 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#refuseDestroyed();
   }
 
-  async #connectVoice(credentials: VoiceCredentials): Promise<void> {
-    await this.#voice.connect(credentials, this.#handle);
+  async #connectVoice(credentials: VoiceCredentials, brought: BroughtSizes): Promise<void> {
+    try {
+      await this.#voice.connect(credentials, this.#handle);
+    } catch (error) {
+      // The connection that was there before is gone, too.
+      this.#memory.drop("voice");
+      throw error;
+    }
     this.#refuseDestroyed();
+    this.#memory.keep("voice", brought);
   }
 
-  async #changeTrack(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<void> {
+  #changeTrack(change: CheckedChange, update: PlayerUpdate, brought: BroughtSizes): void {
     this.#setPaused(update.isPaused ?? false);
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
       this.#end("stopped");
       return;
     }
-    this.#seekAdmission();
-    const track = change.kind === "play" ? change.track : await this.#load(change);
-    if (change.kind === "load") this.#memory.bring(track, brought);
+    const { track } = change;
     this.#end("replaced");
     this.#memory.keep("track", brought);
     this.#memory.keep("userData", brought);
@@ -476,6 +521,9 @@ export class Player implements WorkerTenant, UpdateTarget {
     return { time, position, ...this.#voice.connection };
   }
 }
+
+/** A track change that nothing stands in the way of: an identifier has been loaded. */
+type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
 
 interface ApplyOptions {
   readonly brought: BroughtSizes;

@@ -114,7 +114,7 @@ export class WorkerSlot {
     const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
     const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
     let playingNow = 0;
-    for (const [playerId, { isPlaying }] of this.tenants) playingNow += isPlaying && !this.away.has(playerId) ? 1 : 0;
+    for (const [playerId, { needsRoom }] of this.tenants) playingNow += needsRoom && !this.away.has(playerId) ? 1 : 0;
     return this.load + Math.max(0, playingNow - meanCount) * perTrack;
   }
 

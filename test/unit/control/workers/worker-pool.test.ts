@@ -34,7 +34,7 @@ class Tenant implements WorkerTenant {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
   isSuspect = false;
-  isPlaying = false;
+  needsRoom = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 
   onWorkerAssigned(handle: WorkerHandle): void {
@@ -542,7 +542,7 @@ describe("busy workers", () => {
     const admitAll = () => {
       for (const tenant of tenants) {
         pool.admit(tenant);
-        tenant.isPlaying = true;
+        tenant.needsRoom = true;
         admitted += 1;
       }
     };
