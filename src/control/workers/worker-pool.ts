@@ -204,6 +204,11 @@ export class WorkerPool {
     };
   }
 
+  /** Workers of players that have left, until they are closed. */
+  get closingCount(): number {
+    return this.#emptied.size;
+  }
+
   /** Undefined while the player waits for a worker. */
   placeOf(tenant: WorkerTenant): TenantPlace | undefined {
     const place = this.#places.get(tenant);
@@ -279,7 +284,7 @@ export class WorkerPool {
     this.#dismissHost(place);
     this.#places.delete(tenant);
     slot.forget(playerId);
-    if (!this.#alone.delete(slot)) return;
+    if (!this.#alone.delete(slot) || slot.thread === undefined) return;
     this.#emptied.add(slot);
     slot.restart = this.#options.clock.after(EMPTIED_MS, () => {
       void slot.thread?.close().then(() => this.#emptied.delete(slot));
@@ -445,6 +450,8 @@ export class WorkerPool {
   #onLost(slot: WorkerSlot, { reason, wasReady, work }: ThreadLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
+    // Nothing is left to close.
+    if (this.#emptied.delete(slot)) slot.restart?.cancel();
     this.totals.workersLost++;
     const tenants = [...slot.tenants];
     this.#options.logger.error("an audio worker was lost and will be replaced", {
