@@ -9,15 +9,13 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { Track } from "../../track/track.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
-import { exceptionToJson, singleTrackOf } from "../sources/load-result.ts";
+import { exceptionToJson } from "../sources/load-result.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
@@ -26,8 +24,9 @@ import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
-import type { PlayerUpdate, TrackChange } from "./player-update.ts";
+import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
+import { type CheckedChange, TrackChecks } from "./track-checks.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
@@ -37,11 +36,6 @@ const DESTROY_TIMEOUT_MS = 1000;
  * How long a player that has played need not ask for room again: bots take their time between the tracks of a queue.
  */
 const ADMITTED_MS = 60_000;
-/**
- * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end
- * waits, with what comes behind.
- */
-const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_KEPT = 2;
 
@@ -66,7 +60,7 @@ export class Player implements WorkerTenant, UpdateTarget {
   readonly #voice: PlayerVoice;
   readonly #diagnosis: PlayerDiagnosis;
   readonly #updates = new UpdateQueue();
-  readonly #trackChanges: Allowance;
+  readonly #trackChecks: TrackChecks;
   readonly #destruction = new AbortController();
   #destroyed: Promise<void> | undefined;
   #handle: WorkerHandle | undefined;
@@ -75,9 +69,6 @@ export class Player implements WorkerTenant, UpdateTarget {
   #volume = VOLUME_DEFAULT;
   #filters: PlayerJson["filters"] = {};
   #isPaused = false;
-  /** Updates that are waiting or being carried out. */
-  #openUpdateCount = 0;
-  #hasCarriedOutUpdate = false;
   /** A track has been admitted and starts as soon as the update with it is carried out. */
   #isStarting = false;
   /** When its last track ended. */
@@ -91,7 +82,11 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#options = options;
     this.#sink = options.sink;
     this.#clock = options.clock;
-    this.#trackChanges = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
+    this.#trackChecks = new TrackChecks({
+      ...{ tracks: options.tracks, userId: options.userId, memory: this.#memory, clock: options.clock },
+      seekAdmission: () => this.#seekAdmission(),
+      signal: this.#destruction.signal,
+    });
     const logger = options.logger.child({ guildId: options.guildId });
     this.#diagnosis = new PlayerDiagnosis({
       clock: options.clock,
@@ -117,15 +112,15 @@ export class Player implements WorkerTenant, UpdateTarget {
   }
 
   get isUnused(): boolean {
-    return !this.#hasCarriedOutUpdate && this.#openUpdateCount === 0;
+    return this.#updates.isUnused;
   }
 
   async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
-    this.#openUpdateCount++;
+    const brought = this.#memory.admit(update);
     try {
-      await this.#inTurn(update, isReplacing);
+      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
     } finally {
-      this.#openUpdateCount--;
+      this.#memory.letGo(brought);
     }
   }
 
@@ -229,23 +224,16 @@ export class Player implements WorkerTenant, UpdateTarget {
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
 
-  async #inTurn(update: PlayerUpdate, isReplacing: boolean): Promise<void> {
-    const brought = this.#memory.admit(update);
-    try {
-      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
-    } finally {
-      this.#memory.letGo(brought);
-    }
-  }
-
   /** Everything that can be refused comes first: after that, nothing fails. */
   async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
     try {
       const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
-      const checked = change && (await this.#checkChange(change, update, brought));
+      const onPassed = (): void => {
+        this.#isStarting = update.isPaused !== true;
+      };
+      const checked = change && (await this.#trackChecks.check(change, { brought, onPassed }));
       if (update.voice !== undefined) await this.#connectVoice(update.voice, brought);
       this.#carryOut(update, checked, brought);
-      this.#hasCarriedOutUpdate = true;
     } finally {
       this.#isStarting = false;
     }
@@ -270,25 +258,6 @@ export class Player implements WorkerTenant, UpdateTarget {
       this.#setFilters(update.filters);
     }
     if (change !== undefined) this.#changeTrack(change, update, brought);
-  }
-
-  /** Throws where the track cannot be found or the player may not start it. Nothing has changed then. */
-  async #checkChange(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<CheckedChange> {
-    await this.#mayChangeTrack();
-    if (change.kind === "stop") return change;
-    this.#seekAdmission();
-    const track = change.kind === "play" ? change.track : await this.#load(change);
-    if (change.kind === "load") this.#memory.bring(track, brought);
-    this.#isStarting = update.isPaused !== true;
-    return { kind: "play", track };
-  }
-
-  async #mayChangeTrack(): Promise<void> {
-    this.#trackChanges.spend(1);
-    const { waitMs } = this.#trackChanges;
-    if (waitMs === 0) return;
-    await pause(this.#clock, waitMs);
-    this.#refuseDestroyed();
   }
 
   async #connectVoice(credentials: VoiceCredentials, brought: BroughtSizes): Promise<void> {
@@ -326,16 +295,6 @@ export class Player implements WorkerTenant, UpdateTarget {
   #seekAdmission(): void {
     const isPlaying = this.#state.kind === "loaded" || this.#clock.now() - this.#endedMs < ADMITTED_MS;
     if (!isPlaying) this.#options.workers.admit(this);
-  }
-
-  async #load({ identifier, allowed }: Extract<TrackChange, { kind: "load" }>): Promise<Track> {
-    const result = await this.#options.tracks.load(identifier, {
-      client: `user ${this.#options.userId}`,
-      signal: this.#destruction.signal,
-      allowed,
-    });
-    this.#refuseDestroyed();
-    return singleTrackOf(result);
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
@@ -521,9 +480,6 @@ export class Player implements WorkerTenant, UpdateTarget {
     return { time, position, ...this.#voice.connection };
   }
 }
-
-/** A track change that nothing stands in the way of: an identifier has been loaded. */
-type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
 
 interface ApplyOptions {
   readonly brought: BroughtSizes;

@@ -24,6 +24,15 @@ const WAITING_FACTOR_MAX = 2;
 /** Reports, half a second apart, whose mean is a worker's load: one alone may be that of loading a codec. */
 const REPORTS = 4;
 
+/** A worker as one of its players is told of it. */
+export interface WorkerView {
+  readonly index: number;
+  readonly isAlone: boolean;
+  /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
+  readonly counters: WorkerCounters | undefined;
+  readonly toldAgoMs: number | undefined;
+}
+
 export class WorkerSlot {
   readonly index: number;
   /** Its one player is kept apart from all others. */
@@ -73,6 +82,11 @@ export class WorkerSlot {
   /** While the node starts, players need not crowd on the worker that was ready first: what they are told waits. */
   get #isTrusted(): boolean {
     return this.#failureCount === 0 || this.thread?.isReady === true;
+  }
+
+  get view(): WorkerView {
+    const { index, isAlone, thread } = this;
+    return { index, isAlone, counters: thread?.counters, toldAgoMs: thread?.toldAgoMs };
   }
 
   /** Another worker is in its place. */

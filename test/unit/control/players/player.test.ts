@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { PositionReport } from "../../../../src/bridge/position-report.ts";
 import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../../../src/bridge/voice-credentials.ts";
@@ -1038,4 +1038,16 @@ test("plays twenty tracks one after the other as fast as they are asked for, and
   }
   await Promise.all(asked);
   expect(plays()).toBe(30);
+});
+
+test("players that start at once each see those that were admitted before them", async () => {
+  const others = Array.from({ length: 5 }, createPlayer);
+  const seen: number[] = [];
+  vi.spyOn(workers, "admit").mockImplementation(() => {
+    seen.push(others.filter(({ needsRoom }) => needsRoom).length);
+  });
+  const trackChange = { kind: "play", track: buildTrack() } as const;
+  const options = { isReplacing: true };
+  await Promise.all(others.map((other) => other.update({ ...EMPTY_UPDATE, trackChange }, options)));
+  expect(seen).toEqual([0, 1, 2, 3, 4]);
 });
