@@ -24,12 +24,24 @@ const FIELDS = 5;
 
 const CODES = Object.fromEntries(ACTIVITIES.map((activity, code) => [activity, code])) as Record<Activity, number>;
 
+/** `pack` gives it for the activity `idle` and no owner. */
+const IDLE = 0;
+
+/** Owner and activity in one number, so that nesting allocates nothing. */
+function pack(owner: number, activity: Activity): number {
+  return owner * ACTIVITIES.length + CODES[activity];
+}
+
 /**
  * One per audio or look-up thread, both ends over the same memory. Only the thread writes; the main thread may read at
  * any time.
  */
 export class WorkMark {
   readonly #fields: Int32Array;
+  /** The pieces of work that have been entered and not left, outermost first, packed. */
+  readonly #entered: number[] = [];
+  /** What was resumed and not paused, packed. */
+  #resumed = IDLE;
 
   /** The memory to hand to the thread and to construct both ends from. */
   static allocate(): SharedArrayBuffer {
@@ -43,16 +55,42 @@ export class WorkMark {
 
   // The thread's side; costs some nanoseconds.
 
-  /** From now on the thread works for this owner. */
+  /** From now on the thread works for this owner, until `leave`. Pieces of work may be nested. */
   enter(owner: number, activity: Activity): void {
-    Atomics.add(this.#fields, STEPS, 1);
-    Atomics.store(this.#fields, OWNER, owner);
-    Atomics.store(this.#fields, ACTIVITY, CODES[activity]);
+    const work = pack(owner, activity);
+    this.#entered.push(work);
+    this.#begin(work);
   }
 
-  /** It works for nobody in particular. */
+  /** The innermost piece of work is over. The one around it goes on, if any, else the one that was resumed. */
   leave(): void {
-    Atomics.store(this.#fields, ACTIVITY, CODES.idle);
+    this.#entered.pop();
+    this.#show(this.#entered.at(-1) ?? this.#resumed);
+  }
+
+  /** Work for this owner goes on after a wait, until `pause`: pieces of work may begin and end meanwhile. */
+  resume(owner: number, activity: Activity): void {
+    this.#resumed = pack(owner, activity);
+    this.#begin(this.#resumed);
+  }
+
+  /** The work that was resumed for this owner waits or is over; without an owner, whoever it was for. */
+  pause(owner?: number): void {
+    if (owner !== undefined && Math.floor(this.#resumed / ACTIVITIES.length) !== owner) return;
+    this.#resumed = IDLE;
+    this.#show(this.#entered.at(-1) ?? IDLE);
+  }
+
+  #begin(work: number): void {
+    Atomics.add(this.#fields, STEPS, 1);
+    this.#show(work);
+  }
+
+  #show(work: number): void {
+    const activity = work % ACTIVITIES.length;
+    // The owner first: it counts only with an activity.
+    if (activity !== IDLE) Atomics.store(this.#fields, OWNER, (work - activity) / ACTIVITIES.length);
+    Atomics.store(this.#fields, ACTIVITY, activity);
   }
 
   /** The thread has come round to its timers. */

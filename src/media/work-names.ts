@@ -30,7 +30,7 @@ export class WorkNames {
 
   #write(): void {
     const owner = this.current;
-    if (owner === undefined) this.#mark.leave();
-    else this.#mark.enter(owner, "lookup");
+    if (owner === undefined) this.#mark.pause();
+    else this.#mark.resume(owner, "lookup");
   }
 }

@@ -12,6 +12,9 @@ export class FakeSessionPlayer implements SessionPlayer {
   readonly sink: EventSink;
   readonly updates: PlayerUpdate[] = [];
   isPlaying = false;
+  isUnused = true;
+  /** What updates come to. */
+  outcome: Promise<void> = Promise.resolve();
   isDestroyed = false;
   frames: FrameMinute | undefined;
   /** What `destroy` waits for. */
@@ -24,7 +27,9 @@ export class FakeSessionPlayer implements SessionPlayer {
 
   update(update: PlayerUpdate): Promise<void> {
     this.updates.push(update);
-    return Promise.resolve();
+    return this.outcome.then(() => {
+      this.isUnused = false;
+    });
   }
 
   toJson(): PlayerJson {

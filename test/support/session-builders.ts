@@ -1,10 +1,23 @@
 // The sessions of a node that is not there: what it tells of itself is made up.
 
 import { UNLIMITED } from "../../src/control/access/identity.ts";
+import type { PlayerUpdate } from "../../src/control/players/player-update.ts";
 import { Sessions, type SessionsOptions } from "../../src/control/sessions/sessions.ts";
 import { systemRandom } from "../../src/lib/random.ts";
 import { silentLogger } from "../../src/log.ts";
 import { FakeSessionPlayer } from "./fake-session-player.ts";
+
+/** Changes nothing. */
+export const EMPTY_UPDATE: PlayerUpdate = {
+  trackChange: undefined,
+  userData: undefined,
+  positionMs: undefined,
+  endTimeMs: undefined,
+  volume: undefined,
+  isPaused: undefined,
+  filters: undefined,
+  voice: undefined,
+};
 
 type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened"> &
   Partial<Pick<SessionsOptions, "limitsOf">>;

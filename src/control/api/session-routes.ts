@@ -108,9 +108,7 @@ export async function updatePlayer(
   const body = readPlayerBody();
   const session = findSession(context, request);
   const update = parsePlayerUpdate(body, updateBounds(context, session.owner));
-  const player = await session.getOrCreatePlayer(guildId);
-  await player.update(update, { isReplacing });
-  return player.toJson();
+  return (await session.updatePlayer(guildId, update, { isReplacing })).toJson();
 }
 
 /**

@@ -23,7 +23,8 @@ import type {
   VoiceDiagnosisJson,
   WorkerPlaceJson,
 } from "../protocol/player-diagnosis-json.ts";
-import type { TenantPlace, WorkerView } from "../workers/worker-pool.ts";
+import type { TenantPlace } from "../workers/worker-pool.ts";
+import type { WorkerView } from "../workers/worker-slot.ts";
 import { IncidentLines } from "./incident-lines.ts";
 
 const INCIDENTS_KEPT = 20;

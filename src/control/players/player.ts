@@ -1,6 +1,7 @@
 // What a client wants for one guild: the track and where it is, pause, volume, filters and voice, enough to create the
-// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7 and sends
-// the client every event in the order of section 4.6. Main thread; the sound itself is made in the worker.
+// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7, but an
+// update that is refused changes nothing, and sends the client every event in the order of section 4.6. Main thread;
+// the sound itself is made in the worker.
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
@@ -8,15 +9,13 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 import type { Track } from "../../track/track.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
-import { exceptionToJson, singleTrackOf } from "../sources/load-result.ts";
+import { exceptionToJson } from "../sources/load-result.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
@@ -25,8 +24,9 @@ import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
-import type { PlayerUpdate, TrackChange } from "./player-update.ts";
+import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
+import { type CheckedChange, TrackChecks } from "./track-checks.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
@@ -36,11 +36,6 @@ const DESTROY_TIMEOUT_MS = 1000;
  * How long a player that has played need not ask for room again: bots take their time between the tracks of a queue.
  */
 const ADMITTED_MS = 60_000;
-/**
- * Tracks that may be changed at once, and per second after that: each is opened anew. Whoever does so without end
- * waits, with what comes behind.
- */
-const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_KEPT = 2;
 
@@ -65,7 +60,7 @@ export class Player implements WorkerTenant, UpdateTarget {
   readonly #voice: PlayerVoice;
   readonly #diagnosis: PlayerDiagnosis;
   readonly #updates = new UpdateQueue();
-  readonly #trackChanges: Allowance;
+  readonly #trackChecks: TrackChecks;
   readonly #destruction = new AbortController();
   #destroyed: Promise<void> | undefined;
   #handle: WorkerHandle | undefined;
@@ -74,6 +69,8 @@ export class Player implements WorkerTenant, UpdateTarget {
   #volume = VOLUME_DEFAULT;
   #filters: PlayerJson["filters"] = {};
   #isPaused = false;
+  /** A track has been admitted and starts as soon as the update with it is carried out. */
+  #isStarting = false;
   /** When its last track ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
   #frameMinutes: FrameMinute[] = [];
@@ -85,7 +82,11 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#options = options;
     this.#sink = options.sink;
     this.#clock = options.clock;
-    this.#trackChanges = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
+    this.#trackChecks = new TrackChecks({
+      ...{ tracks: options.tracks, userId: options.userId, memory: this.#memory, clock: options.clock },
+      seekAdmission: () => this.#seekAdmission(),
+      signal: this.#destruction.signal,
+    });
     const logger = options.logger.child({ guildId: options.guildId });
     this.#diagnosis = new PlayerDiagnosis({
       clock: options.clock,
@@ -104,6 +105,14 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   get isPlaying(): boolean {
     return this.#state.kind === "loaded" && !this.#isPaused;
+  }
+
+  get needsRoom(): boolean {
+    return this.isPlaying || this.#isStarting;
+  }
+
+  get isUnused(): boolean {
+    return this.#updates.isUnused;
   }
 
   async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
@@ -215,12 +224,23 @@ export class Player implements WorkerTenant, UpdateTarget {
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
 
-  /** The steps and their order are those of protocol-v4.md section 2.7, from step 4 on. */
+  /** Everything that can be refused comes first: after that, nothing fails. */
   async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
-    if (update.voice !== undefined) {
-      this.#memory.keep("voice", brought);
-      await this.#connectVoice(update.voice);
+    try {
+      const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
+      const onPassed = (): void => {
+        this.#isStarting = update.isPaused !== true;
+      };
+      const checked = change && (await this.#trackChecks.check(change, { brought, onPassed }));
+      if (update.voice !== undefined) await this.#connectVoice(update.voice, brought);
+      this.#carryOut(update, checked, brought);
+    } finally {
+      this.#isStarting = false;
     }
+  }
+
+  /** The steps and their order are those of protocol-v4.md section 2.7, from step 5 on. */
+  #carryOut(update: PlayerUpdate, change: CheckedChange | undefined, brought: BroughtSizes): void {
     if (update.trackChange === undefined) {
       if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
       if (update.userData !== undefined && this.#state.kind === "loaded") {
@@ -237,35 +257,29 @@ export class Player implements WorkerTenant, UpdateTarget {
       this.#memory.keep("filters", brought);
       this.#setFilters(update.filters);
     }
-    if (update.trackChange !== undefined && (isReplacing || this.#state.kind === "idle")) {
-      await this.#mayChangeTrack();
-      await this.#changeTrack(update.trackChange, update, brought);
+    if (change !== undefined) this.#changeTrack(change, update, brought);
+  }
+
+  async #connectVoice(credentials: VoiceCredentials, brought: BroughtSizes): Promise<void> {
+    try {
+      await this.#voice.connect(credentials, this.#handle);
+    } catch (error) {
+      // The connection that was there before is gone, too.
+      this.#memory.drop("voice");
+      throw error;
     }
-  }
-
-  async #mayChangeTrack(): Promise<void> {
-    this.#trackChanges.spend(1);
-    const { waitMs } = this.#trackChanges;
-    if (waitMs === 0) return;
-    await pause(this.#clock, waitMs);
     this.#refuseDestroyed();
+    this.#memory.keep("voice", brought);
   }
 
-  async #connectVoice(credentials: VoiceCredentials): Promise<void> {
-    await this.#voice.connect(credentials, this.#handle);
-    this.#refuseDestroyed();
-  }
-
-  async #changeTrack(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<void> {
+  #changeTrack(change: CheckedChange, update: PlayerUpdate, brought: BroughtSizes): void {
     this.#setPaused(update.isPaused ?? false);
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
       this.#end("stopped");
       return;
     }
-    this.#seekAdmission();
-    const track = change.kind === "play" ? change.track : await this.#load(change);
-    if (change.kind === "load") this.#memory.bring(track, brought);
+    const { track } = change;
     this.#end("replaced");
     this.#memory.keep("track", brought);
     this.#memory.keep("userData", brought);
@@ -281,16 +295,6 @@ export class Player implements WorkerTenant, UpdateTarget {
   #seekAdmission(): void {
     const isPlaying = this.#state.kind === "loaded" || this.#clock.now() - this.#endedMs < ADMITTED_MS;
     if (!isPlaying) this.#options.workers.admit(this);
-  }
-
-  async #load({ identifier, allowed }: Extract<TrackChange, { kind: "load" }>): Promise<Track> {
-    const result = await this.#options.tracks.load(identifier, {
-      client: `user ${this.#options.userId}`,
-      signal: this.#destruction.signal,
-      allowed,
-    });
-    this.#refuseDestroyed();
-    return singleTrackOf(result);
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {

@@ -8,7 +8,15 @@ const WAITING_MAX = 100;
 export class UpdateQueue {
   #last: Promise<unknown> = Promise.resolve();
   #waitingCount = 0;
+  /** Those that wait and the one that runs. */
+  #openCount = 0;
+  #hasSucceeded = false;
   #closedBy: NodeError | undefined;
+
+  /** No job has succeeded so far, and none is open. */
+  get isUnused(): boolean {
+    return !this.#hasSucceeded && this.#openCount === 0;
+  }
 
   /** Runs `job` after those before it, also when one of them failed. Rejects as `job` does, or with `player-busy`. */
   run<T>(job: () => Promise<T>): Promise<T> {
@@ -16,13 +24,22 @@ export class UpdateQueue {
       return Promise.reject(new NodeError("player-busy", `${WAITING_MAX} updates of this player are waiting already`));
     }
     this.#waitingCount++;
+    this.#openCount++;
     const result = this.#last.then(() => {
       this.#waitingCount--;
       if (this.#closedBy !== undefined) throw this.#closedBy;
       return job();
     });
-    this.#last = result.catch(() => undefined);
+    this.#last = result.then(
+      () => this.#onSettled(true),
+      () => this.#onSettled(false),
+    );
     return result;
+  }
+
+  #onSettled(isSuccess: boolean): void {
+    this.#openCount--;
+    this.#hasSucceeded ||= isSuccess;
   }
 
   /** Rejects what has not begun with `reason`. What runs goes on. */

@@ -12,9 +12,12 @@ export interface SessionPlayer {
   readonly guildId: string;
   /** Has a track and is not paused. */
   readonly isPlaying: boolean;
+  /** No update has been carried out so far, and none is waiting. */
+  readonly isUnused: boolean;
   /**
    * Applies one update in the order of protocol-v4.md section 2.7, after those before it; resolves when the answer may
-   * be sent. With `isReplacing` false a track that is loaded stays (`noReplace`).
+   * be sent. With `isReplacing` false a track that is loaded stays (`noReplace`). An update that is refused changes
+   * nothing, except that `voice-connect-failed` leaves the player without a voice connection.
    */
   update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void>;
   toJson(): PlayerJson;

@@ -12,6 +12,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log.ts";
 import type { EventSink } from "../players/player-owner.ts";
+import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
@@ -166,22 +167,30 @@ export class Session implements EventSink {
   }
 
   /**
-   * The guild's player, made if there is none; waits until one that is being destroyed is gone. Rejects with
-   * `players-exhausted`, `key-limit` or `memory-exhausted`.
+   * Resolves with the guild's player when it has carried the update out. Where there is none it is made, after one that
+   * is being destroyed is gone, and destroyed again if no update of it succeeds. Rejects as `SessionPlayer.update`, or
+   * with `players-exhausted`, `key-limit`, `memory-exhausted` or `node-draining`.
    */
-  async getOrCreatePlayer(guildId: string): Promise<SessionPlayer> {
-    await this.#leaving.get(guildId);
-    const existing = this.#players.get(guildId);
-    if (existing !== undefined) return existing;
-    if (this.#state.kind === "destroyed") throw new NodeError("player-destroyed", "the session has ended");
-    if (this.playerCount >= PLAYERS_MAX) {
-      throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
+  async updatePlayer(
+    guildId: string,
+    update: PlayerUpdate,
+    options: { readonly isReplacing: boolean },
+  ): Promise<SessionPlayer> {
+    while (this.#leaving.has(guildId)) await this.untilGone(guildId);
+    // Nothing may come between finding the player and asking it: an unused one could be destroyed there.
+    const player = this.#players.get(guildId) ?? this.#createPlayer(guildId);
+    try {
+      await player.update(update, options);
+    } catch (error) {
+      if (player.isUnused && this.#players.get(guildId) === player) void this.destroyPlayer(guildId);
+      throw error;
     }
-    this.#options.checkPlayerCount();
-    const { userId, id: sessionId, memory } = this;
-    const player = this.#options.createPlayer({ guildId, userId, sessionId, sink: this, memory });
-    this.#players.set(guildId, player);
     return player;
+  }
+
+  /** Resolves when the guild's player that is being destroyed is gone; at once if none is. */
+  async untilGone(guildId: string): Promise<void> {
+    await this.#leaving.get(guildId);
   }
 
   /** Resolves when the player's last events are out; at once if there is none. */
@@ -266,6 +275,18 @@ export class Session implements EventSink {
   async playersGone(): Promise<void> {
     await this.#endings;
     await Promise.all(this.#leaving.values());
+  }
+
+  #createPlayer(guildId: string): SessionPlayer {
+    if (this.#state.kind === "destroyed") throw new NodeError("player-destroyed", "the session has ended");
+    if (this.playerCount >= PLAYERS_MAX) {
+      throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
+    }
+    this.#options.checkPlayerCount();
+    const { userId, id: sessionId, memory } = this;
+    const player = this.#options.createPlayer({ guildId, userId, sessionId, sink: this, memory });
+    this.#players.set(guildId, player);
+    return player;
   }
 
   async #destroyPlayer(player: SessionPlayer): Promise<void> {

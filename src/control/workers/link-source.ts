@@ -45,6 +45,7 @@ type Given = LinkCommand extends infer Command
 async function answer(request: LinkRequest, links: LinkSource | undefined, { gone }: LinkAsker): Promise<Given> {
   const abort = new AbortController();
   const onGone = (): void => abort.abort(gone.reason);
+  if (gone.aborted) onGone();
   gone.addEventListener("abort", onGone, { once: true });
   try {
     if (links === undefined) throw noSourceError(request.track.sourceName);

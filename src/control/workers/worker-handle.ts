@@ -42,8 +42,8 @@ export interface WorkerTenant {
   /** Its worker is gone, and all that it was doing with it. */
   onWorkerLost(blame: Blame): void;
   onWorkerEvent(event: PlayerEvent): void;
-  /** It has a track that is not paused. */
-  readonly isPlaying: boolean;
+  /** It has a track that is not paused, or has been admitted with one that is about to start. */
+  readonly needsRoom: boolean;
   /** What it does has probably cost a worker: it is not to share one with others. */
   readonly isSuspect: boolean;
 }

@@ -18,7 +18,7 @@ import { type Answerers, answerThread } from "./thread-answers.ts";
 import type { Threads } from "./threads.ts";
 import type { ThreadLoss } from "./watched-thread.ts";
 import { type Blame, type HandOverEvent, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
-import { WorkerSlot } from "./worker-slot.ts";
+import { WorkerSlot, type WorkerView } from "./worker-slot.ts";
 import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
 const HEAP_MEGABYTES_DEFAULT = 512;
@@ -44,15 +44,6 @@ export interface WorkerLoad {
   readonly playerCount: number;
   /** What it said last; undefined before that. */
   readonly counters: WorkerCounters | undefined;
-}
-
-/** A worker as one of its players is told of it. */
-export interface WorkerView {
-  readonly index: number;
-  readonly isAlone: boolean;
-  /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
-  readonly counters: WorkerCounters | undefined;
-  readonly toldAgoMs: number | undefined;
 }
 
 /** Where a player is: its voice, and its sound where another worker makes that. */
@@ -204,11 +195,16 @@ export class WorkerPool {
     };
   }
 
+  /** Workers of players that have left, until they are closed. */
+  get closingCount(): number {
+    return this.#emptied.size;
+  }
+
   /** Undefined while the player waits for a worker. */
   placeOf(tenant: WorkerTenant): TenantPlace | undefined {
     const place = this.#places.get(tenant);
     if (place === undefined) return undefined;
-    return { home: viewOf(place.slot), host: place.host?.isHeard ? viewOf(place.host.slot) : undefined };
+    return { home: place.slot.view, host: place.host?.isHeard ? place.host.slot.view : undefined };
   }
 
   /** Counts an incident that no worker could tell of. */
@@ -279,7 +275,7 @@ export class WorkerPool {
     this.#dismissHost(place);
     this.#places.delete(tenant);
     slot.forget(playerId);
-    if (!this.#alone.delete(slot)) return;
+    if (!this.#alone.delete(slot) || slot.thread === undefined) return;
     this.#emptied.add(slot);
     slot.restart = this.#options.clock.after(EMPTIED_MS, () => {
       void slot.thread?.close().then(() => this.#emptied.delete(slot));
@@ -445,6 +441,8 @@ export class WorkerPool {
   #onLost(slot: WorkerSlot, { reason, wasReady, work }: ThreadLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
+    // Nothing is left to close.
+    if (this.#emptied.delete(slot)) slot.restart?.cancel();
     this.totals.workersLost++;
     const tenants = [...slot.tenants];
     this.#options.logger.error("an audio worker was lost and will be replaced", {
@@ -491,8 +489,4 @@ export class WorkerPool {
     }
     return best;
   }
-}
-
-function viewOf({ index, isAlone, thread }: WorkerSlot): WorkerView {
-  return { index, isAlone, counters: thread?.counters, toldAgoMs: thread?.toldAgoMs };
 }

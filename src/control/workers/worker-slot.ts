@@ -24,6 +24,15 @@ const WAITING_FACTOR_MAX = 2;
 /** Reports, half a second apart, whose mean is a worker's load: one alone may be that of loading a codec. */
 const REPORTS = 4;
 
+/** A worker as one of its players is told of it. */
+export interface WorkerView {
+  readonly index: number;
+  readonly isAlone: boolean;
+  /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
+  readonly counters: WorkerCounters | undefined;
+  readonly toldAgoMs: number | undefined;
+}
+
 export class WorkerSlot {
   readonly index: number;
   /** Its one player is kept apart from all others. */
@@ -75,6 +84,11 @@ export class WorkerSlot {
     return this.#failureCount === 0 || this.thread?.isReady === true;
   }
 
+  get view(): WorkerView {
+    const { index, isAlone, thread } = this;
+    return { index, isAlone, counters: thread?.counters, toldAgoMs: thread?.toldAgoMs };
+  }
+
   /** Another worker is in its place. */
   onStart(): void {
     this.newTenantCount = 0;
@@ -114,7 +128,7 @@ export class WorkerSlot {
     const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
     const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
     let playingNow = 0;
-    for (const [playerId, { isPlaying }] of this.tenants) playingNow += isPlaying && !this.away.has(playerId) ? 1 : 0;
+    for (const [playerId, { needsRoom }] of this.tenants) playingNow += needsRoom && !this.away.has(playerId) ? 1 : 0;
     return this.load + Math.max(0, playingNow - meanCount) * perTrack;
   }
 

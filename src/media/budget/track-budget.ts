@@ -72,7 +72,7 @@ export class TrackBudget {
    */
   resume(): void {
     const { mark, owner, activity } = this.#options;
-    mark.enter(owner, activity);
+    mark.resume(owner, activity);
     const nowMs = this.clock.now();
     this.#isWorking = true;
     this.#resumedMs = nowMs;
@@ -87,7 +87,7 @@ export class TrackBudget {
     this.#isWorking = false;
     this.#pausedMs = this.clock.now();
     this.#usedMs += this.#pausedMs - this.#resumedMs;
-    this.#options.mark.leave();
+    this.#options.mark.pause(this.#options.owner);
   }
 
   /** Time of the thread spent for the track elsewhere, in the tick, is counted as well. */

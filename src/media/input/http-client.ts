@@ -286,7 +286,8 @@ class SharedBody implements HttpBody {
     this.#share = share;
     this.#signal = signal;
     // A body that nobody wants any more is mostly just left.
-    signal.addEventListener("abort", this.#release, { once: true });
+    if (signal.aborted) this.#release();
+    else signal.addEventListener("abort", this.#release, { once: true });
   }
 
   async next(timeoutMs?: number): Promise<Uint8Array | undefined> {

@@ -27,9 +27,13 @@ const HEAD_END_BYTES_MAX = 3;
 /** Real heads have ten lines. */
 const HEAD_LINES_MAX = 256;
 
-/** Sends the request and reads the head. Rejects with whatever the socket said, or an Error on a bad head. */
+/**
+ * Sends the request and reads the head. Rejects with whatever the socket said, an Error on a bad head, or the reason of
+ * a signal that has fired already.
+ */
 export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpAnswer> {
   const { url, signal } = request;
+  signal.throwIfAborted();
   const socket = openSocket(request);
   const onAbort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
   signal.addEventListener("abort", onAbort, { once: true });

@@ -49,6 +49,7 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
   const work = new DemuxWork(budget);
   const close = () => work.close();
   const source = new BudgetedSource(bytes, budget, close);
+  if (hints.signal?.aborted) close();
   hints.signal?.addEventListener("abort", close, { once: true });
   try {
     return await openRecognised(source, hints, work);

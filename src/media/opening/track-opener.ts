@@ -78,6 +78,7 @@ export class TrackOpener {
   async probe(input: PlayableInput, { signal, budget }: OpeningWork): Promise<ProbeResult> {
     const abort = new AbortController();
     const onAbort = () => abort.abort(signal.reason);
+    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
@@ -119,6 +120,7 @@ export class TrackOpener {
     if (input.kind === "site") this.#options.onContainer?.(opened.container);
     const closeSource = () => opened.source.close();
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
+    if (signal.aborted) closeSource();
     signal.addEventListener("abort", closeSource, { once: true });
     try {
       const list = await this.#options.readPlaylist(input, opened);

@@ -23,8 +23,12 @@ export function createContainment({ work, onThrown }: ContainmentOptions): Conta
   };
   const attemptInName = (handler: () => void): void => {
     isNamed = true;
-    work(() => attempt(handler));
-    isNamed = false;
+    try {
+      work(() => attempt(handler));
+    } finally {
+      // Also when `onThrown` has thrown: later handlers would run without a name.
+      isNamed = false;
+    }
   };
   return (handler) =>
     (...args) =>

@@ -53,8 +53,9 @@ export class Bulkhead {
       player.send(deadlineMs);
     } catch (error) {
       onFault(player.playerId, error);
+    } finally {
+      mark.leave();
     }
-    mark.leave();
   }
 
   /** False when it has thrown, too. */
@@ -66,8 +67,9 @@ export class Bulkhead {
       isReady = player.prepare();
     } catch (error) {
       onFault(player.playerId, error);
+    } finally {
+      mark.leave();
     }
-    mark.leave();
     return isReady;
   }
 

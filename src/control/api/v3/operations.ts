@@ -62,12 +62,13 @@ export class V3Operations {
   async #update(session: Session, operation: V3PlayerOperation): Promise<void> {
     const guildId = String(operation.guildId);
     if (operation.op === "stop" && !session.players.has(guildId)) return;
-    const player = await session.getOrCreatePlayer(guildId);
-    if (operation.op === "play" && operation.noReplace === true && player.toJson().track !== null) return;
-    const body = playerBodyOf(operation, player.toJson().filters);
+    await session.untilGone(guildId);
+    const current = session.players.get(guildId)?.toJson();
+    if (operation.op === "play" && operation.noReplace === true && current?.track) return;
+    const body = playerBodyOf(operation, current?.filters);
     const isReplacing = operation.op !== "play" || operation.noReplace !== true;
-    player
-      .update(parsePlayerUpdate(body, updateBounds(this.#context, session.owner)), { isReplacing })
+    session
+      .updatePlayer(guildId, parsePlayerUpdate(body, updateBounds(this.#context, session.owner)), { isReplacing })
       .catch((error: unknown) => this.#logFailure(session, error));
   }
 

@@ -21,6 +21,8 @@ interface ExpectedAnswer {
 
 const NO_PLAYER = { status: 404, message: "Player not found" };
 
+const NO_LOADED_PLAYER = { status: 404, body: expect.objectContaining({ message: "Player not found" }) };
+
 /** Where a seek beyond the end leads. */
 const AT_THE_END = expect.objectContaining({ state: expect.objectContaining({ position: 30048 }) });
 
@@ -109,7 +111,15 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     names: ["player-identifier-refused"],
     reason: "the reason is told, which the published server leaves out since 4.0.8 (protocol-v4.md 9.3, 1)",
-    steps: { 0: { message: expect.stringMatching(/^Something went wrong while looking up the track: .+/) } },
+    steps: {
+      0: { status: 400, message: expect.stringMatching(/^Something went wrong while looking up the track: .+/) },
+      1: NO_PLAYER,
+    },
+  },
+  {
+    names: ["player-identifier-404", "player-identifier-empty"],
+    reason: "a refused update leaves nothing behind, no player either (protocol-v4.md 9.3, 5)",
+    steps: { 1: NO_PLAYER },
   },
   {
     names: ["play-novoice"],
@@ -244,7 +254,15 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   {
     names: ["player-voice-refused"],
     reason: "PATCH never hangs: the recorded one did not answer in time",
-    steps: { 0: { status: 500, body: expect.objectContaining({ message: "Failed to connect to voice server" }) } },
+    steps: {
+      0: { status: 500, body: expect.objectContaining({ message: "Failed to connect to voice server" }) },
+      1: NO_LOADED_PLAYER,
+    },
+  },
+  {
+    names: ["player-voice-plain-http-port"],
+    reason: "a refused update leaves nothing behind, no player either (protocol-v4.md 9.3, 5)",
+    steps: { 1: NO_LOADED_PLAYER },
   },
 ];
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { PositionReport } from "../../../../src/bridge/position-report.ts";
 import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../../../src/bridge/voice-credentials.ts";
@@ -15,6 +15,7 @@ import { silentLogger } from "../../../../src/log.ts";
 import type { Track } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
+import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const GUILD_ID = "1234567890123456789";
@@ -25,16 +26,6 @@ const BROKEN: WireError = {
   severity: "suspicious",
   cause: "Error: broken",
   causeStackTrace: "Error: broken",
-};
-const NOTHING: PlayerUpdate = {
-  trackChange: undefined,
-  userData: undefined,
-  positionMs: undefined,
-  endTimeMs: undefined,
-  volume: undefined,
-  isPaused: undefined,
-  filters: undefined,
-  voice: undefined,
 };
 
 let clock: FakeClock;
@@ -86,7 +77,7 @@ function createPlayer(): Player {
 }
 
 function update(change: Partial<PlayerUpdate>, isReplacing = true): Promise<void> {
-  return player.update({ ...NOTHING, ...change }, { isReplacing });
+  return player.update({ ...EMPTY_UPDATE, ...change }, { isReplacing });
 }
 
 function play(track = buildTrack(), more: Partial<PlayerUpdate> = {}): Promise<void> {
@@ -283,18 +274,55 @@ describe("loading by identifier", () => {
       "Something went wrong while looking up the track: the file is broken",
       { kind: "error", error: BROKEN },
     ],
-  ] as const)("%s is the answer and the old track plays on, unpaused", async (code, message, result) => {
+  ] as const)("%s is the answer, and nothing of the update has happened", async (code, message, result) => {
     await play(buildTrack({ title: "Old" }), { isPaused: true });
     heard();
+    workers.commands.length = 0;
     loads.set("song", Promise.resolve(result));
+    const trackChange = { kind: "load", identifier: "song", allowed: undefined } as const;
     await expect(
-      update({ trackChange: { kind: "load", identifier: "song", allowed: undefined }, volume: 7 }),
-    ).rejects.toMatchObject({
-      code,
-      message,
-    });
+      update({ trackChange, voice: CREDENTIALS, volume: 7, filters: { volume: 0.5 }, isPaused: false }),
+    ).rejects.toMatchObject({ code, message });
     expect(heard()).toEqual([]);
-    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, paused: false, volume: 7 });
+    expect(workers.commands).toEqual([]);
+    expect(player.toJson()).toMatchObject({
+      ...{ track: { info: { title: "Old" } }, paused: true, volume: 100, filters: {} },
+      voice: { token: "" },
+    });
+  });
+
+  test("the old track stays as it is until the new one is found", async () => {
+    let found: (result: LoadResult) => void = () => undefined;
+    loads.set("slow", new Promise((resolve) => (found = resolve)));
+    await play(buildTrack({ title: "Old" }), { isPaused: true });
+    const loading = update({ trackChange: { kind: "load", identifier: "slow", allowed: undefined }, volume: 50 });
+    await settle();
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, paused: true, volume: 100 });
+    found({ kind: "track", track: buildTrack({ title: "New" }) });
+    await loading;
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "New" } }, paused: false, volume: 50 });
+  });
+
+  test("noReplace does not load what it would not play, and applies the rest", async () => {
+    await play(buildTrack({ title: "Old" }));
+    loads.set("broken", Promise.resolve({ kind: "error", error: BROKEN }));
+    await update({ trackChange: { kind: "load", identifier: "broken", allowed: undefined }, volume: 7 }, false);
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, volume: 7 });
+  });
+
+  test("a voice server that refuses leaves the old track and all settings as they were", async () => {
+    await play(buildTrack({ title: "Old" }));
+    heard();
+    loads.set("song", Promise.resolve({ kind: "track", track: buildTrack({ title: "New" }) }));
+    const trackChange = { kind: "load", identifier: "song", allowed: undefined } as const;
+    const beforeBytes = memory.usedBytes;
+    const refused = update({ trackChange, voice: CREDENTIALS, volume: 7 }).catch((error) => error.code);
+    await settle();
+    await workers.replyError("connectVoice", BROKEN);
+    expect(await refused).toBe("voice-connect-failed");
+    expect(heard()).toEqual([]);
+    expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, volume: 100 });
+    expect(memory.usedBytes).toBe(beforeBytes);
   });
 
   test("updates wait for the one before them", async () => {
@@ -330,6 +358,33 @@ describe("loading by identifier", () => {
     void player.destroy();
     await expect(loading).rejects.toMatchObject({ code: "player-destroyed" });
     expect(heard()).toEqual([]);
+  });
+});
+
+describe("a player that is unused", () => {
+  const unknown = { trackChange: { kind: "load", identifier: "unknown", allowed: undefined } } as const;
+
+  beforeEach(() => {
+    loads.set("unknown", Promise.resolve({ kind: "empty" }));
+  });
+
+  test("stays so when its updates are refused", async () => {
+    await expect(update(unknown)).rejects.toMatchObject({ code: "load-no-matches" });
+    expect(player.isUnused).toBe(true);
+  });
+
+  test("is none while an update is waiting", async () => {
+    const [refused, waiting] = [update(unknown), update({ volume: 5 })];
+    await expect(refused).rejects.toMatchObject({ code: "load-no-matches" });
+    expect(player.isUnused).toBe(false);
+    await waiting;
+    expect(player.isUnused).toBe(false);
+  });
+
+  test("is none after an update without content, however many are refused after it", async () => {
+    await update({});
+    await expect(update(unknown)).rejects.toMatchObject({ code: "load-no-matches" });
+    expect(player.isUnused).toBe(false);
   });
 });
 
@@ -688,6 +743,17 @@ describe("what a player keeps", () => {
     expect(memory.usedBytes).toBe(beforeBytes);
   });
 
+  test("a voice server that refuses leaves nothing of the voice data before", async () => {
+    const beforeBytes = memory.usedBytes;
+    await connect();
+    expect(memory.usedBytes).toBeGreaterThan(beforeBytes);
+    const refused = update({ voice: { ...CREDENTIALS, token: "t2" } }).catch((error) => error.code);
+    await settle();
+    await workers.replyError("connectVoice", BROKEN);
+    expect(await refused).toBe("voice-connect-failed");
+    expect(memory.usedBytes).toBe(beforeBytes);
+  });
+
   test("updates that wait are counted until they are over", async () => {
     void connect().catch(() => undefined);
     const waiting = Array.from({ length: 8 }, () => update({ userData: text(10_000) }).catch((error) => error.code));
@@ -781,9 +847,29 @@ describe("a worker that dies", () => {
 
   test("a silent player asks for room before it plays, and is refused where there is none", async () => {
     workers.refusal = new NodeError("node-overloaded", "no room");
-    await expect(play()).rejects.toMatchObject({ code: "node-overloaded" });
-    expect(player.toJson().track).toBeNull();
-    expect(workers.all("play")).toEqual([]);
+    workers.commands.length = 0;
+    const more = { voice: CREDENTIALS, volume: 7, filters: { volume: 0.5 }, isPaused: true };
+    await expect(play(buildTrack(), more)).rejects.toMatchObject({ code: "node-overloaded" });
+    expect(player.toJson()).toMatchObject({ track: null, volume: 100, filters: {}, paused: false });
+    expect(workers.commands).toEqual([]);
+  });
+
+  test("a player that was admitted needs its room while it waits for voice, also before it plays", async () => {
+    expect(player.needsRoom).toBe(false);
+    const playing = play(buildTrack(), { voice: CREDENTIALS });
+    await settle();
+    expect([player.needsRoom, player.isPlaying]).toEqual([true, false]);
+    await workers.reply("connectVoice", { isConnected: true });
+    await playing;
+    expect([player.needsRoom, player.isPlaying]).toEqual([true, true]);
+  });
+
+  test("a player whose voice server refuses needs no room any more", async () => {
+    const refused = play(buildTrack(), { voice: CREDENTIALS }).catch((error) => error.code);
+    await settle();
+    await workers.replyError("connectVoice", BROKEN);
+    expect(await refused).toBe("voice-connect-failed");
+    expect(player.needsRoom).toBe(false);
   });
 
   test("who plays, or has within a minute, need not ask again", async () => {
@@ -952,4 +1038,16 @@ test("plays twenty tracks one after the other as fast as they are asked for, and
   }
   await Promise.all(asked);
   expect(plays()).toBe(30);
+});
+
+test("players that start at once each see those that were admitted before them", async () => {
+  const others = Array.from({ length: 5 }, createPlayer);
+  const seen: number[] = [];
+  vi.spyOn(workers, "admit").mockImplementation(() => {
+    seen.push(others.filter(({ needsRoom }) => needsRoom).length);
+  });
+  const trackChange = { kind: "play", track: buildTrack() } as const;
+  const options = { isReplacing: true };
+  await Promise.all(others.map((other) => other.update({ ...EMPTY_UPDATE, trackChange }, options)));
+  expect(seen).toEqual([0, 1, 2, 3, 4]);
 });

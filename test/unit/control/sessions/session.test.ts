@@ -3,11 +3,13 @@ import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
 import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
+import type { CreatePlayer, SessionPlayer } from "../../../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
-import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
-import { createSessions, playersInto } from "../../../support/session-builders.ts";
+import { createSessions, EMPTY_UPDATE, playersInto } from "../../../support/session-builders.ts";
 
 let clock: FakeClock;
 let sessions: Sessions;
@@ -23,8 +25,13 @@ beforeEach(() => {
   session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
 });
 
+/** The guild's player, after an update that is carried out. */
+function playerOf(owner: Session, guildId: string): Promise<SessionPlayer> {
+  return owner.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true });
+}
+
 async function addPlayer(guildId = "7"): Promise<FakeSessionPlayer> {
-  await session.getOrCreatePlayer(guildId);
+  await playerOf(session, guildId);
   return players.at(-1)!; // made just now
 }
 
@@ -298,11 +305,11 @@ describe("players of a session", () => {
   });
 
   test("are at most 10,000, and one that goes makes room", async () => {
-    for (let guild = 1; guild <= 10_000; guild++) await session.getOrCreatePlayer(String(guild));
-    await expect(session.getOrCreatePlayer("0")).rejects.toMatchObject({ code: "players-exhausted" });
-    expect(await session.getOrCreatePlayer("5")).toBe(players[4]);
+    for (let guild = 1; guild <= 10_000; guild++) await playerOf(session, String(guild));
+    await expect(playerOf(session, "0")).rejects.toMatchObject({ code: "players-exhausted" });
+    expect(await playerOf(session, "5")).toBe(players[4]);
     await session.destroyPlayer("5");
-    await expect(session.getOrCreatePlayer("0")).resolves.toBeDefined();
+    await expect(playerOf(session, "0")).resolves.toBeDefined();
   });
 
   test("of all sessions together are at most 20,000, those on their way out counted", async () => {
@@ -310,19 +317,19 @@ describe("players of a session", () => {
       sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
     const [second, third] = [open(), open()];
     for (let guild = 1; guild <= 10_000; guild++) {
-      await session.getOrCreatePlayer(String(guild));
-      await second.getOrCreatePlayer(String(guild));
+      await playerOf(session, String(guild));
+      await playerOf(second, String(guild));
     }
-    await expect(third.getOrCreatePlayer("1")).rejects.toMatchObject({ code: "players-exhausted" });
+    await expect(playerOf(third, "1")).rejects.toMatchObject({ code: "players-exhausted" });
     second.destroy();
     await second.destroyPlayer("1");
     clock.advance(5 * 500);
     await second.playersGone();
-    await expect(third.getOrCreatePlayer("1")).resolves.toBeDefined();
+    await expect(playerOf(third, "1")).resolves.toBeDefined();
   });
 
   test("are made once per guild", async () => {
-    expect(await session.getOrCreatePlayer("1")).toBe(await session.getOrCreatePlayer("1"));
+    expect(await playerOf(session, "1")).toBe(await playerOf(session, "1"));
     expect(players).toHaveLength(1);
   });
 
@@ -334,12 +341,60 @@ describe("players of a session", () => {
     });
     const destroyed = session.destroyPlayer("7");
     expect(session.players.has("7")).toBe(false);
-    const next = session.getOrCreatePlayer("7");
+    const next = playerOf(session, "7");
     await Promise.resolve();
     expect(players).toHaveLength(1);
     leave();
     await destroyed;
     expect(await next).toBe(players[1]);
+  });
+
+  describe("whose update is refused", () => {
+    const refusal = new NodeError("load-no-matches", "nothing found");
+    let refuse: () => void;
+
+    /** Opens a session whose first player refuses its updates as soon as `refuse` is called. */
+    beforeEach(() => {
+      const outcomes = [
+        new Promise<void>((_resolve, reject) => {
+          refuse = () => reject(refusal);
+        }),
+      ];
+      const createPlayer: CreatePlayer = (owner) => {
+        const player = new FakeSessionPlayer(owner);
+        player.outcome = outcomes.shift() ?? player.outcome;
+        players.push(player);
+        return player;
+      };
+      session = createSessions({ clock, createPlayer }).open(socket, {
+        ...{ userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined },
+      });
+    });
+
+    test("a player made for it is destroyed again", async () => {
+      const update = playerOf(session, "7");
+      refuse();
+      await expect(update).rejects.toBe(refusal);
+      expect(session.players.size).toBe(0);
+      expect(players[0]?.isDestroyed).toBe(true);
+    });
+
+    test("a player that an earlier update was carried out on stays", async () => {
+      const update = playerOf(session, "7");
+      players[0]!.isUnused = false;
+      refuse();
+      await expect(update).rejects.toBe(refusal);
+      expect(session.players.get("7")).toBe(players[0]);
+    });
+
+    test("a player that was destroyed meanwhile does not take the next one of its guild with it", async () => {
+      const update = playerOf(session, "7");
+      await session.destroyPlayer("7");
+      const next = await playerOf(session, "7");
+      refuse();
+      await expect(update).rejects.toBe(refusal);
+      expect(session.players.get("7")).toBe(next);
+    });
   });
 
   test("destroying one that is not there does nothing", async () => {
@@ -350,12 +405,12 @@ describe("players of a session", () => {
     const player = await addPlayer();
     player.goodbye = Promise.reject(new Error("no"));
     await expect(session.destroyPlayer("7")).resolves.toBeUndefined();
-    await expect(session.getOrCreatePlayer("7")).resolves.not.toBe(player);
+    await expect(playerOf(session, "7")).resolves.not.toBe(player);
   });
 
   test("none is made once the session has ended", async () => {
     lose(socket);
-    await expect(session.getOrCreatePlayer("1")).rejects.toMatchObject({ code: "player-destroyed" });
+    await expect(playerOf(session, "1")).rejects.toMatchObject({ code: "player-destroyed" });
   });
 });
 

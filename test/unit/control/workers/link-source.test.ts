@@ -37,6 +37,19 @@ test("what a source throws by mistake is an error like any other", async () => {
   expect(sent).toMatchObject([{ type: "linkError", linkId: 3, error: { code: "internal" } }]);
 });
 
+test("a source that is asked for a thread that is gone already is told so", async () => {
+  const { asker, gone } = start();
+  gone.abort();
+  const told: boolean[] = [];
+  const link: LinkSource["link"] = async (_request, { signal }) => {
+    told.push(signal.aborted);
+    return LINK;
+  };
+  serveLinks(WANTED, { link }, asker);
+  await turn();
+  expect(told).toEqual([true]);
+});
+
 test("once the thread is gone, the source is told, and its answer goes nowhere", async () => {
   const { asker, sent, gone } = start();
   const told: boolean[] = [];

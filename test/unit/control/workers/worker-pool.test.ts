@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { PlayableLink } from "../../../../src/bridge/playable-link.ts";
 import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
@@ -34,7 +34,7 @@ class Tenant implements WorkerTenant {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
   isSuspect = false;
-  isPlaying = false;
+  needsRoom = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 
   onWorkerAssigned(handle: WorkerHandle): void {
@@ -489,6 +489,48 @@ describe("whoever costs a worker", () => {
   });
 });
 
+describe("a worker that its player does not share", () => {
+  async function isolated(): Promise<Tenant> {
+    const tenant = await settled();
+    pool.isolate(tenant);
+    await tenant.next("position");
+    return tenant;
+  }
+
+  /** Without a look at the signs of life, which do not come in the time of this clock. */
+  function passSecond(): void {
+    clock.stall(1000);
+    clock.advance(0);
+  }
+
+  test("is closed and forgotten a second after its player has left", async () => {
+    start("obedient");
+    pool.detach(await isolated());
+    expect(pool.closingCount).toBe(1);
+    passSecond();
+    await vi.waitFor(() => expect(pool.closingCount).toBe(0));
+  });
+
+  test("is forgotten when it is lost, however often", async () => {
+    start("obedient");
+    const tenant = await isolated();
+    for (let loss = 0; loss < 3; loss++) {
+      await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+      await tenant.next("position");
+    }
+    expect(pool.closingCount).toBe(0);
+  });
+
+  test("is forgotten when it is lost just after its player has left", async () => {
+    start("obedient");
+    const tenant = await isolated();
+    const lost = orderOf(tenant, "exit");
+    pool.detach(tenant);
+    await expect(lost).rejects.toMatchObject({ code: "worker-lost" });
+    expect(pool.closingCount).toBe(0);
+  });
+});
+
 describe("a spare worker", () => {
   test("takes the place of one that is lost at once", async () => {
     start("obedient");
@@ -542,7 +584,7 @@ describe("busy workers", () => {
     const admitAll = () => {
       for (const tenant of tenants) {
         pool.admit(tenant);
-        tenant.isPlaying = true;
+        tenant.needsRoom = true;
         admitted += 1;
       }
     };

@@ -200,3 +200,9 @@ describe("openDemuxer", () => {
     expect(source.isClosed).toBe(true);
   });
 });
+
+it("opens nothing for a signal that has fired already", async () => {
+  const source = new MemoryByteSource(await readMediaFixture("opus.webm"));
+  const opening = openDemuxer(source, { signal: AbortSignal.abort() }, createTrackBudget());
+  await expect(opening).rejects.toMatchObject({ code: "input-closed" });
+});

@@ -49,6 +49,7 @@ function setup(places: Readonly<Record<string, Place>>) {
   const demuxers: ScriptedDemuxer[] = [];
   const hints: ContainerHints[] = [];
   const readAheads: number[] = [];
+  const signals: AbortSignal[] = [];
   const placeOf = (input: PlayableInput): Place =>
     places["url" in input ? (input.url.split("/").at(-1) ?? "") : "path" in input ? input.path : "site"] ?? {};
   let opening: Place = {};
@@ -66,7 +67,8 @@ function setup(places: Readonly<Record<string, Place>>) {
   const opener = new TrackOpener({
     clock,
     readAheadMs: 10_000,
-    openInput: async (input) => {
+    openInput: async (input, { signal }) => {
+      signals.push(signal);
       opening = placeOf(input);
       if (opening.error !== undefined) throw opening.error;
       const source = Object.assign(new MemoryByteSource(new Uint8Array(1_000_000), { mimeType: "audio/test" }), {
@@ -87,7 +89,7 @@ function setup(places: Readonly<Record<string, Place>>) {
     },
   });
   const areAllClosed = (): boolean => [...sources, ...demuxers].every(({ isClosed }) => isClosed);
-  return { opener, clock, sources, demuxers, hints, readAheads, areAllClosed };
+  return { opener, clock, sources, demuxers, hints, readAheads, signals, areAllClosed };
 }
 
 const never = new AbortController().signal;
@@ -160,6 +162,14 @@ describe("opening an input to play it", () => {
     expect(sources[0]?.isClosed).toBe(true);
   });
 
+  it("closes the source of a track that was given up while it was opened", async () => {
+    const { opener, sources } = setup({ a: { open: () => FOREVER } });
+    const abort = new AbortController();
+    void opener.open(http("a"), { signal: abort.signal, budget });
+    abort.abort();
+    await expect.poll(() => sources[0]?.isClosed).toBe(true);
+  });
+
   it("aims the read-ahead by size and length, never below 64 KiB", async () => {
     // A megabyte: of 40 s a quarter, of 400 s too little.
     const { opener, readAheads } = setup({
@@ -173,6 +183,13 @@ describe("opening an input to play it", () => {
 });
 
 describe("looking at an input", () => {
+  it("is given up when nobody wants it any more before it begins", async () => {
+    const { opener, signals } = setup({ a: {} });
+    const reason = new Error("given up");
+    await opener.probe(http("a"), { signal: AbortSignal.abort(reason), budget }).catch(() => undefined);
+    expect(signals.map((signal) => signal.reason)).toEqual([reason]);
+  });
+
   it("describes it and closes everything", async () => {
     const info = {
       title: "Title",

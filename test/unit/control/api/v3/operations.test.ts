@@ -7,7 +7,7 @@ import { silentLogger } from "../../../../../src/log.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import type { FakeSessionPlayer } from "../../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../../support/fake-socket.ts";
-import { createSessions, playersInto } from "../../../../support/session-builders.ts";
+import { createSessions, EMPTY_UPDATE, playersInto } from "../../../../support/session-builders.ts";
 
 const CONTEXT = { limitsOf: () => UNLIMITED, disabledFilters: new Set<string>(), logger: silentLogger };
 
@@ -38,7 +38,7 @@ function settle(): Promise<void> {
 
 /** A guild whose player is on its way out until `leave` is called: operations for it wait. */
 async function leavingGuild(guildId: string): Promise<{ leave: () => void }> {
-  await session.getOrCreatePlayer(guildId);
+  await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true });
   let leave: () => void = () => undefined;
   const player = players.at(-1)!; // made just now
   player.goodbye = new Promise((resolve) => {
@@ -50,12 +50,12 @@ async function leavingGuild(guildId: string): Promise<{ leave: () => void }> {
 
 test("of very many that wait some are dropped, but none that ends a player", async () => {
   const { leave } = await leavingGuild("7");
-  await session.getOrCreatePlayer("8");
+  await session.updatePlayer("8", EMPTY_UPDATE, { isReplacing: true });
   for (let volume = 0; volume < 1000; volume++) say({ op: "volume", guildId: "7", volume });
   say({ op: "volume", guildId: "8", volume: 5 });
   say({ op: "destroy", guildId: "8" });
   await settle();
-  expect(players[1]).toMatchObject({ updates: [], isDestroyed: true });
+  expect(players[1]).toMatchObject({ updates: [EMPTY_UPDATE], isDestroyed: true });
   leave();
   await settle();
   expect(players[2]?.updates.map(({ volume }) => volume)).toEqual(Array.from({ length: 1000 }, (_, volume) => volume));
@@ -94,4 +94,10 @@ test("one of very many values, or of many bands, is not looked at further", asyn
   say({ op: "equalizer", guildId: "7", bands: bands.slice(1) });
   await settle();
   expect(players[0]?.updates[0]?.filters?.equalizer).toHaveLength(256);
+});
+
+test("a track that cannot be decoded makes no player", async () => {
+  say({ op: "play", guildId: "7", track: "!!!", volume: 5 });
+  await settle();
+  expect(players).toEqual([]);
 });

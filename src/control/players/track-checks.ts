@@ -1,0 +1,79 @@
+// What a track change has to pass before anything of its update is carried out: not too many of them at once, room on
+// a worker, an identifier that leads to one track, memory to keep that. Main thread; one per player.
+
+import { Allowance } from "../../lib/allowance.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import type { Track } from "../../track/track.ts";
+import { singleTrackOf } from "../sources/load-result.ts";
+import type { BroughtSizes, PlayerMemory } from "./player-memory.ts";
+import type { TrackProvider } from "./player-providers.ts";
+import type { TrackChange } from "./player-update.ts";
+
+/**
+ * Tracks that may be changed at once, and per second after that, because each is opened again. A client that changes
+ * them without end waits, and its later updates with it.
+ */
+const TRACK_CHANGES = { burst: 20, perSecond: 5 };
+
+/** A track change that nothing stands in the way of: an identifier has been loaded. */
+export type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
+
+export interface TrackChecksOptions {
+  readonly tracks: TrackProvider;
+  /** The bot's user id. */
+  readonly userId: string;
+  readonly memory: PlayerMemory;
+  readonly clock: Clock;
+  /** Throws `node-overloaded` where the player may not start a track. */
+  readonly seekAdmission: () => void;
+  /** Fires when the player is destroyed. */
+  readonly signal: AbortSignal;
+}
+
+interface CheckOptions {
+  /** Counts the track that is found. */
+  readonly brought: BroughtSizes;
+  /** Called for a track that may start, in the same breath in which an encoded one is admitted. */
+  readonly onPassed: () => void;
+}
+
+export class TrackChecks {
+  readonly #options: TrackChecksOptions;
+  readonly #changes: Allowance;
+
+  constructor(options: TrackChecksOptions) {
+    this.#options = options;
+    this.#changes = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
+  }
+
+  /**
+   * Resolves when the change can be carried out. Rejects with
+   * `node-overloaded`, `load-no-matches`, `load-not-a-track`, `load-failed`, `key-forbidden`, `memory-exhausted`, or the
+   * reason of the signal.
+   */
+  async check(change: TrackChange, { brought, onPassed }: CheckOptions): Promise<CheckedChange> {
+    await this.#waitForTurn();
+    if (change.kind === "stop") return change;
+    this.#options.seekAdmission();
+    const track = change.kind === "play" ? change.track : await this.#load(change);
+    if (change.kind === "load") this.#options.memory.bring(track, brought);
+    onPassed();
+    return { kind: "play", track };
+  }
+
+  async #waitForTurn(): Promise<void> {
+    this.#changes.spend(1);
+    const { waitMs } = this.#changes;
+    if (waitMs === 0) return;
+    await pause(this.#options.clock, waitMs);
+    this.#options.signal.throwIfAborted();
+  }
+
+  async #load({ identifier, allowed }: Extract<TrackChange, { kind: "load" }>): Promise<Track> {
+    const { tracks, userId, signal } = this.#options;
+    const result = await tracks.load(identifier, { client: `user ${userId}`, signal, allowed });
+    signal.throwIfAborted();
+    return singleTrackOf(result);
+  }
+}

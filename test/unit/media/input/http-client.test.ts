@@ -1,0 +1,90 @@
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
+import { ConnectionShares } from "../../../../src/media/input/connection-shares.ts";
+import { HttpClient } from "../../../../src/media/input/http-client.ts";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
+import { requestShoutcast } from "../../../../src/media/input/shoutcast-client.ts";
+import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
+import { inputSettings } from "../../../support/input-builders.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+let server: Server;
+let url: URL;
+
+beforeEach(async () => {
+  server = createServer((_request, response) => void response.write("the beginning"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Counts the connections that are taken and not given back. */
+function countShares(): () => number {
+  let count = 0;
+  const take = ConnectionShares.prototype.take;
+  vi.spyOn(ConnectionShares.prototype, "take").mockImplementation(async function (this: ConnectionShares, ...args) {
+    const share = await take.apply(this, args);
+    count++;
+    const release = (): void => {
+      count--;
+      share.release();
+    };
+    return { ...share, release };
+  });
+  return () => count;
+}
+
+it("a body that nobody wants any more when its head arrives gives its connection back", async () => {
+  const abort = new AbortController();
+  // The timer for the head is cancelled when it is there, just before the body is handed out.
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    epochMs: () => systemClock.epochMs(),
+    after: (delayMs, callback) => {
+      const timer = systemClock.after(delayMs, callback);
+      return {
+        cancel: () => {
+          timer.cancel();
+          abort.abort();
+        },
+      };
+    },
+  };
+  const shareCount = countShares();
+  const guard = new OutboundGuard(inputSettings.network.allow);
+  const client = new HttpClient({ guard, settings: inputSettings.http, clock });
+  const pace = new RequestPace(createTrackBudget({ clock: systemClock }));
+  const answer = await client.get({ url, signal: abort.signal, pace });
+  expect(answer.status).toBe(200);
+  expect(shareCount()).toBe(0);
+  client.close();
+});
+
+it("a Shoutcast server is not connected to for a signal that has fired already", async () => {
+  const connected = vi.fn();
+  const station = createTcpServer((socket) => {
+    connected();
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => station.listen(0, "127.0.0.1", resolve));
+  const reason = new Error("given up");
+  const asked = requestShoutcast({
+    url: new URL(`http://127.0.0.1:${(station.address() as AddressInfo).port}`),
+    headers: {},
+    signal: AbortSignal.abort(reason),
+    guard: new OutboundGuard(inputSettings.network.allow),
+    clock: systemClock,
+    settings: inputSettings.http,
+    localAddress: undefined,
+  });
+  await expect(asked).rejects.toBe(reason);
+  expect(connected).not.toHaveBeenCalled();
+  await new Promise((resolve) => station.close(resolve));
+});
