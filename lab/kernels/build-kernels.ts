@@ -29,38 +29,47 @@ const BUILT_FROM = "built-from.sha256";
 interface Build {
   readonly folder?: URL;
   readonly names?: readonly KernelName[];
+  /** By default the AssemblyScript compiler. */
+  readonly compile?: Compile;
 }
+
+type Compile = typeof import("./compile-kernel.ts").compileKernel;
 
 /**
  * Compiles the loops, a few seconds' work. Each file appears whole or not at all: a test run may be reading the last
  * one.
  */
-export async function buildKernels({ folder = BUILT_KERNELS, names = KERNEL_NAMES }: Build = {}): Promise<void> {
-  // The compiler is large; where there is nothing to do it is not loaded.
-  const { compileKernel } = await import("./compile-kernel.ts");
+export async function buildKernels(build: Build = {}): Promise<void> {
+  const { folder = BUILT_KERNELS, names = KERNEL_NAMES, compile = compileWithCompiler } = build;
   const sourceHash = await hashSources();
   await mkdir(folder, { recursive: true });
   for (const name of names) {
-    const binary = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
+    const binary = await compile(new URL(`${name}.ts`, ASSEMBLY));
     await replaceFile(new URL(kernelFileName(name), folder), binary);
   }
-  await replaceFile(new URL(OPUS_ENCODER_FILE, folder), await compileEncoder());
+  await replaceFile(new URL(OPUS_ENCODER_FILE, folder), await compileEncoder(compile));
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
 }
 
 /** The same, unless they were made from the very sources that are there. For tests, which run from the sources. */
-export async function refreshKernels({ folder = BUILT_KERNELS, names = KERNEL_NAMES }: Build = {}): Promise<void> {
+export async function refreshKernels(build: Build = {}): Promise<void> {
+  const { folder = BUILT_KERNELS, names = KERNEL_NAMES } = build;
   const files = [BUILT_FROM, OPUS_ENCODER_FILE, ...names.map(kernelFileName)];
   const isComplete = files.every((name) => existsSync(new URL(name, folder)));
   if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
-  await buildKernels({ folder, names });
+  await buildKernels(build);
 }
 
 /** The Opus encoder, as the loops are compiled, but with tables of its own. */
-export async function compileEncoder(): Promise<Uint8Array> {
-  const { compileKernel } = await import("./compile-kernel.ts");
-  return compileKernel(new URL("opus-encoder/opus-encoder.ts", ASSEMBLY), { dataEndByte: TABLES_END_BYTE });
+export async function compileEncoder(compile: Compile = compileWithCompiler): Promise<Uint8Array> {
+  return compile(new URL("opus-encoder/opus-encoder.ts", ASSEMBLY), { dataEndByte: TABLES_END_BYTE });
 }
+
+/** The compiler is large: it is not loaded before there is something to compile. */
+const compileWithCompiler: Compile = async (...source) => {
+  const { compileKernel } = await import("./compile-kernel.ts");
+  return compileKernel(...source);
+};
 
 async function hashSources(): Promise<string> {
   const hash = createHash("sha256");

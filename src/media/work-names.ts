@@ -8,11 +8,12 @@ import type { WorkMark } from "../bridge/work-mark.ts";
 export class WorkNames {
   readonly #owners = new AsyncLocalStorage<number>();
   readonly #mark: WorkMark;
+  readonly #hook = createHook({ before: () => this.#write() });
 
-  /** One per thread, for as long as it lives. */
+  /** One per thread, usually for as long as the thread lives. */
   constructor(mark: WorkMark) {
     this.#mark = mark;
-    createHook({ before: () => this.#write() }).enable();
+    this.#hook.enable();
   }
 
   /** Whose work is being done; undefined: nobody's. */
@@ -26,6 +27,12 @@ export class WorkNames {
       this.#write();
       return work();
     });
+  }
+
+  /** Ends it: the callbacks of the thread cost what they did before. */
+  close(): void {
+    this.#hook.disable();
+    this.#owners.disable();
   }
 
   #write(): void {

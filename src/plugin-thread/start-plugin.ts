@@ -111,6 +111,9 @@ interface HostGround {
   readonly ownServers: readonly string[];
   readonly kept: readonly KeptValue[];
 }
+/** What each call chain works for. One for the module: each that is used makes every promise of the thread dearer. */
+const currentWork = new AsyncLocalStorage<Work>();
+
 /** What is not an answer about addresses. */
 type PlainCommand = Exclude<PluginCommand, RouteCommand>;
 
@@ -123,7 +126,6 @@ class LivingPlugin {
   readonly #plugin: Plugin;
   readonly #ground: PluginGround;
   readonly #logger: Logger;
-  readonly #work = new AsyncLocalStorage<Work>();
   #routes: PluginRoutes | undefined;
   readonly #asked = new Map<number, Asked>();
   #askedCount = 0;
@@ -210,7 +212,7 @@ class LivingPlugin {
     return new PluginRoutes({
       ...{ routing, lookupTimeoutMs: http.connectTimeoutMs, guard, clock, logger, sourceNames },
       send: (event) => port.postMessage(event),
-      currentWork: () => this.#work.getStore(),
+      currentWork: () => currentWork.getStore(),
     });
   }
 
@@ -235,7 +237,7 @@ class LivingPlugin {
     const worker = new PluginWorker({
       ...{ host, clock, log: host.log, hide: this.hide, proxyUrl: settings.ownProxyUrl },
       send: (event) => port.postMessage(event),
-      run: (work, task) => this.#work.run(work, task),
+      run: (work, task) => currentWork.run(work, task),
       routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),
     });
     const carryOut = (command: PlainCommand): void => {
@@ -256,7 +258,7 @@ class LivingPlugin {
   // What the plugin asks of the node's other sources
 
   #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
-    const depth = (this.#work.getStore()?.depth ?? 0) + 1;
+    const depth = (currentWork.getStore()?.depth ?? 0) + 1;
     if (depth > DEPTH_MAX) {
       return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
     }

@@ -107,13 +107,17 @@ export class HostileRange {
   }
 }
 
-/** Work on all of them, AT_ONCE at a time. */
-export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+/** Work on all of them, `atOnce` at a time. */
+export async function inParallel<T>(
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+  atOnce = AT_ONCE,
+): Promise<void> {
   const waiting = items[Symbol.iterator]();
   const workUp = async (): Promise<void> => {
     for (let next = waiting.next(); !next.done; next = waiting.next()) await work(next.value);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, workUp));
+  await Promise.all(Array.from({ length: atOnce }, workUp));
 }
 
 async function aimAt(target: HostileTarget, index: number): Promise<Aim> {

@@ -7,4 +7,4 @@ export interface Dial {
   readonly isHere: boolean;
 }
 
-export function recordDials(onDial: (dial: Dial) => void): Promise<void>;
+export function recordDials(onDial: (dial: Dial) => void): Promise<() => void>;

@@ -9,7 +9,7 @@ import { constants } from "node:os";
 const REFUSED = -constants.errno.ECONNREFUSED;
 const THIS_MACHINE = /^(127\.|0\.0\.0\.0$|::1?$|::ffff:(127\.|7f))/;
 
-/** Call it once per thread, before anything is dialled. */
+/** Call it before anything is dialled. Resolves with what ends it: dials are then as they were before. */
 export async function recordDials(onDial) {
   const tell = (protocol, address, port) => {
     const isHere = THIS_MACHINE.test(address);
@@ -18,22 +18,30 @@ export async function recordDials(onDial) {
   };
   // Handles are hidden from programs; their prototypes are the only way to see the addresses after names were resolved.
   const tcp = Object.getPrototypeOf(await handleOfServer());
-  replace(tcp, ["connect", "connect6"], (_request, address, port) => tell("tcp", address, port));
   const udp = Object.getPrototypeOf(handleOfSocket());
-  replace(udp, ["connect", "connect6"], (address, port) => tell("udp", address, port));
-  // A connected socket sends without an address.
-  replace(udp, ["send", "send6"], (_request, _list, _count, port, address) =>
-    typeof address === "string" ? tell("udp", address, port) : true,
-  );
+  const restores = [
+    ...replaceAll(tcp, ["connect", "connect6"], (_request, address, port) => tell("tcp", address, port)),
+    ...replaceAll(udp, ["connect", "connect6"], (address, port) => tell("udp", address, port)),
+    // A connected socket sends without an address.
+    ...replaceAll(udp, ["send", "send6"], (_request, _list, _count, port, address) =>
+      typeof address === "string" ? tell("udp", address, port) : true,
+    ),
+  ];
+  return () => {
+    for (const restore of restores) restore();
+  };
 }
 
-function replace(prototype, names, mayGo) {
-  for (const name of names) {
+function replaceAll(prototype, names, mayGo) {
+  return names.map((name) => {
     const original = prototype[name];
     prototype[name] = function (...values) {
       return mayGo(...values) ? original.apply(this, values) : REFUSED;
     };
-  }
+    return () => {
+      prototype[name] = original;
+    };
+  });
 }
 
 async function handleOfServer() {

@@ -1,11 +1,12 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { WorkMark } from "../../../src/bridge/work-mark.ts";
 import { WorkNames } from "../../../src/media/work-names.ts";
 
 test("whatever follows from an owner's work runs under its name, however it is woken", async () => {
   const mark = new WorkMark(WorkMark.allocate());
   const names = new WorkNames(mark);
+  onTestFinished(() => names.close());
   const seen: unknown[] = [];
   const work = async (owner: number): Promise<void> => {
     for (let round = 0; round < 20; round++) {
@@ -24,6 +25,7 @@ test("whatever follows from an owner's work runs under its name, however it is w
 test("what is nobody's work runs under no name", async () => {
   const mark = new WorkMark(WorkMark.allocate());
   const names = new WorkNames(mark);
+  onTestFinished(() => names.close());
   const unnamed = setTimeout(1).then(() => mark.work); // a real timer, as above
   void names.run(1, () => setImmediate());
   expect(mark.work).toEqual({ owner: 1, activity: "lookup" });

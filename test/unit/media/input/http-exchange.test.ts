@@ -91,7 +91,7 @@ it("a body that nobody reads is not received", async () => {
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     const send = (): void => {
       sentBytes += piece.length;
-      socket.write(piece, () => setImmediate(send));
+      socket.write(piece, () => socket.destroyed || setImmediate(send));
     };
     send();
   });

@@ -42,12 +42,13 @@ interface Way {
 }
 
 let range: HostileRange;
+let stopRecording: () => void;
 let folder: string;
 let cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
   range = await HostileRange.start(HOSTILE_TARGETS);
-  await recordDials((dial) => range.note(dial));
+  stopRecording = await recordDials((dial) => range.note(dial));
   folder = realpathSync(mkdtempSync(join(tmpdir(), "tonearm-hostile-")));
 });
 
@@ -57,6 +58,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
+  stopRecording();
   await range.close();
   rmSync(folder, { recursive: true });
 });
@@ -208,7 +210,8 @@ describe("the UDP address that a voice gateway names", () => {
    */
   async function dialledBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
     const dialCount = range.dials.length;
-    await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow));
+    // Each waits a moment before it dials its gateway again: many wait together.
+    await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow), 64);
     return range.dials.slice(dialCount).flatMap(({ protocol, address }) => (protocol === "udp" ? address : []));
   }
 
