@@ -20,7 +20,7 @@ import { exceptionToJson, singleTrackOf } from "../sources/load-result.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
-import { PlayerDiagnosis } from "./player-diagnosis.ts";
+import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
@@ -132,14 +132,8 @@ export class Player implements WorkerTenant, UpdateTarget {
     const { guildId } = this;
     const { sessionId, workers } = this.#options;
     const { position } = this.#stateJson();
-    const track = this.#state.kind === "loaded" ? this.#state.playing.track.info : undefined;
-    const played = track && {
-      identifier: track.identifier,
-      title: track.title,
-      sourceName: track.sourceName,
-      isStream: track.isStream,
-    };
-    const own = { guildId, sessionId, track: played ?? null, position, paused: this.#isPaused };
+    const track = this.#state.kind === "loaded" ? diagnosedTrack(this.#state.playing.track.info) : null;
+    const own = { guildId, sessionId, track, position, paused: this.#isPaused };
     return this.#diagnosis.toJson(own, workers.placeOf(this));
   }
 
@@ -256,19 +250,34 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#refuseDestroyed();
   }
 
+  /**
+   * A pause takes effect at once. The end of a pause takes effect with the track change and never before it: a worker
+   * that is un-paused first plays the old track until the next command arrives, which with a load takes seconds.
+   */
   async #changeTrack(change: TrackChange, update: PlayerUpdate, brought: BroughtSizes): Promise<void> {
-    this.#setPaused(update.isPaused ?? false);
+    const isPaused = update.isPaused ?? false;
+    if (isPaused) this.#setPaused(true);
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
       this.#end("stopped");
+      this.#setPaused(isPaused);
       return;
     }
-    this.#seekAdmission();
-    const track = change.kind === "play" ? change.track : await this.#load(change);
-    if (change.kind === "load") this.#memory.bring(track, brought);
+    let track: Track;
+    try {
+      this.#seekAdmission();
+      track = change.kind === "play" ? change.track : await this.#load(change);
+      if (change.kind === "load") this.#memory.bring(track, brought);
+    } catch (error) {
+      // The old track stays, and the pause state of the update holds for it (protocol-v4.md section 2.7, step 10.2).
+      this.#setPaused(isPaused);
+      throw error;
+    }
     this.#end("replaced");
     this.#memory.keep("track", brought);
     this.#memory.keep("userData", brought);
+    // The worker is told by the play command.
+    this.#isPaused = isPaused;
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,
