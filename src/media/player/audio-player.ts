@@ -204,6 +204,7 @@ export class AudioPlayer implements LoopMember {
   /** The voice connection's gate is another now. */
   onGateChanged(): void {
     if (this.#gate !== "send") this.#takeBack();
+    this.#place.onGateChanged();
     this.#attend();
   }
 
