@@ -58,6 +58,8 @@ export class Ear {
   /** Those whose place has not been heard yet, in order. */
   #seeks: readonly Seek[] = [];
   #soughtMs = 0;
+  /** The last pause, and whether packets may have been left out right before. */
+  #pause = { atMs: 0, mayHaveLost: false };
   #isWanted = false;
   /** Since when it is as wanted. */
   #changedMs = 0;
@@ -82,6 +84,11 @@ export class Ear {
   /** Packets left out, where that was allowed: each must have been counted by somebody. */
   get missingCount(): number {
     return this.#missingCount;
+  }
+
+  /** The song of the track that was audible last; undefined when it has ended since. */
+  get song(): number | undefined {
+    return this.#play?.song;
   }
 
   /** The last packet of the track has been heard. */
@@ -117,6 +124,7 @@ export class Ear {
   }
 
   pause(isPaused: boolean): void {
+    if (isPaused) this.#pause = { atMs: this.#now(), mayHaveLost: this.#now() <= this.#until.loss };
     // What was sought meanwhile comes after a frame or two of the old place.
     if (!isPaused) this.#soughtMs = this.#now();
     if (this.#play !== undefined) this.#want(!isPaused);
@@ -199,12 +207,22 @@ export class Ear {
     // From where it was, until the new place is there: but for what was thrown away.
     const isOldPlace = now - this.#soughtMs < OLD_PLACE_MS_MAX;
     const missing = step - 1 - (isOldPlace ? this.#seeks.length : 0);
-    if (step > 1 && (missing <= 0 || now <= this.#until.loss)) {
+    if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= this.#lostBeforePauseMax)) {
       this.#missingCount += Math.max(0, missing);
       return;
     }
     if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
     this.#fault(`packet ${number} after ${this.#last}`);
+  }
+
+  /**
+   * What may have been lost between the packet before and the pause behind it, of which the first packet after the
+   * pause shows: the loss was allowed until the pause, however long that has been.
+   */
+  get #lostBeforePauseMax(): number {
+    const before = this.#history.at(-1)?.atMs;
+    const { atMs, mayHaveLost } = this.#pause;
+    return before === undefined || !mayHaveLost ? 0 : Math.max(0, Math.ceil((atMs - before) / FRAME_MS));
   }
 
   /** The seek that led here: of those that can have, the one whose place is nearest. */

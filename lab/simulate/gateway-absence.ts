@@ -6,7 +6,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
-import type { Scene } from "./fates.ts";
+import { type Scene, UNANSWERED } from "./fates.ts";
 
 /** The node's longest wait before it dials once more, with its spread and the dial. */
 const BACK_OFF_MS = 10_600;
@@ -60,6 +60,26 @@ export class GatewayAbsence {
     const isBack = () => session === undefined || session.isRetired || session.bindingCount > before;
     await this.#lookUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
     this.#silenceCount -= 1;
+    if (session !== undefined) await this.#excuseGhost(session);
+  }
+
+  /**
+   * A bot that has moved on cannot close what it cannot reach: to its channel it is a member that answers nothing,
+   * until Discord misses its heartbeats.
+   */
+  async #excuseGhost(session: VoiceSession): Promise<void> {
+    while (session.isRetired && session.isConnected) {
+      this.#options.excuse(UNANSWERED, CAUGHT_UP_MS);
+      await pause(this.#options.clock, LOOK_MS);
+    }
+  }
+
+  /** Its connection is cut while sound is about to begin. */
+  async cut(): Promise<void> {
+    this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
+    // The fake Discord sees it a little later.
+    await pause(this.#options.clock, LOOK_MS);
+    this.allowBeginning();
   }
 
   /** Sound is to begin. It cannot without a gateway, which has to be told first; what goes on goes on without. */
