@@ -91,6 +91,12 @@ export class GatewayAbsence {
     );
   }
 
+  /** The bot has a session of which it could not be told anything now. */
+  get isCut(): boolean {
+    const session = this.#options.session();
+    return session !== undefined && !session.isRetired && !session.isConnected;
+  }
+
   get #isAway(): boolean {
     const { clock, session } = this.#options;
     if (session()?.isConnected !== true) return true;

@@ -261,6 +261,8 @@ export class Guild {
     this.#note(what);
     this.#voiceDeedMs = this.#options.world.clock.now();
     if (this.#absence.unknowingMs > 0) this.#allowUnknowing();
+    // What Discord does to a bot whose gateway is away, the bot learns when it is back.
+    if (this.#absence.isCut) this.#absence.allowBeginning();
   }
 
   #allowUnknowing(): void {
