@@ -27,6 +27,8 @@ export interface Allowance {
   readonly lossMs?: number;
   /** … or be heard again. */
   readonly repeatMs?: number;
+  /** How long a track may be heard that is over, as its worker hears of the command late. */
+  readonly lateMs?: number;
 }
 
 /** One playing of a track. */
@@ -63,7 +65,7 @@ export class Ear {
   #isWanted = false;
   /** Since when it is as wanted. */
   #changedMs = 0;
-  readonly #until = { silent: 0, loss: 0, repeat: 0 };
+  readonly #until = { silent: 0, loss: 0, repeat: 0, late: 0 };
   #why = "nothing";
   #toldPosition: number | undefined;
   readonly #history: { readonly atMs: number; readonly number: number }[] = [];
@@ -97,13 +99,14 @@ export class Ear {
   }
 
   /** Something was done that the rules know of. */
-  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0 }: Allowance): void {
+  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0, lateMs = 0 }: Allowance): void {
     const now = this.#now();
     this.#why = `${why} at ${now.toFixed(0)}`;
-    const { silent, loss, repeat } = this.#until;
+    const { silent, loss, repeat, late } = this.#until;
     this.#until.silent = Math.max(silent, now + silentMs);
     this.#until.loss = Math.max(loss, now + lossMs);
     this.#until.repeat = Math.max(repeat, now + repeatMs);
+    this.#until.late = Math.max(late, now + lateMs);
   }
 
   /** A track is to be heard, in place of any before. `openMs` is what it may take until it is. */
@@ -150,7 +153,8 @@ export class Ear {
     if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
     // What was on its way when it ended.
     if (song !== this.#play?.song) {
-      if (now - this.#changedMs > STOP_MS_MAX) this.#fault(`packet ${packet} of a track that is over`);
+      if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
+        this.#fault(`packet ${packet} of a track that is over`);
       return;
     }
     this.#follow(number, now);

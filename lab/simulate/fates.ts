@@ -82,7 +82,7 @@ export const WORLD_FATES: readonly Fate[] = [
       const { audio } = world.threads;
       if (audio.length === 0) return;
       const forMs = random.between(30, 500);
-      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200 });
+      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200, lateMs: forMs + 50 });
       random.pick(audio).hold(forMs);
     },
   },

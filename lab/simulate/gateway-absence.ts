@@ -14,6 +14,8 @@ const BACK_OFF_MS = 10_600;
 const NOTICE_MS_MIN = 10_000;
 /** Between two looks whether it is back. */
 const LOOK_MS = 100;
+/** The fake Discord waits so long for an answer, and a moment for what it asked right before a cut. */
+const ANSWER_MS_MAX = 8500;
 /** From then until what it held up is done. */
 const CAUGHT_UP_MS = 500;
 
@@ -74,10 +76,24 @@ export class GatewayAbsence {
     }
   }
 
-  /** Its connection is cut while sound is about to begin. */
+  /**
+   * Its connection is cut. Answers of the bot that were under way are lost, and a resume repeats only what Discord has
+   * said; what Discord asks for meanwhile the bot answers when it is back.
+   */
   async cut(): Promise<void> {
-    this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
+    const { clock, excuse } = this.#options;
+    excuse(UNANSWERED, ANSWER_MS_MAX);
     // The fake Discord sees it a little later.
+    await pause(clock, LOOK_MS);
+    await this.#lookUntil(
+      () => !this.isCut,
+      () => excuse(UNANSWERED, CAUGHT_UP_MS),
+    );
+  }
+
+  /** Its connection is cut while sound is about to begin. */
+  async cutBeforeBeginning(): Promise<void> {
+    this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
     await pause(this.#options.clock, LOOK_MS);
     this.allowBeginning();
   }

@@ -27,6 +27,10 @@ const CLOSE_CRASHED = 4015;
 /** Longer than anything a fault may keep silent for. */
 const REST_MS = 14_000;
 
+/** Between two things that a user does. */
+const STEP_MS_MAX = 4000;
+/** Between two updates of a player. */
+const UPDATE_MS = 5000;
 /** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
 const CUT_MS = 50;
 /** Around the last packet of a track: its end is told a little before or after. */
@@ -72,7 +76,11 @@ export class Guild {
   #playCount = 0;
   #isPaused = false;
   /** The client has been told that its voice connection is gone. */
-  #isVoiceLost = false;
+  #isVoiceClosed = false;
+  /** The client's connection has been cut since it was last told how its voice connection is. */
+  #mayHaveMissedClose = false;
+  /** What updates of the player said since then. */
+  #isToldDisconnected = false;
   /** Called with the next frame, of sound or of silence. */
   readonly #nextFrame: (() => void)[] = [];
   /** When the client's connection was cut. */
@@ -110,7 +118,7 @@ export class Guild {
     await this.#join();
     await this.#startTrack();
     while (clock.now() < endMs) {
-      await pause(clock, this.#random.between(200, 4000));
+      await pause(clock, this.#random.between(200, STEP_MS_MAX));
       this.ear.check();
       await this.#options.world.client.whenConnected;
       if (this.#isVoiceLost) await this.#rejoin();
@@ -147,12 +155,19 @@ export class Guild {
   onMessage(message: NodeMessage): void {
     const { clock } = this.#options.world;
     if (message.op === "playerUpdate") {
-      const { position, time } = message.state as { readonly position: number; readonly time: number };
+      const { position, time, connected } = message.state as {
+        readonly position: number;
+        readonly time: number;
+        readonly connected: boolean;
+      };
       this.ear.told(position, clock.epochMs() - time);
+      this.#isToldDisconnected = !connected;
+      if (connected) this.#mayHaveMissedClose = false;
     } else if (message.type === "WebSocketClosedEvent") {
       // The connection before a new one, which the client has asked for.
       if (message.code === 1000) return;
-      this.#isVoiceLost = true;
+      this.#isVoiceClosed = true;
+      this.#mayHaveMissedClose = false;
       this.ear.allow({
         why: `voice closed with ${message.code}`,
         silentMs: 4500 + REJOIN_MS,
@@ -177,7 +192,8 @@ export class Guild {
    * it has to begin first, and cannot before the gateway is back, which takes longer with every loss.
    */
   onGatewayCut(): void {
-    if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) void this.#absence.cut();
+    void this.#absence.cut();
+    if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) void this.#absence.cutBeforeBeginning();
   }
 
   /** What the events of its tracks have not been, in words. */
@@ -192,9 +208,22 @@ export class Guild {
     this.#nextFrame.push(call);
   }
 
-  /** The client's connection is cut. */
-  onClientCut(): void {
-    this.#clientCutsMs.push(this.#options.world.clock.now());
+  /**
+   * The client's connection is cut, for so long. Where something was done about voice just now, the event that voice is
+   * closed may be lost with it: then the client learns it from the next update of the player.
+   */
+  onClientCut(awayMs: number): void {
+    const now = this.#options.world.clock.now();
+    this.#clientCutsMs.push(now);
+    this.#mayHaveMissedClose = true;
+    this.#isToldDisconnected = false;
+    if (now - this.#voiceDeedMs >= REJOIN_MS) return;
+    const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
+    this.ear.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
+  }
+
+  get #isVoiceLost(): boolean {
+    return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isToldDisconnected);
   }
 
   /**
@@ -375,7 +404,8 @@ export class Guild {
       for (const onFrame of this.#nextFrame.splice(0)) onFrame();
       if (!isSilence) this.#hear(opusPacketNumber(opus));
     };
-    this.#isVoiceLost = false;
+    this.#isVoiceClosed = false;
+    this.#mayHaveMissedClose = false;
     const dialledMs = this.#options.world.clock.now();
     try {
       await this.#update({ voice });
@@ -416,6 +446,7 @@ export class Guild {
     const how = this.#random.pick(["cut", "resumable", "new session", "lost session"] as const);
     this.#noteVoice(`loses its voice connection: ${how}`);
     this.#options.excuse(["speaking-not-cleared", "speaking-missing"], 5000);
+    void this.#absence.cut();
     if (how === "cut") session.terminate();
     else if (how === "resumable") this.#closeResumable(session, this.#random.pick([1001, 4000, CLOSE_CRASHED]));
     else {

@@ -133,7 +133,7 @@ class Simulation {
         excuseUntilNextFrame: (kinds) => this.#excuseUntilNextFrame(kinds),
         dropClient: (awayMs) => {
           this.#world.client.drop(awayMs);
-          for (const guild of this.#guilds) guild.onClientCut();
+          for (const guild of this.#guilds) guild.onClientCut(awayMs);
         },
         cutGateways: () => {
           this.#world.network.breakConnections(this.#world.gatewayPort, "cut");

@@ -125,3 +125,15 @@ test("a pause excuses no more lost packets than were due before it, and none wit
   hear(35, 40);
   expect(ear.faults).toHaveLength(2);
 });
+
+test("a track that is over may be heard only while its worker hears of commands late", () => {
+  hear(0, 9);
+  ear.stop();
+  ear.allow({ why: "worker held up", lossMs: 700, lateMs: 500 });
+  nowMs += 480;
+  ear.hear(10);
+  expect(ear.faults).toEqual([]);
+  nowMs += 100;
+  ear.hear(11);
+  expect(ear.faults).toHaveLength(1);
+});
