@@ -389,6 +389,9 @@ export class DaveGroup {
     const slots = this.#tree.leaves.map((leaf) => leaf.slot);
     for (const slot of slots) slot.announcedIds.add(id);
     for (const slot of slots) {
+      // A bot that has identified again meanwhile is a new member: a Welcome for the key package of the member before
+      // would reach it over the same session, and it could not read it.
+      if (!this.#isPresent(slot)) continue;
       const keyPackage = added.get(slot);
       if (keyPackage === undefined || welcome === undefined) {
         slot.member.announceCommit(id, this.#maybeBreak(slot, id, "commit", commit.bytes));
@@ -438,7 +441,9 @@ export class DaveGroup {
     if (when === "afterCommits") await this.#awaitCommits(negotiation);
     this.#endNegotiation(negotiation);
     const refs = [...negotiation.added.keys()];
-    for (const slot of negotiation.messages.keys()) slot.member.sendProposals(encodeRevoke(refs));
+    for (const slot of negotiation.messages.keys()) {
+      if (this.#isPresent(slot)) slot.member.sendProposals(encodeRevoke(refs));
+    }
   }
 
   #onExecuted(transition: Transition): void {

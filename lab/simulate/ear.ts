@@ -27,6 +27,8 @@ export interface Allowance {
   readonly lossMs?: number;
   /** … or be heard again. */
   readonly repeatMs?: number;
+  /** How long a track may be heard that is over, as its worker hears of the command late. */
+  readonly lateMs?: number;
 }
 
 /** One playing of a track. */
@@ -58,10 +60,12 @@ export class Ear {
   /** Those whose place has not been heard yet, in order. */
   #seeks: readonly Seek[] = [];
   #soughtMs = 0;
+  /** The last pause, and whether packets may have been left out right before. */
+  #pause = { atMs: 0, mayHaveLost: false };
   #isWanted = false;
   /** Since when it is as wanted. */
   #changedMs = 0;
-  readonly #until = { silent: 0, loss: 0, repeat: 0 };
+  readonly #until = { silent: 0, loss: 0, repeat: 0, late: 0 };
   #why = "nothing";
   #toldPosition: number | undefined;
   readonly #history: { readonly atMs: number; readonly number: number }[] = [];
@@ -84,19 +88,25 @@ export class Ear {
     return this.#missingCount;
   }
 
+  /** The song of the track that was audible last; undefined when it has ended since. */
+  get song(): number | undefined {
+    return this.#play?.song;
+  }
+
   /** The last packet of the track has been heard. */
   get isAtEnd(): boolean {
     return this.#last === this.#songPackets - 1;
   }
 
   /** Something was done that the rules know of. */
-  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0 }: Allowance): void {
+  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0, lateMs = 0 }: Allowance): void {
     const now = this.#now();
     this.#why = `${why} at ${now.toFixed(0)}`;
-    const { silent, loss, repeat } = this.#until;
+    const { silent, loss, repeat, late } = this.#until;
     this.#until.silent = Math.max(silent, now + silentMs);
     this.#until.loss = Math.max(loss, now + lossMs);
     this.#until.repeat = Math.max(repeat, now + repeatMs);
+    this.#until.late = Math.max(late, now + lateMs);
   }
 
   /** A track is to be heard, in place of any before. `openMs` is what it may take until it is. */
@@ -117,6 +127,7 @@ export class Ear {
   }
 
   pause(isPaused: boolean): void {
+    if (isPaused) this.#pause = { atMs: this.#now(), mayHaveLost: this.#now() <= this.#until.loss };
     // What was sought meanwhile comes after a frame or two of the old place.
     if (!isPaused) this.#soughtMs = this.#now();
     if (this.#play !== undefined) this.#want(!isPaused);
@@ -142,7 +153,8 @@ export class Ear {
     if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
     // What was on its way when it ended.
     if (song !== this.#play?.song) {
-      if (now - this.#changedMs > STOP_MS_MAX) this.#fault(`packet ${packet} of a track that is over`);
+      if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
+        this.#fault(`packet ${packet} of a track that is over`);
       return;
     }
     this.#follow(number, now);
@@ -199,12 +211,22 @@ export class Ear {
     // From where it was, until the new place is there: but for what was thrown away.
     const isOldPlace = now - this.#soughtMs < OLD_PLACE_MS_MAX;
     const missing = step - 1 - (isOldPlace ? this.#seeks.length : 0);
-    if (step > 1 && (missing <= 0 || now <= this.#until.loss)) {
+    if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= this.#lostBeforePauseMax)) {
       this.#missingCount += Math.max(0, missing);
       return;
     }
     if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
     this.#fault(`packet ${number} after ${this.#last}`);
+  }
+
+  /**
+   * What may have been lost between the packet before and the pause behind it, of which the first packet after the
+   * pause shows: the loss was allowed until the pause, however long that has been.
+   */
+  get #lostBeforePauseMax(): number {
+    const before = this.#history.at(-1)?.atMs;
+    const { atMs, mayHaveLost } = this.#pause;
+    return before === undefined || !mayHaveLost ? 0 : Math.max(0, Math.ceil((atMs - before) / FRAME_MS));
   }
 
   /** The seek that led here: of those that can have, the one whose place is nearest. */

@@ -18,8 +18,14 @@ export interface Scene {
    * back the fake Discord may say `kinds` of them.
    */
   silenceGateways(forMs: number, kinds: readonly ViolationKind[]): void;
+  /** The client's connection is cut, and the client is back after so long. */
+  dropClient(awayMs: number): void;
+  /** All connections to the voice gateway of now are cut. */
+  cutGateways(): void;
   /** The fake Discord will say that, though the node does no wrong. */
   excuse(kinds: readonly ViolationKind[], forMs: number): void;
+  /** The same, of each guild until its next frame has come: only that shows what is missing before it. */
+  excuseUntilNextFrame(kinds: readonly ViolationKind[]): void;
 }
 
 /** One thing that befalls. May take its time. */
@@ -36,7 +42,7 @@ const HANGING_MS = 1500;
 const GATEWAY_SILENT_MS = 16_000;
 
 /** What a bot owes an answer to, and does not know of. */
-const UNANSWERED: readonly ViolationKind[] = [
+export const UNANSWERED: readonly ViolationKind[] = [
   "dave-key-package-missing",
   "dave-commit-missing",
   "dave-transition-timeout",
@@ -76,7 +82,7 @@ export const WORLD_FATES: readonly Fate[] = [
       const { audio } = world.threads;
       if (audio.length === 0) return;
       const forMs = random.between(30, 500);
-      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200 });
+      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200, lateMs: forMs + 50 });
       random.pick(audio).hold(forMs);
     },
   },
@@ -99,10 +105,10 @@ export const WORLD_FATES: readonly Fate[] = [
   },
   {
     name: "all connections to the voice gateway are cut",
-    befall: ({ world, allow, excuse }) => {
+    befall: ({ allow, excuse, cutGateways }) => {
       allow({ why: "gateways cut" });
       excuse(UNSPOKEN, 5000);
-      world.network.breakConnections(world.gatewayPort, "cut");
+      cutGateways();
     },
   },
   {
@@ -116,20 +122,22 @@ export const WORLD_FATES: readonly Fate[] = [
   },
   {
     name: "datagrams are lost",
-    befall: async ({ world, random, allow, excuse }) => {
+    befall: async ({ world, random, allow, excuse, excuseUntilNextFrame }) => {
       const forMs = random.between(100, 2000);
-      excuse(["rtp-lost", "silence-missing", "speaking-not-cleared"], forMs + 10_000);
+      const kinds = ["rtp-lost", "silence-missing", "speaking-not-cleared"] as const;
+      excuse(kinds, forMs + 10_000);
       allow({ why: "datagrams lost", silentMs: forMs + 100, lossMs: forMs + 200 });
       world.network.losesDatagrams = true;
       await pause(world.clock, forMs);
       world.network.losesDatagrams = false;
+      excuseUntilNextFrame(kinds);
     },
   },
   {
     name: "the client's connection is cut",
-    befall: async ({ world, random }) => {
+    befall: async ({ world, random, dropClient }) => {
       const awayMs = random.between(50, 4000);
-      world.client.drop(awayMs);
+      dropClient(awayMs);
       await pause(world.clock, awayMs + 2000);
     },
   },

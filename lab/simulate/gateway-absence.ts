@@ -6,7 +6,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
-import type { Scene } from "./fates.ts";
+import { type Scene, UNANSWERED } from "./fates.ts";
 
 /** The node's longest wait before it dials once more, with its spread and the dial. */
 const BACK_OFF_MS = 10_600;
@@ -14,6 +14,8 @@ const BACK_OFF_MS = 10_600;
 const NOTICE_MS_MIN = 10_000;
 /** Between two looks whether it is back. */
 const LOOK_MS = 100;
+/** The fake Discord waits so long for an answer, and a moment for what it asked right before a cut. */
+const ANSWER_MS_MAX = 8500;
 /** From then until what it held up is done. */
 const CAUGHT_UP_MS = 500;
 
@@ -60,6 +62,40 @@ export class GatewayAbsence {
     const isBack = () => session === undefined || session.isRetired || session.bindingCount > before;
     await this.#lookUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
     this.#silenceCount -= 1;
+    if (session !== undefined) await this.#excuseGhost(session);
+  }
+
+  /**
+   * A bot that has moved on cannot close what it cannot reach: to its channel it is a member that answers nothing,
+   * until Discord misses its heartbeats.
+   */
+  async #excuseGhost(session: VoiceSession): Promise<void> {
+    while (session.isRetired && session.isConnected) {
+      this.#options.excuse(UNANSWERED, CAUGHT_UP_MS);
+      await pause(this.#options.clock, LOOK_MS);
+    }
+  }
+
+  /**
+   * Its connection is cut. Answers of the bot that were under way are lost, and a resume repeats only what Discord has
+   * said; what Discord asks for meanwhile the bot answers when it is back.
+   */
+  async cut(): Promise<void> {
+    const { clock, excuse } = this.#options;
+    excuse(UNANSWERED, ANSWER_MS_MAX);
+    // The fake Discord sees it a little later.
+    await pause(clock, LOOK_MS);
+    await this.#lookUntil(
+      () => !this.isCut,
+      () => excuse(UNANSWERED, CAUGHT_UP_MS),
+    );
+  }
+
+  /** Its connection is cut while sound is about to begin. */
+  async cutBeforeBeginning(): Promise<void> {
+    this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
+    await pause(this.#options.clock, LOOK_MS);
+    this.allowBeginning();
   }
 
   /** Sound is to begin. It cannot without a gateway, which has to be told first; what goes on goes on without. */
@@ -69,6 +105,12 @@ export class GatewayAbsence {
       () => !this.#isAway,
       () => this.#options.allowSilence(why, CAUGHT_UP_MS),
     );
+  }
+
+  /** The bot has a session of which it could not be told anything now. */
+  get isCut(): boolean {
+    const session = this.#options.session();
+    return session !== undefined && !session.isRetired && !session.isConnected;
   }
 
   get #isAway(): boolean {

@@ -27,10 +27,27 @@ const CLOSE_CRASHED = 4015;
 /** Longer than anything a fault may keep silent for. */
 const REST_MS = 14_000;
 
+/** Between two things that a user does. */
+const STEP_MS_MAX = 4000;
+/** Between two updates of a player. */
+const UPDATE_MS = 5000;
+/** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
+const CUT_MS = 50;
+/** Around the last packet of a track: its end is told a little before or after. */
+const END_MS = 300;
+
+/** A time in which the node sends an event. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** What clients are told of one playing. */
 interface Told {
   starts: number;
   ends: number;
+  /** When its end may have been sent. */
+  readonly endSpans: Span[];
 }
 
 export interface GuildOptions {
@@ -59,7 +76,15 @@ export class Guild {
   #playCount = 0;
   #isPaused = false;
   /** The client has been told that its voice connection is gone. */
-  #isVoiceLost = false;
+  #isVoiceClosed = false;
+  /** The client's connection has been cut since it was last told how its voice connection is. */
+  #mayHaveMissedClose = false;
+  /** What updates of the player said since then. */
+  #isToldDisconnected = false;
+  /** Called with the next frame, of sound or of silence. */
+  readonly #nextFrame: (() => void)[] = [];
+  /** When the client's connection was cut. */
+  readonly #clientCutsMs: number[] = [];
   readonly #extraListeners: string[] = [];
   /** Something was last done about its voice connection. */
   #voiceDeedMs = 0;
@@ -93,7 +118,7 @@ export class Guild {
     await this.#join();
     await this.#startTrack();
     while (clock.now() < endMs) {
-      await pause(clock, this.#random.between(200, 4000));
+      await pause(clock, this.#random.between(200, STEP_MS_MAX));
       this.ear.check();
       await this.#options.world.client.whenConnected;
       if (this.#isVoiceLost) await this.#rejoin();
@@ -101,7 +126,7 @@ export class Guild {
       else await this.#doSomething();
     }
     await this.#comeToRest();
-    await this.#update({ track: { encoded: null } });
+    await this.#endBy({ track: { encoded: null } }, this.#play);
     this.ear.stop();
     await pause(clock, 2000);
   }
@@ -130,12 +155,19 @@ export class Guild {
   onMessage(message: NodeMessage): void {
     const { clock } = this.#options.world;
     if (message.op === "playerUpdate") {
-      const { position, time } = message.state as { readonly position: number; readonly time: number };
+      const { position, time, connected } = message.state as {
+        readonly position: number;
+        readonly time: number;
+        readonly connected: boolean;
+      };
       this.ear.told(position, clock.epochMs() - time);
+      this.#isToldDisconnected = !connected;
+      if (connected) this.#mayHaveMissedClose = false;
     } else if (message.type === "WebSocketClosedEvent") {
       // The connection before a new one, which the client has asked for.
       if (message.code === 1000) return;
-      this.#isVoiceLost = true;
+      this.#isVoiceClosed = true;
+      this.#mayHaveMissedClose = false;
       this.ear.allow({
         why: `voice closed with ${message.code}`,
         silentMs: 4500 + REJOIN_MS,
@@ -155,11 +187,51 @@ export class Guild {
     if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) this.#allowUnknowing();
   }
 
+  /**
+   * Its gateway's connection is cut. Sound that flows goes on without; where something was done about voice just now,
+   * it has to begin first, and cannot before the gateway is back, which takes longer with every loss.
+   */
+  onGatewayCut(): void {
+    void this.#absence.cut();
+    if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) void this.#absence.cutBeforeBeginning();
+  }
+
   /** What the events of its tracks have not been, in words. */
   eventFaults(): readonly string[] {
-    return [...this.#told].flatMap(([id, { starts, ends }]) =>
-      starts <= 1 && ends === 1 ? [] : [`guild ${this.guildId}: play ${id} has ${starts} starts and ${ends} ends`],
-    );
+    return [...this.#told].flatMap(([id, { starts, ends, endSpans }]) => {
+      const isEnded = ends === 1 || (ends === 0 && endSpans.some((span) => this.#mayBeLost(span)));
+      return starts <= 1 && isEnded ? [] : [`guild ${this.guildId}: play ${id} has ${starts} starts and ${ends} ends`];
+    });
+  }
+
+  onNextFrame(call: () => void): void {
+    this.#nextFrame.push(call);
+  }
+
+  /**
+   * The client's connection is cut, for so long. Where something was done about voice just now, the event that voice is
+   * closed may be lost with it: then the client learns it from the next update of the player.
+   */
+  onClientCut(awayMs: number): void {
+    const now = this.#options.world.clock.now();
+    this.#clientCutsMs.push(now);
+    this.#mayHaveMissedClose = true;
+    this.#isToldDisconnected = false;
+    if (now - this.#voiceDeedMs >= REJOIN_MS) return;
+    const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
+    this.ear.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
+  }
+
+  get #isVoiceLost(): boolean {
+    return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isToldDisconnected);
+  }
+
+  /**
+   * An event that was sent in this time may be lost for good: nobody confirms messages of the protocol, so the node
+   * repeats to a client that comes back only what it has sent after it knew of the cut.
+   */
+  #mayBeLost(span: Span): boolean {
+    return this.#clientCutsMs.some((cutMs) => cutMs >= span.fromMs - CUT_MS && cutMs <= span.toMs + CUT_MS);
   }
 
   /** Frames that reached Discord, and nobody's ear: the bot was not there any more, or the listener not yet in the group. */
@@ -218,6 +290,8 @@ export class Guild {
     this.#note(what);
     this.#voiceDeedMs = this.#options.world.clock.now();
     if (this.#absence.unknowingMs > 0) this.#allowUnknowing();
+    // What Discord does to a bot whose gateway is away, the bot learns when it is back.
+    if (this.#absence.isCut) this.#absence.allowBeginning();
   }
 
   #allowUnknowing(): void {
@@ -229,12 +303,30 @@ export class Guild {
     await this.#options.world.client.update(this.guildId, body);
   }
 
+  /** An update that ends what plays. */
+  async #endBy(body: object, play: Play | undefined): Promise<void> {
+    const { clock } = this.#options.world;
+    const fromMs = clock.now();
+    await this.#update(body);
+    if (play !== undefined) this.#told.get(play.id)?.endSpans.push({ fromMs, toMs: clock.now() });
+  }
+
+  #hear(packet: number): void {
+    this.ear.hear(packet);
+    if (!this.ear.isAtEnd || this.#play === undefined) return;
+    const now = this.#options.world.clock.now();
+    this.#told.get(this.#play.id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
+  }
+
   // What users do
 
   async #startTrack(): Promise<void> {
     const { world, spoil, songPackets } = this.#options;
     const before = this.#play?.song ?? -1;
-    const song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
+    let song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
+    // The ear tells tracks apart by their songs. Where the track before was never audible, because voice was away, the
+    // ear still holds the one before that, whose song would not be new to it.
+    while (song === before || song === this.ear.song) song = (song + 1) % SONG_COUNT;
     const id = ++this.#playCount;
     const first = this.#random.chance(0.3) ? this.#random.whole(0, songPackets - 500) : 0;
     const mark = `${this.guildId}-${id}`;
@@ -242,12 +334,14 @@ export class Guild {
     if (this.#random.chance(0.3)) spoil(mark, this.#random.pick(["cut", "stall"]));
     const play = { id, song, first };
     this.#note(`plays song ${song} from ${first} as ${id}`);
-    this.#told.set(id, { starts: 0, ends: 0 });
+    this.#told.set(id, { starts: 0, ends: 0, endSpans: [] });
+    const replaced = this.#play;
     this.#play = play;
     this.#isPaused = false;
     this.ear.expect(play, OPEN_MS);
     this.#absence.allowBeginning();
-    await this.#update({ track: { encoded, userData: { play: id } }, position: first * FRAME_MS, paused: false });
+    const track = { encoded, userData: { play: id } };
+    await this.#endBy({ track, position: first * FRAME_MS, paused: false }, replaced);
   }
 
   async #setPaused(isPaused: boolean): Promise<void> {
@@ -280,7 +374,7 @@ export class Guild {
 
   async #stop(): Promise<void> {
     this.#note("stops");
-    await this.#update({ track: { encoded: null } });
+    await this.#endBy({ track: { encoded: null } }, this.#play);
     this.#play = undefined;
     this.ear.stop();
     await pause(this.#options.world.clock, this.#random.between(100, 1500));
@@ -307,9 +401,11 @@ export class Guild {
     this.#channels.add(channel);
     this.#voices.push(voice);
     channel.listener.onFrame = ({ isSilence, opus }) => {
-      if (!isSilence) this.ear.hear(opusPacketNumber(opus));
+      for (const onFrame of this.#nextFrame.splice(0)) onFrame();
+      if (!isSilence) this.#hear(opusPacketNumber(opus));
     };
-    this.#isVoiceLost = false;
+    this.#isVoiceClosed = false;
+    this.#mayHaveMissedClose = false;
     const dialledMs = this.#options.world.clock.now();
     try {
       await this.#update({ voice });
@@ -350,6 +446,7 @@ export class Guild {
     const how = this.#random.pick(["cut", "resumable", "new session", "lost session"] as const);
     this.#noteVoice(`loses its voice connection: ${how}`);
     this.#options.excuse(["speaking-not-cleared", "speaking-missing"], 5000);
+    void this.#absence.cut();
     if (how === "cut") session.terminate();
     else if (how === "resumable") this.#closeResumable(session, this.#random.pick([1001, 4000, CLOSE_CRASHED]));
     else {

@@ -35,11 +35,15 @@ export interface Outcome {
 
 interface Excuse {
   readonly kinds: readonly ViolationKind[];
+  /** Undefined: of all guilds. */
+  readonly guildId: string | undefined;
   readonly fromMs: number;
-  readonly untilMs: number;
+  untilMs: number;
 }
 
 const STALL_MS_MAX = 6000;
+/** From a guild's next frame until all is judged that was missing before it. */
+const NEXT_FRAME_MS = 1000;
 /** From the end of a stall until there is sound, when all that came before it has been played. */
 const STALL_REST_MS = 500;
 
@@ -126,6 +130,15 @@ class Simulation {
           for (const { ear } of this.#guilds) ear.allow(allowance);
         },
         excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
+        excuseUntilNextFrame: (kinds) => this.#excuseUntilNextFrame(kinds),
+        dropClient: (awayMs) => {
+          this.#world.client.drop(awayMs);
+          for (const guild of this.#guilds) guild.onClientCut(awayMs);
+        },
+        cutGateways: () => {
+          this.#world.network.breakConnections(this.#world.gatewayPort, "cut");
+          for (const guild of this.#guilds) guild.onGatewayCut();
+        },
         silenceGateways: (forMs, kinds) => {
           this.#world.network.breakConnections(this.#world.gatewayPort, "silent");
           for (const guild of this.#guilds) guild.onGatewaySilent(forMs, kinds);
@@ -136,7 +149,19 @@ class Simulation {
 
   #excuse(kinds: readonly ViolationKind[], forMs: number): void {
     const now = this.#world.clock.now();
-    this.#excuses.push({ kinds, fromMs: now, untilMs: now + forMs });
+    this.#excuses.push({ kinds, guildId: undefined, fromMs: now, untilMs: now + forMs });
+  }
+
+  #excuseUntilNextFrame(kinds: readonly ViolationKind[]): void {
+    const { clock } = this.#world;
+    for (const guild of this.#guilds) {
+      const { guildId } = guild;
+      const excuse: Excuse = { kinds, guildId, fromMs: clock.now(), untilMs: Number.POSITIVE_INFINITY };
+      this.#excuses.push(excuse);
+      guild.onNextFrame(() => {
+        excuse.untilMs = clock.now() + NEXT_FRAME_MS;
+      });
+    }
   }
 
   #onMessage(message: NodeMessage): void {
@@ -170,7 +195,11 @@ class Simulation {
     this.#others.push(...this.#guilds.flatMap((guild) => [...guild.ear.faults, ...guild.eventFaults()]));
     for (const { atMs, kind, guildId, detail } of discord.violations) {
       const isExcused = this.#excuses.some(
-        ({ kinds, fromMs, untilMs }) => kinds.includes(kind) && atMs >= fromMs && atMs <= untilMs,
+        (excuse) =>
+          excuse.kinds.includes(kind) &&
+          (excuse.guildId ?? guildId) === guildId &&
+          atMs >= excuse.fromMs &&
+          atMs <= excuse.untilMs,
       );
       if (!isExcused) this.#others.push(`${atMs.toFixed(0)} guild ${guildId}: ${kind}: ${detail}`);
     }

@@ -17,6 +17,7 @@ import {
 } from "../../bridge/sound-report.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
+import type { TrackInfo } from "../../track/track-info.ts";
 import type {
   IncidentJson,
   PlayerDiagnosisJson,
@@ -52,6 +53,11 @@ export interface SoundOverview {
 
 /** What only the player knows. */
 type PlayerPart = Pick<PlayerDiagnosisJson, "guildId" | "sessionId" | "track" | "position" | "paused">;
+
+/** The members of a track that a diagnosis shows. */
+export function diagnosedTrack({ identifier, title, sourceName, isStream }: TrackInfo): PlayerDiagnosisJson["track"] {
+  return { identifier, title, sourceName, isStream };
+}
 
 export class PlayerDiagnosis {
   readonly #options: PlayerDiagnosisOptions;

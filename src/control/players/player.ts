@@ -19,7 +19,7 @@ import { exceptionToJson } from "../sources/load-result.ts";
 import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
-import { PlayerDiagnosis } from "./player-diagnosis.ts";
+import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
@@ -141,14 +141,8 @@ export class Player implements WorkerTenant, UpdateTarget {
     const { guildId } = this;
     const { sessionId, workers } = this.#options;
     const { position } = this.#stateJson();
-    const track = this.#state.kind === "loaded" ? this.#state.playing.track.info : undefined;
-    const played = track && {
-      identifier: track.identifier,
-      title: track.title,
-      sourceName: track.sourceName,
-      isStream: track.isStream,
-    };
-    const own = { guildId, sessionId, track: played ?? null, position, paused: this.#isPaused };
+    const track = this.#state.kind === "loaded" ? diagnosedTrack(this.#state.playing.track.info) : null;
+    const own = { guildId, sessionId, track, position, paused: this.#isPaused };
     return this.#diagnosis.toJson(own, workers.placeOf(this));
   }
 
@@ -272,17 +266,24 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#memory.keep("voice", brought);
   }
 
+  /**
+   * The end of a pause takes effect with the track change and never before it: a worker that is un-paused first plays
+   * the old track until the next command arrives.
+   */
   #changeTrack(change: CheckedChange, update: PlayerUpdate, brought: BroughtSizes): void {
-    this.#setPaused(update.isPaused ?? false);
+    const isPaused = update.isPaused ?? false;
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
       this.#end("stopped");
+      this.#setPaused(isPaused);
       return;
     }
     const { track } = change;
     this.#end("replaced");
     this.#memory.keep("track", brought);
     this.#memory.keep("userData", brought);
+    // The worker is told by the play command.
+    this.#isPaused = isPaused;
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,

@@ -124,7 +124,8 @@ export class AudioPlayer implements LoopMember {
 
   /** `seekId` is that of the track's last seek, where it goes on from another worker. */
   play(command: PlayCommand, seekId: SeekId = 0): void {
-    const isHeard = this.#silenceFramesLeft === SILENCE_FRAMES && this.#gate !== "down";
+    // A paused player is silent from the pause on, also before its first silence frame has left.
+    const isHeard = !this.#isPaused && this.#silenceFramesLeft === SILENCE_FRAMES && this.#gate !== "down";
     if (!isHeard) this.#dropSound();
     this.#isPaused = command.isPaused;
     this.#tracks.play(command, { seekId, isHeard });
@@ -203,6 +204,7 @@ export class AudioPlayer implements LoopMember {
   /** The voice connection's gate is another now. */
   onGateChanged(): void {
     if (this.#gate !== "send") this.#takeBack();
+    this.#place.onGateChanged();
     this.#attend();
   }
 

@@ -72,6 +72,11 @@ export class SoundPlace {
     this.#handOver?.onSent(untilMs, made);
   }
 
+  /** See HandOver. */
+  onGateChanged(): void {
+    this.#handOver?.onGateChanged();
+  }
+
   /**
    * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
    * under way.

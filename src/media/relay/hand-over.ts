@@ -94,6 +94,11 @@ export class HandOver {
     this.#options.port.send({ type: "command", command });
   }
 
+  /** The gate of the player's voice connection may be another now. */
+  onGateChanged(): void {
+    if (this.isTaken) this.#watchGate();
+  }
+
   /** Ends it; what the host has made ready is its own to let go of, as its end of the port closes. */
   close(): void {
     this.#state = "over";

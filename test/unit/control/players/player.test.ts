@@ -409,6 +409,58 @@ describe("pause, volume, filters, user data", () => {
     expect(workers.last("play").isPaused).toBe(false);
   });
 
+  test("a paused track that is stopped is not un-paused in its worker before the stop", async () => {
+    await play();
+    await update({ isPaused: true });
+    workers.commands.length = 0;
+    await update({ trackChange: { kind: "stop" } });
+    expect(workers.commands).toMatchObject([{ type: "stop" }, { type: "pause", isPaused: false }]);
+    expect(player.toJson().paused).toBe(false);
+  });
+
+  test("a paused track that is replaced stays paused in its worker, and the play command ends the pause", async () => {
+    await play();
+    await update({ isPaused: true });
+    workers.commands.length = 0;
+    let found: (result: LoadResult) => void = () => undefined;
+    loads.set("song", new Promise((resolve) => (found = resolve)));
+    const updated = update({ trackChange: { kind: "load", identifier: "song", allowed: undefined }, isPaused: false });
+    await settle();
+    expect(workers.commands).toEqual([]);
+    expect(player.toJson().paused).toBe(true);
+    found({ kind: "track", track: buildTrack() });
+    await updated;
+    expect(workers.commands).toMatchObject([{ type: "play", isPaused: false }]);
+    expect(player.toJson().paused).toBe(false);
+  });
+
+  test("a paused track stays paused when the track that was to replace it cannot be loaded", async () => {
+    await play();
+    await update({ isPaused: true });
+    workers.commands.length = 0;
+    loads.set("song", Promise.resolve({ kind: "empty" }));
+    await expect(
+      update({ trackChange: { kind: "load", identifier: "song", allowed: undefined } }),
+    ).rejects.toMatchObject({ code: "load-no-matches" });
+    expect(workers.commands).toEqual([]);
+    expect(player.toJson().paused).toBe(true);
+  });
+
+  test("a playing track plays on until the track that is to replace it, paused, is loaded", async () => {
+    await play();
+    workers.commands.length = 0;
+    let found: (result: LoadResult) => void = () => undefined;
+    loads.set("song", new Promise((resolve) => (found = resolve)));
+    const updated = update({ trackChange: { kind: "load", identifier: "song", allowed: undefined }, isPaused: true });
+    await settle();
+    expect(workers.commands).toEqual([]);
+    expect(player.toJson().paused).toBe(false);
+    found({ kind: "track", track: buildTrack() });
+    await updated;
+    expect(workers.commands).toMatchObject([{ type: "play", isPaused: true }]);
+    expect(player.toJson().paused).toBe(true);
+  });
+
   test("a new track can start paused", async () => {
     await play(buildTrack(), { isPaused: true });
     expect(workers.last("play").isPaused).toBe(true);

@@ -6,6 +6,7 @@ import { MemberSlot } from "../../../../lab/discord/dave-member.ts";
 import { ExternalSender, encodeGroupId, encodeProposals } from "../../../../lab/discord/external-sender.ts";
 import { FakeDiscord } from "../../../../lab/discord/fake-discord.ts";
 import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
+import type { IssuedVoice } from "../../../../lab/discord/voice-session.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
 import { timeFor } from "../../../support/time-passes.ts";
@@ -18,6 +19,7 @@ const OPUS = Buffer.from([0xfc, 1, 2, 3]);
 let clock: FakeClock;
 let discord: FakeDiscord;
 let client: ReferenceVoiceClient;
+let voice: IssuedVoice;
 let channel: VoiceChannel;
 
 beforeEach(async () => {
@@ -32,7 +34,11 @@ afterEach(async () => {
 });
 
 async function connect(mute: readonly number[] = [], daveVersionMax = 1): Promise<void> {
-  const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
+  voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
+  await identify(mute, daveVersionMax);
+}
+
+async function identify(mute: readonly number[] = [], daveVersionMax = 1): Promise<void> {
   client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice, daveVersionMax });
   for (const op of mute) client.mute.add(op);
   await client.open();
@@ -73,6 +79,18 @@ test("no commit: the call goes on with the listener's", async () => {
   await client.until(() => client.has(27));
   await timeFor(clock, untilViolation("dave-commit-missing"));
   await client.until(() => client.isEncrypting);
+});
+
+test("a bot that identifies again during a negotiation is not sent the Welcome of the member it was", async () => {
+  await connect([28]);
+  await client.until(() => client.has(27));
+  const before = client;
+  await identify();
+  before.close();
+  await client.until(() => client.isEncrypting);
+  await channel.settled();
+  expect(client.messages.map(({ op }) => op)).not.toContain(30);
+  expect(discord.violations).toEqual([]);
 });
 
 test("a commit of a group with another id", async () => {

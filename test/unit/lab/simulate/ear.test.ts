@@ -96,3 +96,44 @@ test("from the old place, packets are left out by no more than the seeks since",
   hear(18, 20);
   expect(ear.faults).toHaveLength(1);
 });
+
+test("packets lost right before a pause are no fault after it, however long the pause is", () => {
+  hear(0, 9);
+  ear.allow({ why: "datagrams lost", lossMs: 500 });
+  nowMs += 10 * FRAME_MS;
+  ear.pause(true);
+  nowMs += 60_000;
+  ear.pause(false);
+  hear(20, 30);
+  expect(ear.faults).toEqual([]);
+  expect(ear.missingCount).toBe(10);
+});
+
+test("a pause excuses no more lost packets than were due before it, and none without a cause", () => {
+  hear(0, 9);
+  ear.allow({ why: "datagrams lost", lossMs: 500 });
+  nowMs += 10 * FRAME_MS;
+  ear.pause(true);
+  nowMs += 60_000;
+  ear.pause(false);
+  hear(21, 30);
+  expect(ear.faults).toHaveLength(1);
+  nowMs += 10 * FRAME_MS;
+  ear.pause(true);
+  nowMs += 1000;
+  ear.pause(false);
+  hear(35, 40);
+  expect(ear.faults).toHaveLength(2);
+});
+
+test("a track that is over may be heard only while its worker hears of commands late", () => {
+  hear(0, 9);
+  ear.stop();
+  ear.allow({ why: "worker held up", lossMs: 700, lateMs: 500 });
+  nowMs += 480;
+  ear.hear(10);
+  expect(ear.faults).toEqual([]);
+  nowMs += 100;
+  ear.hear(11);
+  expect(ear.faults).toHaveLength(1);
+});

@@ -247,6 +247,25 @@ describe("a replaced track", () => {
     expect(eventsOf("trackEnded")).toEqual([]);
   });
 
+  it("is not heard any more when it is paused, also when the new one starts before the next deadline", async () => {
+    play();
+    await readAhead();
+    await tick(5);
+    player.pause(true);
+    const before = voice.frames.at(-1)!;
+    let arrive = (): void => undefined;
+    const opening = new Promise<void>((resolve) => (arrive = resolve));
+    nextDemuxer = () =>
+      opening.then(() => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS.slice(100) }));
+    play({ trackId: 2, startMs: 0 });
+    await tick(5);
+    expect(voice.frames.at(-1)).toBe(before);
+    arrive();
+    await readAhead();
+    await tick(5);
+    expect(voice.frames.at(-1)).toBeGreaterThanOrEqual(100);
+  });
+
   it("does not hide that the new one is stuck", async () => {
     nextDemuxer = async () =>
       new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: [...PACKETS, ...PACKETS, ...PACKETS] });

@@ -31,6 +31,8 @@ let clock: FakeClock;
 let voice: AheadVoice;
 let workers: { readonly home: AudioWorker; readonly host: AudioWorker };
 let events: { readonly home: WorkerEvent[]; readonly host: WorkerEvent[] };
+/** The voice connection's gate changes, and its player is told. */
+let setGate: (gate: AheadVoice["gate"]) => void;
 /** Opens the song on the host. */
 let openOnHost: () => Promise<ScriptedDemuxer>;
 
@@ -72,7 +74,14 @@ function createWorker(open: () => Promise<ScriptedDemuxer>, send: (event: Worker
       releaseEncoder: () => undefined,
     },
     createBudget: (owner) => createTrackBudget({ clock, owner }),
-    createVoice: async () => voice,
+    createVoice: async (player) => {
+      setGate = (gate) => {
+        voice.gate = gate;
+        const isReady = gate === "send";
+        player.onVoiceStatus({ isConnected: isReady, isReady, pingMs: isReady ? 10 : -1 });
+      };
+      return voice;
+    },
     trackStuckThresholdMs: 10_000,
     takeThreadLoad: () => 0,
     pacer: new PacerLink(() => undefined),
@@ -206,6 +215,21 @@ describe("a song whose sound moves to another worker", () => {
     // What was on its way to home when the gate closed is lost, a frame or two.
     expect(voice.heard[length]).toBeLessThanOrEqual(last + 3 + waiting);
     expect(voice.heard.slice(length)).toEqual(range(voice.heard[length] ?? 0, (voice.heard[length] ?? 0) + 18));
+  });
+
+  it("loses no frame when its voice connection is away at the end of a pause", async () => {
+    await playElsewhere();
+    tell({ type: "pause", playerId: HOME_ID, isPaused: true });
+    await tick(10);
+    setGate("hold");
+    await settle();
+    tell({ type: "pause", playerId: HOME_ID, isPaused: false });
+    await tick(50);
+    setGate("send");
+    await tick(20);
+    const frames = voice.heard.filter((number) => number >= 0);
+    expect(frames).toEqual(range(0, frames.length - 1));
+    expect(voice.heard.at(-1)).toBe(frames.length - 1);
   });
 
   it("stands still when the voice connection has failed, until there is one again", async () => {
