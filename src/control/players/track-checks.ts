@@ -48,9 +48,8 @@ export class TrackChecks {
   }
 
   /**
-   * Resolves when the change can be carried out. Rejects with
-   * `node-overloaded`, `load-no-matches`, `load-not-a-track`, `load-failed`, `key-forbidden`, `memory-exhausted`, or the
-   * reason of the signal.
+   * Resolves when the change can be carried out. Rejects with `node-overloaded`, `load-no-matches`, `load-not-a-track`,
+   * `load-failed`, `key-forbidden`, `memory-exhausted`, or the reason of the signal.
    */
   async check(change: TrackChange, { brought, onPassed }: CheckOptions): Promise<CheckedChange> {
     await this.#waitForTurn();
