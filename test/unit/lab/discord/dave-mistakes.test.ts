@@ -39,11 +39,20 @@ async function connect(mute: readonly number[] = [], daveVersionMax = 1): Promis
 }
 
 async function identify(mute: readonly number[] = [], daveVersionMax = 1): Promise<void> {
+  await begin(mute, daveVersionMax);
+  await select();
+}
+
+/** Up to op 2. */
+async function begin(mute: readonly number[] = [], daveVersionMax = 1): Promise<void> {
   client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice, daveVersionMax });
   for (const op of mute) client.mute.add(op);
   await client.open();
   client.identify();
   await client.ready();
+}
+
+async function select(): Promise<void> {
   await client.discover();
   client.select();
   await client.until(() => client.has(4));
@@ -91,6 +100,20 @@ test("a bot that identifies again during a negotiation is not sent the Welcome o
   await channel.settled();
   expect(client.messages.map(({ op }) => op)).not.toContain(30);
   expect(discord.violations).toEqual([]);
+});
+
+test("a bot that identifies again after its connection was lost is asked nothing as the member it was", async () => {
+  await join();
+  const before = client;
+  before.drop();
+  await discord.until(() => !discord.session(voice).isConnected, "loss");
+  await begin();
+  await timeFor(clock, channel.downgrade());
+  await select();
+  await channel.settled();
+  expect(client.messages.map(({ op }) => op)).not.toContain(21);
+  expect(discord.violations).toEqual([]);
+  before.close();
 });
 
 test("a commit of a group with another id", async () => {
