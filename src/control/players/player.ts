@@ -221,6 +221,7 @@ export class Player implements WorkerTenant, UpdateTarget {
   /** Everything that can be refused comes first: after that, nothing fails. */
   async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
     try {
+      // A track that is loaded now counts for noReplace, also when it ends while this update waits for its voice.
       const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
       const onPassed = (): void => {
         this.#isStarting = update.isPaused !== true;

@@ -38,6 +38,7 @@ interface CheckOptions {
   readonly onPassed: () => void;
 }
 
+/** One per player. Nothing of the update has changed anything when a check fails. */
 export class TrackChecks {
   readonly #options: TrackChecksOptions;
   readonly #changes: Allowance;

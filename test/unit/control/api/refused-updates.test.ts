@@ -54,14 +54,14 @@ async function finishSlowLoad(): Promise<void> {
 describe("an update whose identifier cannot be loaded", () => {
   const more = { volume: 30, filters: { volume: 0.5 }, paused: true, voice: VOICE };
 
-  test("leaves no player behind where there was none, and the client is told nothing", async () => {
+  test("a refused update leaves no player behind where there was none, and the client is told nothing", async () => {
     expect((await patch({ track: { identifier: "unreachable" }, ...more })).status).toBe(400);
     expect(await player()).toBe(404);
     await client.flushed();
     expect(client.events.map(({ op }) => op)).toEqual(["ready"]);
   });
 
-  test("leaves the player as an update before it left it", async () => {
+  test("a refused update leaves the player as the update before it left it", async () => {
     const { json: before } = await patch({ voice: VOICE, track: { identifier: "song" }, volume: 60, paused: true });
     const others = { ...more, voice: { ...VOICE, token: "t2" }, paused: false };
     expect((await patch({ track: { identifier: "unreachable" }, ...others })).status).toBe(400);
@@ -70,13 +70,13 @@ describe("an update whose identifier cannot be loaded", () => {
     expect(rest).toEqual(restBefore);
   });
 
-  test("does the same over v3, where it is answered with 500", async () => {
+  test("a refused update of v3 is answered with 500 and leaves no player behind", async () => {
     const { voice: _voice, ...others } = more;
     expect((await patch({ identifier: "unreachable", ...others }, "v3")).status).toBe(500);
     expect(await player()).toBe(404);
   });
 
-  test("takes nothing from an update that waits behind it", async () => {
+  test("an update that waits behind a refused one is carried out", async () => {
     const first = patch({ track: { identifier: "slow" }, ...more });
     const second = patch({ volume: 70 });
     await finishSlowLoad();
@@ -85,7 +85,7 @@ describe("an update whose identifier cannot be loaded", () => {
     expect(await player()).toMatchObject({ volume: 70, voice: { token: "" } });
   });
 
-  test("leaves no player behind when the update that waits behind it is refused as well", async () => {
+  test("two refused updates, one behind the other, leave no player behind", async () => {
     const both = [patch({ track: { identifier: "slow" } }), patch({ track: { identifier: "slow" } })];
     await finishSlowLoad();
     await finishSlowLoad();
@@ -93,7 +93,7 @@ describe("an update whose identifier cannot be loaded", () => {
     expect(await player()).toBe(404);
   });
 
-  test("hinders none of the updates that come right after it", async () => {
+  test("updates that come right after a refused one are carried out", async () => {
     for (let count = 1; count <= 20; count++) {
       const refused = patch({ track: { identifier: "unreachable" } });
       const carriedOut = [patch({ volume: count }), patch({ paused: true })];
@@ -104,7 +104,7 @@ describe("an update whose identifier cannot be loaded", () => {
     }
   });
 
-  test("is carried out but for its track where noReplace keeps the old one", async () => {
+  test("an update with noReplace is carried out but for its track, which is not loaded", async () => {
     await patch({ track: { identifier: "song" }, paused: true });
     const answer = await patch({ track: { identifier: "unreachable" }, volume: 30 }, "v4", "?noReplace=true");
     expect(answer).toMatchObject({

@@ -361,19 +361,19 @@ describe("loading by identifier", () => {
   });
 });
 
-describe("a player that is unused", () => {
+describe("unused players", () => {
   const unknown = { trackChange: { kind: "load", identifier: "unknown", allowed: undefined } } as const;
 
   beforeEach(() => {
     loads.set("unknown", Promise.resolve({ kind: "empty" }));
   });
 
-  test("stays so when its updates are refused", async () => {
+  test("a player is unused when all of its updates were refused", async () => {
     await expect(update(unknown)).rejects.toMatchObject({ code: "load-no-matches" });
     expect(player.isUnused).toBe(true);
   });
 
-  test("is none while an update is waiting", async () => {
+  test("a player is not unused while an update is waiting", async () => {
     const [refused, waiting] = [update(unknown), update({ volume: 5 })];
     await expect(refused).rejects.toMatchObject({ code: "load-no-matches" });
     expect(player.isUnused).toBe(false);
@@ -381,7 +381,7 @@ describe("a player that is unused", () => {
     expect(player.isUnused).toBe(false);
   });
 
-  test("is none after an update without content, however many are refused after it", async () => {
+  test("a player stays used after one update without content, however many are refused after it", async () => {
     await update({});
     await expect(update(unknown)).rejects.toMatchObject({ code: "load-no-matches" });
     expect(player.isUnused).toBe(false);

@@ -349,7 +349,7 @@ describe("players of a session", () => {
     expect(await next).toBe(players[1]);
   });
 
-  describe("whose update is refused", () => {
+  describe("refused updates", () => {
     const refusal = new NodeError("load-no-matches", "nothing found");
     let refuse: () => void;
 
@@ -371,7 +371,7 @@ describe("players of a session", () => {
       });
     });
 
-    test("a player made for it is destroyed again", async () => {
+    test("a player made for a refused update is destroyed again", async () => {
       const update = playerOf(session, "7");
       refuse();
       await expect(update).rejects.toBe(refusal);
@@ -379,7 +379,7 @@ describe("players of a session", () => {
       expect(players[0]?.isDestroyed).toBe(true);
     });
 
-    test("a player that an earlier update was carried out on stays", async () => {
+    test("a player stays after a refused update when an earlier one was carried out", async () => {
       const update = playerOf(session, "7");
       players[0]!.isUnused = false;
       refuse();
@@ -387,7 +387,7 @@ describe("players of a session", () => {
       expect(session.players.get("7")).toBe(players[0]);
     });
 
-    test("a player that was destroyed meanwhile does not take the next one of its guild with it", async () => {
+    test("a refused update of a destroyed player leaves the next player of its guild alone", async () => {
       const update = playerOf(session, "7");
       await session.destroyPlayer("7");
       const next = await playerOf(session, "7");

@@ -489,7 +489,7 @@ describe("whoever costs a worker", () => {
   });
 });
 
-describe("a worker that its player does not share", () => {
+describe("isolated workers", () => {
   async function isolated(): Promise<Tenant> {
     const tenant = await settled();
     pool.isolate(tenant);
@@ -503,7 +503,7 @@ describe("a worker that its player does not share", () => {
     clock.advance(0);
   }
 
-  test("is closed and forgotten a second after its player has left", async () => {
+  test("an isolated worker is closed and forgotten a second after its player has left", async () => {
     start("obedient");
     pool.detach(await isolated());
     expect(pool.closingCount).toBe(1);
@@ -511,7 +511,7 @@ describe("a worker that its player does not share", () => {
     await vi.waitFor(() => expect(pool.closingCount).toBe(0));
   });
 
-  test("is forgotten when it is lost, however often", async () => {
+  test("an isolated worker is forgotten when it is lost, however often", async () => {
     start("obedient");
     const tenant = await isolated();
     for (let loss = 0; loss < 3; loss++) {
@@ -521,7 +521,7 @@ describe("a worker that its player does not share", () => {
     expect(pool.closingCount).toBe(0);
   });
 
-  test("is forgotten when it is lost just after its player has left", async () => {
+  test("an isolated worker is forgotten when it is lost just after its player has left", async () => {
     start("obedient");
     const tenant = await isolated();
     const lost = orderOf(tenant, "exit");

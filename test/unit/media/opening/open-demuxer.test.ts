@@ -201,7 +201,7 @@ describe("openDemuxer", () => {
   });
 });
 
-it("opens nothing for a signal that has fired already", async () => {
+it("a reader is not opened for a signal that has fired already", async () => {
   const source = new MemoryByteSource(await readMediaFixture("opus.webm"));
   const opening = openDemuxer(source, { signal: AbortSignal.abort() }, createTrackBudget());
   await expect(opening).rejects.toMatchObject({ code: "input-closed" });

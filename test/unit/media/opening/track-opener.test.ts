@@ -162,7 +162,7 @@ describe("opening an input to play it", () => {
     expect(sources[0]?.isClosed).toBe(true);
   });
 
-  it("closes the source of a track that was given up while it was opened", async () => {
+  it("the source of a track that was given up while it was opened is closed", async () => {
     const { opener, sources } = setup({ a: { open: () => FOREVER } });
     const abort = new AbortController();
     void opener.open(http("a"), { signal: abort.signal, budget });
@@ -183,7 +183,7 @@ describe("opening an input to play it", () => {
 });
 
 describe("looking at an input", () => {
-  it("is given up when nobody wants it any more before it begins", async () => {
+  it("a probe that was given up before it begins hands its reason on to the input", async () => {
     const { opener, signals } = setup({ a: {} });
     const reason = new Error("given up");
     await opener.probe(http("a"), { signal: AbortSignal.abort(reason), budget }).catch(() => undefined);
