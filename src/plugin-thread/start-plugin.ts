@@ -145,7 +145,7 @@ class LivingPlugin {
 
   /** Throws what is wrong with it. */
   async setUp(): Promise<void> {
-    const { clock, port } = this.#ground;
+    const { port } = this.#ground;
     const { config, name, version } = this.#plugin;
     const given = await this.#askForOptions();
     if (given.problem !== undefined) throw new Error(given.problem);
@@ -153,11 +153,10 @@ class LivingPlugin {
     this.#hidden = hiddenFormsOf(secretsOf(config, options));
     const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
     const host = this.#createHost({ options, ownServers, kept: given.kept });
-    const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
-      throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
+    await this.#withinSetupTime(async () => {
+      // The types of its options are those that were just checked.
+      await this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]);
     });
-    // The types of its options are those that were just checked.
-    await Promise.race([late, Promise.resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]))]);
     host.endSetUp();
     this.#onCommand = this.#server(host);
     const sources = [...host.sources.values()].map((source) => {
@@ -166,6 +165,18 @@ class LivingPlugin {
     });
     const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
     port.postMessage({ type: "ready", manifest });
+  }
+
+  async #withinSetupTime(setup: () => Promise<void>): Promise<void> {
+    const isOver = new AbortController();
+    const late = pause(this.#ground.clock, SETUP_TIMEOUT_MS, isOver.signal).then(() => {
+      if (!isOver.signal.aborted) throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
+    });
+    try {
+      await Promise.race([setup(), late]);
+    } finally {
+      isOver.abort();
+    }
   }
 
   /** Throws a WrongOptionsError. */

@@ -129,7 +129,7 @@ describe("before the gateway is open", () => {
     ["refusals", HTTP_503],
     ["no answer at all", { kind: "hang" } as const],
   ])(
-    "%s end in an error that says so, and a later try works",
+    "%s end in an error that says so and leave no player behind, and a later try works",
     told(async (_name, action) => {
       const call = await MusicCall.create(virtual.stage);
       virtual.stage.discord.faults.add("upgrade", action, Number.POSITIVE_INFINITY);
@@ -137,8 +137,9 @@ describe("before the gateway is open", () => {
         status: 500,
         body: { message: "Failed to connect to voice server" },
       });
-      expect(await call.player()).toMatchObject({ state: { connected: false, ping: -1 } });
+      expect(await call.player()).toMatchObject({ status: 404 });
       await call.play(SONG);
+      expect(await call.player()).toMatchObject({ state: { connected: false, ping: -1 } });
       virtual.stage.discord.faults.clear("upgrade");
       expect(await connectAnswer(call)).toMatchObject({ status: 200 });
       expect(await call.ended()).toMatchObject({ reason: "finished" });

@@ -141,6 +141,21 @@ describe("setting a plugin up", () => {
     await expect(failed).rejects.toThrow("setting it up took more than 10000 ms");
   });
 
+  test.each([
+    ["succeeds", () => undefined],
+    [
+      "throws before it returns a promise",
+      () => {
+        throw new Error("no key");
+      },
+    ],
+  ])("leaves no timer running when the setup of a plugin %s", async (_how, setup) => {
+    const clock = new FakeClock();
+    await start({ ...GOOD, setup }, { clock }).catch(() => undefined);
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+  });
+
   test("answers what it was asked before it was set up", async () => {
     const { events, tell, give, setUp } = await manualWith(GOOD);
     tell({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
