@@ -85,6 +85,8 @@ export class Guild {
   readonly #nextFrame: (() => void)[] = [];
   /** When the client's connection was cut. */
   readonly #clientCutsMs: number[] = [];
+  /** Updates that have not been answered. */
+  #updateCount = 0;
   readonly #extraListeners: string[] = [];
   /** Something was last done about its voice connection. */
   #voiceDeedMs = 0;
@@ -217,6 +219,8 @@ export class Guild {
     this.#clientCutsMs.push(now);
     this.#mayHaveMissedClose = true;
     this.#isToldDisconnected = false;
+    // It is refused without a session, and asked for again when the client is back.
+    if (this.#updateCount > 0) this.ear.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
     if (now - this.#voiceDeedMs >= REJOIN_MS) return;
     const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
     this.ear.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
@@ -300,7 +304,10 @@ export class Guild {
   }
 
   async #update(body: object): Promise<void> {
-    await this.#options.world.client.update(this.guildId, body);
+    this.#updateCount += 1;
+    await this.#options.world.client.update(this.guildId, body).finally(() => {
+      this.#updateCount -= 1;
+    });
   }
 
   /** An update that ends what plays. */
@@ -332,6 +339,8 @@ export class Guild {
     const mark = `${this.guildId}-${id}`;
     const encoded = await world.client.load(world.songUrl(song, mark));
     if (this.#random.chance(0.3)) spoil(mark, this.#random.pick(["cut", "stall"]));
+    // The client may have been cut during the load; without a session nothing is played.
+    await world.client.whenConnected;
     const play = { id, song, first };
     this.#note(`plays song ${song} from ${first} as ${id}`);
     this.#told.set(id, { starts: 0, ends: 0, endSpans: [] });
