@@ -257,7 +257,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
 
   onIdentified(connection: GatewayConnection, daveVersionMax: number): void {
     this.#connection?.terminate(false);
-    // Who identifies again is a new member, also where a Resume of the one before was still possible.
+    // A bot that identifies again is a new member, also where a Resume of the one before was still possible.
     this.#leaveCall();
     this.#identifyCount++;
     this.#bind(connection);

@@ -220,8 +220,8 @@ export class Ear {
   }
 
   /**
-   * What may have been lost between the packet before and the pause behind it, of which the first packet after the
-   * pause shows: the loss was allowed until the pause, however long that has been.
+   * Packets that may have been lost between the last one and the pause behind it. The first packet after the pause
+   * shows their loss, which was allowed until the pause, however long that has been.
    */
   get #lostBeforePauseMax(): number {
     const before = this.#history.at(-1)?.atMs;

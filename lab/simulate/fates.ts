@@ -24,7 +24,7 @@ export interface Scene {
   cutGateways(): void;
   /** The fake Discord will say that, though the node does no wrong. */
   excuse(kinds: readonly ViolationKind[], forMs: number): void;
-  /** The same, of each guild until its next frame has come: only that shows what is missing before it. */
+  /** Excuses each guild until its next frame has come: only that frame shows what is missing before it. */
   excuseUntilNextFrame(kinds: readonly ViolationKind[]): void;
 }
 

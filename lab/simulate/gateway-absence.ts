@@ -66,8 +66,8 @@ export class GatewayAbsence {
   }
 
   /**
-   * A bot that has moved on cannot close what it cannot reach: to its channel it is a member that answers nothing,
-   * until Discord misses its heartbeats.
+   * A bot that has moved on cannot close a connection that it cannot reach: to its channel it is a member that answers
+   * nothing, until Discord misses its heartbeats.
    */
   async #excuseGhost(session: VoiceSession): Promise<void> {
     while (session.isRetired && session.isConnected) {
@@ -77,8 +77,8 @@ export class GatewayAbsence {
   }
 
   /**
-   * Its connection is cut. Answers of the bot that were under way are lost, and a resume repeats only what Discord has
-   * said; what Discord asks for meanwhile the bot answers when it is back.
+   * The gateway's connection is cut. Answers of the bot that were under way are lost, and a resume repeats only what
+   * Discord has said; what Discord asks for meanwhile the bot answers when it is back.
    */
   async cut(): Promise<void> {
     const { clock, excuse } = this.#options;
@@ -91,7 +91,7 @@ export class GatewayAbsence {
     );
   }
 
-  /** Its connection is cut while sound is about to begin. */
+  /** The gateway's connection is cut while sound is about to begin. */
   async cutBeforeBeginning(): Promise<void> {
     this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
     await pause(this.#options.clock, LOOK_MS);

@@ -12,6 +12,7 @@ import type { Dice } from "./dice.ts";
 import { type Allowance, Ear, type Play } from "./ear.ts";
 import type { Scene } from "./fates.ts";
 import { GatewayAbsence } from "./gateway-absence.ts";
+import { TrackEvents } from "./track-events.ts";
 import { type SimulatedWorld, SONG_COUNT } from "./world.ts";
 
 const FRAME_MS = 20;
@@ -31,25 +32,6 @@ const REST_MS = 14_000;
 const STEP_MS_MAX = 4000;
 /** Between two updates of a player. */
 const UPDATE_MS = 5000;
-/** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
-const CUT_MS = 50;
-/** Around the last packet of a track: its end is told a little before or after. */
-const END_MS = 300;
-
-/** A time in which the node sends an event. */
-interface Span {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/** What clients are told of one playing. */
-interface Told {
-  starts: number;
-  ends: number;
-  /** When its end may have been sent. */
-  readonly endSpans: Span[];
-}
-
 export interface GuildOptions {
   readonly world: SimulatedWorld;
   readonly guildId: string;
@@ -67,7 +49,7 @@ export class Guild {
   readonly ear: Ear;
   readonly #options: GuildOptions;
   readonly #random: Dice;
-  readonly #told = new Map<number, Told>();
+  readonly #events: TrackEvents;
   #channelCount = 0;
   #channel: VoiceChannel | undefined;
   readonly #channels = new Set<VoiceChannel>();
@@ -79,12 +61,12 @@ export class Guild {
   #isVoiceClosed = false;
   /** The client's connection has been cut since it was last told how its voice connection is. */
   #mayHaveMissedClose = false;
-  /** What updates of the player said since then. */
+  /** The last update of the player since then said that voice is not connected. */
   #isToldDisconnected = false;
   /** Called with the next frame, of sound or of silence. */
   readonly #nextFrame: (() => void)[] = [];
-  /** When the client's connection was cut. */
-  readonly #clientCutsMs: number[] = [];
+  /** Updates that have not been answered. */
+  #updateCount = 0;
   readonly #extraListeners: string[] = [];
   /** Something was last done about its voice connection. */
   #voiceDeedMs = 0;
@@ -98,6 +80,7 @@ export class Guild {
     this.guildId = options.guildId;
     this.#random = options.random;
     const { clock } = options.world;
+    this.#events = new TrackEvents(() => clock.now());
     this.ear = new Ear({
       name: `guild ${options.guildId}`,
       now: () => clock.now(),
@@ -188,7 +171,7 @@ export class Guild {
   }
 
   /**
-   * Its gateway's connection is cut. Sound that flows goes on without; where something was done about voice just now,
+   * The gateway's connection is cut. Sound that flows goes on without; where something was done about voice just now,
    * it has to begin first, and cannot before the gateway is back, which takes longer with every loss.
    */
   onGatewayCut(): void {
@@ -198,10 +181,7 @@ export class Guild {
 
   /** What the events of its tracks have not been, in words. */
   eventFaults(): readonly string[] {
-    return [...this.#told].flatMap(([id, { starts, ends, endSpans }]) => {
-      const isEnded = ends === 1 || (ends === 0 && endSpans.some((span) => this.#mayBeLost(span)));
-      return starts <= 1 && isEnded ? [] : [`guild ${this.guildId}: play ${id} has ${starts} starts and ${ends} ends`];
-    });
+    return this.#events.faults().map((fault) => `guild ${this.guildId}: ${fault}`);
   }
 
   onNextFrame(call: () => void): void {
@@ -214,9 +194,11 @@ export class Guild {
    */
   onClientCut(awayMs: number): void {
     const now = this.#options.world.clock.now();
-    this.#clientCutsMs.push(now);
+    this.#events.onClientCut();
     this.#mayHaveMissedClose = true;
     this.#isToldDisconnected = false;
+    // It is refused without a session, and asked for again when the client is back.
+    if (this.#updateCount > 0) this.ear.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
     if (now - this.#voiceDeedMs >= REJOIN_MS) return;
     const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
     this.ear.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
@@ -224,14 +206,6 @@ export class Guild {
 
   get #isVoiceLost(): boolean {
     return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isToldDisconnected);
-  }
-
-  /**
-   * An event that was sent in this time may be lost for good: nobody confirms messages of the protocol, so the node
-   * repeats to a client that comes back only what it has sent after it knew of the cut.
-   */
-  #mayBeLost(span: Span): boolean {
-    return this.#clientCutsMs.some((cutMs) => cutMs >= span.fromMs - CUT_MS && cutMs <= span.toMs + CUT_MS);
   }
 
   /** Frames that reached Discord, and nobody's ear: the bot was not there any more, or the listener not yet in the group. */
@@ -244,7 +218,7 @@ export class Guild {
   #onTrackEvent({ type, track }: NodeMessage): void {
     const { userData } = track as { readonly userData?: { readonly play?: number } };
     const id = userData?.play;
-    const told = id === undefined ? undefined : this.#told.get(id);
+    const told = this.#events.of(id);
     if (told === undefined) {
       this.ear.faults.push(`guild ${this.guildId}: ${type} of an unknown track`);
       return;
@@ -290,7 +264,7 @@ export class Guild {
     this.#note(what);
     this.#voiceDeedMs = this.#options.world.clock.now();
     if (this.#absence.unknowingMs > 0) this.#allowUnknowing();
-    // What Discord does to a bot whose gateway is away, the bot learns when it is back.
+    // A bot whose gateway is away learns of it when the gateway is back.
     if (this.#absence.isCut) this.#absence.allowBeginning();
   }
 
@@ -300,22 +274,20 @@ export class Guild {
   }
 
   async #update(body: object): Promise<void> {
-    await this.#options.world.client.update(this.guildId, body);
+    this.#updateCount += 1;
+    await this.#options.world.client.update(this.guildId, body).finally(() => {
+      this.#updateCount -= 1;
+    });
   }
 
   /** An update that ends what plays. */
-  async #endBy(body: object, play: Play | undefined): Promise<void> {
-    const { clock } = this.#options.world;
-    const fromMs = clock.now();
-    await this.#update(body);
-    if (play !== undefined) this.#told.get(play.id)?.endSpans.push({ fromMs, toMs: clock.now() });
+  #endBy(body: object, play: Play | undefined): Promise<void> {
+    return this.#events.endBy(play?.id, () => this.#update(body));
   }
 
   #hear(packet: number): void {
     this.ear.hear(packet);
-    if (!this.ear.isAtEnd || this.#play === undefined) return;
-    const now = this.#options.world.clock.now();
-    this.#told.get(this.#play.id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
+    if (this.ear.isAtEnd && this.#play !== undefined) this.#events.onLastPacket(this.#play.id);
   }
 
   // What users do
@@ -332,9 +304,11 @@ export class Guild {
     const mark = `${this.guildId}-${id}`;
     const encoded = await world.client.load(world.songUrl(song, mark));
     if (this.#random.chance(0.3)) spoil(mark, this.#random.pick(["cut", "stall"]));
+    // The client may have been cut during the load; without a session nothing is played.
+    await world.client.whenConnected;
     const play = { id, song, first };
     this.#note(`plays song ${song} from ${first} as ${id}`);
-    this.#told.set(id, { starts: 0, ends: 0, endSpans: [] });
+    this.#events.expect(id);
     const replaced = this.#play;
     this.#play = play;
     this.#isPaused = false;

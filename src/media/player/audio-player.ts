@@ -124,8 +124,10 @@ export class AudioPlayer implements LoopMember {
 
   /** `seekId` is that of the track's last seek, where it goes on from another worker. */
   play(command: PlayCommand, seekId: SeekId = 0): void {
-    // A paused player is silent from the pause on, also before its first silence frame has left.
-    const isHeard = !this.#isPaused && this.#silenceFramesLeft === SILENCE_FRAMES && this.#gate !== "down";
+    // A paused player is silent from the pause on, also before its first silence frame has left; so is one whose voice
+    // connection holds: when that opens, nothing of the track before comes out.
+    const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
+    const isHeard = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
     if (!isHeard) this.#dropSound();
     this.#isPaused = command.isPaused;
     this.#tracks.play(command, { seekId, isHeard });

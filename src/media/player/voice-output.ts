@@ -42,6 +42,11 @@ export class VoiceOutput {
     return voice.gate === "send" && voice.isFull ? "hold" : voice.gate;
   }
 
+  /** The connection cannot take audio now. False where `gate` is "hold" only because too many frames wait to leave. */
+  get isHolding(): boolean {
+    return this.#voice?.gate === "hold";
+  }
+
   /** Why frames have no way out, where they have none. */
   get obstacle(): VoiceObstacle | "workerLate" {
     if (this.#voice?.gate === "send" && this.#voice.isFull) return "workerLate";

@@ -266,6 +266,25 @@ describe("a replaced track", () => {
     expect(voice.frames.at(-1)).toBeGreaterThanOrEqual(100);
   });
 
+  it("is not heard any more when voice holds, also when that opens before the next deadline", async () => {
+    play();
+    await readAhead();
+    await tick(5);
+    voice.gate = "hold";
+    player.onGateChanged();
+    await tick(50);
+    const { length } = voice.frames;
+    nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS.slice(100) });
+    play({ trackId: 2, startMs: 0 });
+    await readAhead();
+    await tick(5);
+    voice.gate = "send";
+    player.onGateChanged();
+    await tick(5);
+    expect(voice.frames.length).toBeGreaterThan(length);
+    expect(voice.frames[length]).toBeGreaterThanOrEqual(100);
+  });
+
   it("does not hide that the new one is stuck", async () => {
     nextDemuxer = async () =>
       new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: [...PACKETS, ...PACKETS, ...PACKETS] });

@@ -1,0 +1,75 @@
+// What a client of a simulation is told of the tracks of one guild, and the rule it is held to: at most one start and
+// exactly one end of each, but for an end that a cut of the client's connection may have taken with it.
+
+/** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
+const CUT_MS = 50;
+/** Around the last packet of a track: its end is told a little before or after. */
+const END_MS = 300;
+
+/** A time in which the node sends an event. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What clients are told of one playing. */
+interface Told {
+  starts: number;
+  ends: number;
+  /** When its end may have been sent. */
+  readonly endSpans: Span[];
+}
+
+export class TrackEvents {
+  readonly #now: () => number;
+  readonly #told = new Map<number, Told>();
+  /** When the client's connection was cut. */
+  readonly #clientCutsMs: number[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** A playing is about to be asked for. */
+  expect(id: number): void {
+    this.#told.set(id, { starts: 0, ends: 0, endSpans: [] });
+  }
+
+  /** Undefined for a playing that nobody has asked for. */
+  of(id: number | undefined): { starts: number; ends: number } | undefined {
+    return id === undefined ? undefined : this.#told.get(id);
+  }
+
+  /** Does what ends a playing, by its id. */
+  async endBy(id: number | undefined, work: () => Promise<void>): Promise<void> {
+    const fromMs = this.#now();
+    await work();
+    if (id !== undefined) this.#told.get(id)?.endSpans.push({ fromMs, toMs: this.#now() });
+  }
+
+  /** The last packet of a playing has been heard. */
+  onLastPacket(id: number): void {
+    const now = this.#now();
+    this.#told.get(id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
+  }
+
+  onClientCut(): void {
+    this.#clientCutsMs.push(this.#now());
+  }
+
+  /** What the events have not been, in words. */
+  faults(): readonly string[] {
+    return [...this.#told].flatMap(([id, { starts, ends, endSpans }]) => {
+      const isEnded = ends === 1 || (ends === 0 && endSpans.some((span) => this.#mayBeLost(span)));
+      return starts <= 1 && isEnded ? [] : [`play ${id} has ${starts} starts and ${ends} ends`];
+    });
+  }
+
+  /**
+   * An event that was sent in this time may be lost for good: nobody confirms messages of the protocol, so the node
+   * repeats to a client that comes back only what it has sent after it knew of the cut.
+   */
+  #mayBeLost(span: Span): boolean {
+    return this.#clientCutsMs.some((cutMs) => cutMs >= span.fromMs - CUT_MS && cutMs <= span.toMs + CUT_MS);
+  }
+}
