@@ -4,7 +4,7 @@
 // that its answers lead to are served on loopback, behind links that are made anew with each run. In whichever process
 // it is started.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SiteRequest, SiteServer } from "./site-server.ts";
@@ -121,7 +121,10 @@ export class FakeYtDlp {
   #write(): void {
     const links = `${this.site.url}/${LINK_HOST}/`;
     const table = { version: this.#version, answers: this.#answers, rest: this.#rest, links };
-    writeFileSync(join(this.#folder, "table.json"), JSON.stringify(table));
+    const path = join(this.#folder, "table.json");
+    writeFileSync(`${path}.new`, JSON.stringify(table));
+    // Replaces the file at once: a run that has started already may be reading it.
+    renameSync(`${path}.new`, path);
   }
 }
 
