@@ -345,8 +345,12 @@ export class DaveSession {
   }
 
   #onWelcome(transitionId: number, welcome: Buffer): void {
-    // A repetition: whoever has joined already has nothing to gain from it.
-    if (!this.#isAwaitingGroup) return;
+    if (!this.#isAwaitingGroup) {
+      // A repetition, unless it answers a key package that no group came of.
+      if (!this.#group.isAddedAgainBy(welcome)) return;
+      // Those were of the group that we leave. Its keys are used until the transition is executed.
+      this.#dropPending();
+    }
     if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
     this.#onEpoch();
     this.#onJoined(transitionId);

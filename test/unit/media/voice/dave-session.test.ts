@@ -531,6 +531,41 @@ describe("recovering", () => {
     expect(call.hear()).toBe("heard");
   });
 
+  test.each([
+    ["the gateway asked for another", (call: Call) => call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 })],
+    ["no group came of the first", (call: Call) => call.clock.advance(10_000)],
+  ])("a bot that sent a second key package as %s is removed and added again with it", (_why, sendSecond) => {
+    const call = new Call();
+    call.start();
+    sendSecond(call);
+    expect(call.all(26)).toHaveLength(2);
+    // The gateway has formed the group with the first one.
+    call.append(call.gateway.add(0n, call.listener.getSerializedKeyPackage()));
+    const founding = parseCommitWelcome(call.lastOf(28));
+    call.commit(0, founding?.commit.bytes ?? Buffer.alloc(0));
+    call.listener.processWelcome(founding?.welcome?.bytes ?? Buffer.alloc(0));
+    expect(call.hear()).toBe("heard");
+    const [removal, addition] = [call.gateway.remove(1n, 0), call.gateway.add(1n, call.lastOf(26))];
+    call.append(removal, addition);
+    const { commit, welcome } = call.propose(call.listener, removal, addition);
+    call.listener.processCommit(commit);
+    call.welcome(5, welcome);
+    expect(call.all(23)).toEqual([{ transition_id: 5 }]);
+    // With the keys of the group before, which the listener keeps for a while.
+    expect(call.hear()).toBe("heard");
+    call.execute(5);
+    const grown = call.grow("702");
+    call.enter("702");
+    call.append(grown.add);
+    call.commit(0, grown.commit);
+    call.listener.processCommit(grown.commit);
+    expect(call.hear()).toBe("heard");
+    call.welcome(5, welcome);
+    expect(call.all(23)).toHaveLength(1);
+    expect(call.all(31)).toEqual([]);
+    expect(call.bot.describe()).toMatchObject({ epoch: 3, state: "encrypted" });
+  });
+
   test("after close nothing happens any more", () => {
     const call = inGroup();
     call.commit(4, call.grow("702").commit);
