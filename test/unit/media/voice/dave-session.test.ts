@@ -434,6 +434,21 @@ describe("in a group", () => {
     expect(call.hear()).toBe("plain");
   });
 
+  test("a resume repeats op 23 for transitions of the last two and a half seconds that were not executed", () => {
+    const call = inGroup();
+    const prepare = (transitionId: number) =>
+      call.bot.handle({ kind: "prepareTransition", transitionId, version: 1 });
+    prepare(7);
+    call.clock.advance(2400);
+    prepare(8);
+    prepare(9);
+    call.execute(9);
+    call.clock.advance(100);
+    call.bot.onResumed();
+    const repeated = call.all<{ transition_id: number }>(23).slice(3);
+    expect(repeated).toEqual([{ transition_id: 8 }]);
+  });
+
   test("op 21 with id 0 is executed at once, without op 23", () => {
     const call = inGroup();
     call.bot.handle({ kind: "prepareTransition", transitionId: 0, version: 0 });
