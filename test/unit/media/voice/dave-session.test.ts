@@ -436,8 +436,7 @@ describe("in a group", () => {
 
   test("a resume repeats op 23 for transitions of the last two and a half seconds that were not executed", () => {
     const call = inGroup();
-    const prepare = (transitionId: number) =>
-      call.bot.handle({ kind: "prepareTransition", transitionId, version: 1 });
+    const prepare = (transitionId: number) => call.bot.handle({ kind: "prepareTransition", transitionId, version: 1 });
     prepare(7);
     call.clock.advance(2400);
     prepare(8);
