@@ -10,6 +10,8 @@ export interface DavePolicy {
   firstTransitionId: number;
   /** Id of the next other transition; counts up, leaving out 0 after 65535. Default 1. */
   nextTransitionId: number;
+  /** Time from the announcement to op 22 where an op 23 is missing, milliseconds, default 2000. */
+  executeWithinMs: number;
   /** Time between the last op 23 and op 22, milliseconds, default 0. */
   executeDelayMs: number;
   /** When listeners process a commit: at once, or only just before op 22. Default `announce`. */
@@ -36,6 +38,7 @@ export function createDavePolicy(): DavePolicy {
     commitWinner: "bot",
     firstTransitionId: 0,
     nextTransitionId: 1,
+    executeWithinMs: 2000,
     executeDelayMs: 0,
     listenersProcess: "announce",
     areNewcomersOffered: true,

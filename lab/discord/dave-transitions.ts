@@ -1,5 +1,6 @@
-// Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22. Several may
-// be under way at once. Id 0 is executed by announcing it.
+// Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22, after a time
+// limit also without an answer (discord-voice.md section 3.4). Several may be under way at once. Id 0 is executed by
+// announcing it.
 
 import type { Clock } from "../../src/lib/clock.ts";
 import type { MemberSlot } from "./dave-member.ts";
@@ -26,6 +27,8 @@ interface TransitionHost {
 
 export class Transitions {
   readonly #host: TransitionHost;
+  /** Announced and not executed. */
+  readonly #pending = new Set<Transition>();
   /** Bots that have not sent op 23, by transition id. */
   readonly #waiting = new Map<number, Set<MemberSlot>>();
   #executedCount = 0;
@@ -35,7 +38,7 @@ export class Transitions {
   }
 
   get pendingCount(): number {
-    return this.#waiting.size;
+    return this.#pending.size;
   }
 
   get executedCount(): number {
@@ -50,8 +53,11 @@ export class Transitions {
       return;
     }
     const bots = transition.slots.filter((slot) => slot.member.kind === "bot");
-    this.#waiting.set(transition.id, new Set(bots));
-    void this.#seeThrough(transition);
+    const waiting = new Set(bots);
+    this.#pending.add(transition);
+    this.#waiting.set(transition.id, waiting);
+    void this.#awaitAnswers(transition, waiting);
+    void this.#seeThrough(transition, waiting);
   }
 
   /** Op 23. */
@@ -67,18 +73,26 @@ export class Transitions {
     this.#waiting.get(id)?.delete(slot);
   }
 
-  async #seeThrough(transition: Transition): Promise<void> {
+  async #seeThrough(transition: Transition, waiting: ReadonlySet<MemberSlot>): Promise<void> {
     const { policy, waiters } = this.#host;
-    const waiting = this.#waiting.get(transition.id) ?? new Set();
-    const isAnswered = () => [...waiting].every((slot) => !this.#host.isPresent(slot));
-    const hasAnswered = await waiters.settled(isAnswered, policy.answerTimeoutMs);
-    if (!hasAnswered) {
-      const late = [...waiting].map((slot) => slot.userId).join(", ");
-      this.#host.report("dave-transition-timeout", `no op 23 for transition ${transition.id} from ${late}`);
-    }
+    await waiters.settled(() => this.#isAnswered(waiting), Math.min(policy.executeWithinMs, policy.answerTimeoutMs));
     if (policy.executeDelayMs > 0) await waiters.settled(() => false, policy.executeDelayMs);
-    this.#waiting.delete(transition.id);
+    this.#pending.delete(transition);
     this.#finish(transition);
+  }
+
+  /** The transition is executed without those that answer late, who may take longer. */
+  async #awaitAnswers({ id }: Transition, waiting: ReadonlySet<MemberSlot>): Promise<void> {
+    const { policy, waiters } = this.#host;
+    if (!(await waiters.settled(() => this.#isAnswered(waiting), policy.answerTimeoutMs))) {
+      const late = [...waiting].map((slot) => slot.userId).join(", ");
+      this.#host.report("dave-transition-timeout", `no op 23 for transition ${id} from ${late}`);
+    }
+    if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+  }
+
+  #isAnswered(waiting: ReadonlySet<MemberSlot>): boolean {
+    return [...waiting].every((slot) => !this.#host.isPresent(slot));
   }
 
   #finish(transition: Transition): void {

@@ -66,6 +66,12 @@ interface PostponedCommit {
   readonly timer: Timer;
 }
 
+interface AnnouncedTransition {
+  /** The protocol version it brings. */
+  readonly version: number;
+  readonly announcedMs: number;
+}
+
 interface AwaitedJoin {
   readonly transitionId: number;
   readonly timer: Timer;
@@ -77,8 +83,8 @@ export class DaveSession {
   readonly #parent: DaveParent;
   readonly #group: MlsGroup;
   readonly #knownUserIds = new Set<string>();
-  /** Announced transitions and the protocol version each brings. */
-  readonly #transitions = new Map<number, number>();
+  /** Announced and not executed yet, by their ids. */
+  readonly #transitions = new Map<number, AnnouncedTransition>();
 
   /** The version negotiated for the next group; 0 is plain. */
   #version = 0;
@@ -180,6 +186,16 @@ export class DaveSession {
 
   handle(message: DaveMessage): void {
     this.#inbox.take(message);
+  }
+
+  /**
+   * After op 9. What was sent right before the connection broke may be lost, and a resume repeats only what the gateway
+   * has said: op 23 is sent again for transitions that the gateway may still be waiting with.
+   */
+  onResumed(): void {
+    for (const [transitionId, { announcedMs }] of this.#transitions) {
+      if (this.#clock.now() - announcedMs < JOIN_EXECUTE_MS_MAX) this.#sendReady(transitionId);
+    }
   }
 
   close(): void {
@@ -345,8 +361,12 @@ export class DaveSession {
   }
 
   #onWelcome(transitionId: number, welcome: Buffer): void {
-    // A repetition: whoever has joined already has nothing to gain from it.
-    if (!this.#isAwaitingGroup) return;
+    if (!this.#isAwaitingGroup) {
+      // A repetition, unless it answers a key package that no group came of.
+      if (!this.#group.isAddedAgainBy(welcome)) return;
+      // Those were of the group that we leave. Its keys are used until the transition is executed.
+      this.#dropPending();
+    }
     if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
     this.#onEpoch();
     this.#onJoined(transitionId);
@@ -391,13 +411,17 @@ export class DaveSession {
   #announceReady(transitionId: number, version: number): void {
     this.#lastTransitionId = transitionId;
     this.#rememberTransition(transitionId, version);
+    this.#sendReady(transitionId);
+  }
+
+  #sendReady(transitionId: number): void {
     this.#parent.sendDaveJson(OPCODE.daveTransitionReady, { transition_id: transitionId });
   }
 
   #rememberTransition(transitionId: number, version: number): void {
     const oldest = this.#transitions.keys().next();
     if (this.#transitions.size >= TRANSITIONS_MAX && !oldest.done) this.#transitions.delete(oldest.value);
-    this.#transitions.set(transitionId, version);
+    this.#transitions.set(transitionId, { version, announcedMs: this.#clock.now() });
   }
 
   #onPrepareTransition(transitionId: number, version: number): void {
@@ -412,7 +436,7 @@ export class DaveSession {
   /** Unknown and repeated ids are harmless. */
   #execute(transitionId: number): void {
     if (this.#postponed?.transitionId === transitionId) this.#processPostponed();
-    const version = this.#transitions.get(transitionId);
+    const version = this.#transitions.get(transitionId)?.version;
     if (version === undefined) return;
     this.#transitions.delete(transitionId);
     if (this.#awaitedJoin?.transitionId === transitionId) {

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { generateP256Keypair, DAVESession as MlsSession, type SigningKeyPair } from "@snazzah/davey";
 import { isSnowflake } from "../../lib/snowflake.ts";
+import { keyPackageRefOf } from "./key-package-ref.ts";
 
 /** Stands in for the channel id until the first message of the group brings it. */
 const UNKNOWN_CHANNEL_ID = "0";
@@ -35,6 +36,13 @@ export class MlsGroup {
   #prepared: { readonly session: MlsSession; readonly keyPackage: Buffer } | undefined;
   /** Holds the private key of a key package that went out before the channel id was learnt. */
   #placeholder: MlsSession | undefined;
+  /** A key package went out, and no group was joined since. */
+  #isKeyPackageOut = false;
+  /**
+   * Holds the private key of a key package that went out while the one before was not used yet. The gateway may use the
+   * older one first; a session in a group takes no Welcome, so the newer one needs a session of its own.
+   */
+  #spare: { readonly session: MlsSession; readonly keyPackageRef: Buffer } | undefined;
   /** Digests: the messages themselves may be large. */
   #seenProposals: string[] = [];
   #ownCommits: string[] = [];
@@ -82,14 +90,15 @@ export class MlsGroup {
     else if (this.#session === undefined || isOldCipherKept) this.#session = this.#createSession(version);
     else this.#session.reinit(version, this.#userId, this.#channelId, this.#keyPair);
     this.#placeholder = undefined;
+    this.#spare = undefined;
     this.#applyExternalSender();
     this.#forgetEpoch();
-    return prepared?.keyPackage ?? this.#session.getSerializedKeyPackage();
+    return prepared === undefined ? this.#createKeyPackage(this.#session) : this.#letOut(prepared.keyPackage);
   }
 
   /** One more key package; those before stay good. Undefined before `begin`. */
   createKeyPackage(): Buffer | undefined {
-    return this.#session?.getSerializedKeyPackage();
+    return this.#session === undefined ? undefined : this.#createKeyPackage(this.#session);
   }
 
   /** Op 25. Inside a group it cannot change: then it is kept for the next. */
@@ -138,17 +147,30 @@ export class MlsGroup {
   /** Op 29. Throws when it cannot be followed. */
   processCommit(commit: Buffer): void {
     this.#openSession.processCommit(commit);
+    this.#isKeyPackageOut = false;
     this.#forgetEpoch();
+  }
+
+  /**
+   * True when the Welcome answers our newest key package although an older one may have brought us into the group
+   * already: the gateway has removed us and added us again.
+   */
+  isAddedAgainBy(welcome: Buffer): boolean {
+    return this.#spare !== undefined && welcome.includes(this.#spare.keyPackageRef);
   }
 
   /** Op 30. Throws when it cannot be used. */
   processWelcome(welcome: Buffer): void {
     // It answers the key package from before the channel id was known. Such a session can send but not follow commits:
     // the next one makes us join anew, unheard.
-    const addressee = this.#placeholder ?? this.#openSession;
+    const spare = this.isAddedAgainBy(welcome) ? this.#spare?.session : undefined;
+    if (spare !== undefined && this.#externalSender !== undefined) spare.setExternalSender(this.#externalSender);
+    const addressee = spare ?? this.#placeholder ?? this.#openSession;
     addressee.processWelcome(welcome);
     this.#session = addressee;
     this.#placeholder = undefined;
+    if (spare !== undefined) this.#spare = undefined;
+    this.#isKeyPackageOut = false;
     this.#forgetEpoch();
   }
 
@@ -174,6 +196,19 @@ export class MlsGroup {
   get #openSession(): MlsSession {
     if (this.#session === undefined) throw new Error("no MLS session yet");
     return this.#session;
+  }
+
+  #createKeyPackage(session: MlsSession): Buffer {
+    if (!this.#isKeyPackageOut) return this.#letOut(session.getSerializedKeyPackage());
+    const spare = this.#createSession(session.protocolVersion);
+    const keyPackage = spare.getSerializedKeyPackage();
+    this.#spare = { session: spare, keyPackageRef: keyPackageRefOf(keyPackage) };
+    return keyPackage;
+  }
+
+  #letOut(keyPackage: Buffer): Buffer {
+    this.#isKeyPackageOut = true;
+    return keyPackage;
   }
 
   /** Once: a key package is good for one group only. */

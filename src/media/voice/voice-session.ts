@@ -413,6 +413,7 @@ export class VoiceSession {
     this.#enter({ kind: "live", gateway, media });
     this.#options.counters.resumes++;
     if (this.#speaking !== undefined) this.#speak(this.#speaking);
+    this.#dave.onResumed();
     this.#parent.onSessionWorking(this);
     this.#parent.onSessionChanged(this);
   }

@@ -9,7 +9,7 @@ import type { VoiceChannel } from "../../../../lab/discord/voice-channel.ts";
 import type { IssuedVoice } from "../../../../lab/discord/voice-session.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { ReferenceVoiceClient } from "../../../support/reference-voice-client.ts";
-import { timeFor } from "../../../support/time-passes.ts";
+import { timeFor, timePasses } from "../../../support/time-passes.ts";
 
 const GUILD = "100000000000000001";
 const BOT = "200000000000000002";
@@ -158,12 +158,31 @@ test("a commit for proposals of a group that has been dissolved since is only la
   expect(discord.violations.map(({ kind }) => kind)).not.toContain("dave-commit");
 });
 
-test("no op 23: the transition is executed all the same", async () => {
+test("a transition without op 23 is executed after two seconds, and reported after eight", async () => {
+  await join();
+  client.mute.add(23);
+  const beganMs = clock.now();
+  await timeFor(clock, channel.addListener("81"));
+  expect(clock.now() - beganMs).toBeGreaterThanOrEqual(2000);
+  expect(clock.now() - beganMs).toBeLessThan(3000);
+  await client.until(() => client.has(22));
+  expect(discord.violations).toEqual([]);
+  await timePasses(clock, () => discord.violations.length > 0);
+  expect(discord.violations.map(({ kind }) => kind)).toEqual(["dave-transition-timeout"]);
+  expect(clock.now() - beganMs).toBeGreaterThanOrEqual(8000);
+});
+
+test("an op 23 that comes after its transition was executed is late, which is no mistake", async () => {
   await join();
   client.mute.add(23);
   await timeFor(clock, channel.addListener("81"));
   await client.until(() => client.has(22));
-  await untilViolation("dave-transition-timeout");
+  const { transition_id: id } = client.last(22) as { transition_id: number };
+  client.send(23, { transition_id: id });
+  await discord.until(() => discord.session(GUILD).countOf(23) > 0, "op 23");
+  const sentMs = clock.now();
+  await timePasses(clock, () => clock.now() - sentMs > 10_000);
+  expect(discord.violations).toEqual([]);
 });
 
 test("op 23 for transition 0 and for one that does not exist", async () => {

@@ -434,6 +434,20 @@ describe("in a group", () => {
     expect(call.hear()).toBe("plain");
   });
 
+  test("a resume repeats op 23 for transitions of the last two and a half seconds that were not executed", () => {
+    const call = inGroup();
+    const prepare = (transitionId: number) => call.bot.handle({ kind: "prepareTransition", transitionId, version: 1 });
+    prepare(7);
+    call.clock.advance(2400);
+    prepare(8);
+    prepare(9);
+    call.execute(9);
+    call.clock.advance(100);
+    call.bot.onResumed();
+    const repeated = call.all<{ transition_id: number }>(23).slice(3);
+    expect(repeated).toEqual([{ transition_id: 8 }]);
+  });
+
   test("op 21 with id 0 is executed at once, without op 23", () => {
     const call = inGroup();
     call.bot.handle({ kind: "prepareTransition", transitionId: 0, version: 0 });
@@ -529,6 +543,41 @@ describe("recovering", () => {
     call.listener.reinit(1, LISTENER, CHANNEL);
     call.join();
     expect(call.hear()).toBe("heard");
+  });
+
+  test.each([
+    ["the gateway asked for another", (call: Call) => call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 })],
+    ["no group came of the first", (call: Call) => call.clock.advance(10_000)],
+  ])("a bot that sent a second key package as %s is removed and added again with it", (_why, sendSecond) => {
+    const call = new Call();
+    call.start();
+    sendSecond(call);
+    expect(call.all(26)).toHaveLength(2);
+    // The gateway has formed the group with the first one.
+    call.append(call.gateway.add(0n, call.listener.getSerializedKeyPackage()));
+    const founding = parseCommitWelcome(call.lastOf(28));
+    call.commit(0, founding?.commit.bytes ?? Buffer.alloc(0));
+    call.listener.processWelcome(founding?.welcome?.bytes ?? Buffer.alloc(0));
+    expect(call.hear()).toBe("heard");
+    const [removal, addition] = [call.gateway.remove(1n, 0), call.gateway.add(1n, call.lastOf(26))];
+    call.append(removal, addition);
+    const { commit, welcome } = call.propose(call.listener, removal, addition);
+    call.listener.processCommit(commit);
+    call.welcome(5, welcome);
+    expect(call.all(23)).toEqual([{ transition_id: 5 }]);
+    // With the keys of the group before, which the listener keeps for a while.
+    expect(call.hear()).toBe("heard");
+    call.execute(5);
+    const grown = call.grow("702");
+    call.enter("702");
+    call.append(grown.add);
+    call.commit(0, grown.commit);
+    call.listener.processCommit(grown.commit);
+    expect(call.hear()).toBe("heard");
+    call.welcome(5, welcome);
+    expect(call.all(23)).toHaveLength(1);
+    expect(call.all(31)).toEqual([]);
+    expect(call.bot.describe()).toMatchObject({ epoch: 3, state: "encrypted" });
   });
 
   test("after close nothing happens any more", () => {

@@ -508,6 +508,28 @@ describe("faults on the way", () => {
     }),
   );
 
+  test(
+    "an op 23 that is lost with the connection is sent again after the resume",
+    told(async () => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      await channel.downgrade();
+      await call.music.more();
+      call.discord.faults.add("transitionReady", { kind: "terminate" });
+      const beganMs = clock.now();
+      await channel.upgrade();
+      await until(() => channel.listener.heardSound.at(-1)?.daveDecrypted === true);
+      // The gateway would execute it after two seconds all the same.
+      expect(clock.now() - beganMs).toBeLessThan(1000);
+      expect(call.connection.counters.resumes).toBe(1);
+      await call.music.more();
+      await expectAllHeard(call, channel.listener);
+      expect(call.music.gaps).toBe(0);
+      await stop(call);
+      call.discord.assertClean();
+    }),
+  );
+
   test.each([65_528, 65_532, 65_535])(
     "sequence numbers wrap, also across a resume (from %i)",
     told(async (firstSeq) => {
