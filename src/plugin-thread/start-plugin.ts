@@ -156,8 +156,10 @@ class LivingPlugin {
     const late = pause(clock, SETUP_TIMEOUT_MS).then(() => {
       throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
     });
-    // The types of its options are those that were just checked.
-    await Promise.race([late, Promise.resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]))]);
+    // In a promise, as it may throw at once: nothing would wait for the other then. The types of its options are those
+    // that were just checked.
+    const setUp = new Promise((resolve) => resolve(this.#plugin.setup(host as Parameters<Plugin["setup"]>[0])));
+    await Promise.race([late, setUp]);
     host.endSetUp();
     this.#onCommand = this.#server(host);
     const sources = [...host.sources.values()].map((source) => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { SiteServer } from "../../../lab/sites/site-server.ts";
 import type { PluginCommand, PluginEvent } from "../../../src/bridge/plugin-messages.ts";
 import type { PlainTree, PlainTreeMap } from "../../../src/lib/plain-tree.ts";
@@ -89,6 +89,24 @@ describe("setting a plugin up", () => {
     ],
   ])("fails with %s, and says so", async (_what, plugin, problem) => {
     await expect(start(plugin)).rejects.toThrow(problem);
+  });
+
+  test("a plugin whose setup throws at once has failed for good: nothing is thrown when its time is up", async () => {
+    const clock = new FakeClock();
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const plugin = {
+      ...GOOD,
+      setup: () => {
+        throw new Error("no key");
+      },
+    };
+    await expect(start(plugin, { clock })).rejects.toThrow("no key");
+    clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve)); // the system tells after all promises have run
+    expect(unhandled).toEqual([]);
   });
 
   test("fails for options that it does not have, or that are wrong, all named and none shown", async () => {
