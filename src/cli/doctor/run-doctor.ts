@@ -35,7 +35,11 @@ export interface DoctorContext {
 export async function runDoctor(args: readonly string[], context: DoctorContext): Promise<number> {
   context.write(`Tonearm ${VERSION}\n`);
   const { results, config } = checkConfig(args, context);
-  const checks = [runtimeCheck, ...(config === undefined ? [] : configuredChecks(config, context)), ...machineChecks(context)];
+  const checks = [
+    runtimeCheck,
+    ...(config === undefined ? [] : configuredChecks(config, context)),
+    ...machineChecks(context),
+  ];
   for (const result of results) context.write(`${checkLine("configuration", result)}\n`);
   let failures = results.filter(({ status }) => status === "fail").length;
   for (const check of checks) {
