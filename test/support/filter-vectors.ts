@@ -116,11 +116,17 @@ export function impulseResponse(filters: Parsed, side: "left" | "right"): Stereo
 /** Magnitude and phase at one frequency. */
 export function responseAt(response: Float32Array, frequencyHz: number): { magnitude: number; degrees: number } {
   const step = (-2 * Math.PI * frequencyHz) / 48_000;
-  const [stepCos, stepSin] = [Math.cos(step), Math.sin(step)];
-  let [re, im] = [0, 0];
+  const stepCos = Math.cos(step);
+  const stepSin = Math.sin(step);
+  let re = 0;
+  let im = 0;
   // Turned on by one step a sample: a second of them is off by 1e-11 at most, at a fraction of the time.
-  let [cos, sin] = [1, 0];
-  for (const value of response) {
+  let cos = 1;
+  let sin = 0;
+  let end = response.length;
+  while (end > 0 && response[end - 1] === 0) end--;
+  for (let sample = 0; sample < end; sample++) {
+    const value = response[sample]!;
     re += value * cos;
     im += value * sin;
     const next = cos * stepCos - sin * stepSin;
