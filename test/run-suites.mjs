@@ -54,6 +54,14 @@ const reports = mkdtempSync(join(tmpdir(), "tonearm-suites-"));
 process.on("exit", () => rmSync(reports, { recursive: true, force: true }));
 const failures = [];
 const rows = [];
+/** The process group that runs now: a group of its own, so Ctrl-C does not reach it. */
+let groupId;
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    endGroup(groupId);
+    process.exit(1);
+  });
+}
 for (const name of chosen.length > 0 ? chosen : Object.keys(SUITES)) {
   for (const run of known[name]) rows.push(await runOne(name, run, join(reports, `${rows.length}.json`)));
 }
@@ -84,6 +92,7 @@ function execute(title, [program, ...args], { errors, minutesMax }) {
     detached: true,
     env: { ...process.env, UNHANDLED_ERRORS: errors },
   });
+  groupId = child.pid;
   return new Promise((resolve) => {
     let isOver = false;
     const timer = setTimeout(() => {
@@ -91,7 +100,11 @@ function execute(title, [program, ...args], { errors, minutesMax }) {
       process.stdout.write(`\n==> ${title} did not end within ${minutesMax} minutes and is ended\n`);
       endGroup(child.pid);
     }, minutesMax * 60_000);
-    child.on("error", (error) => fail(title, error.message));
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      fail(title, error.message);
+      resolve(1);
+    });
     child.on("close", (status) => {
       clearTimeout(timer);
       endGroup(child.pid);
