@@ -85,9 +85,9 @@ test("secrets that stand beside the configuration are hidden, too", async () => 
 });
 
 test("a line whose end was not kept does not end in half of a secret", async () => {
-  const log = new LogRing();
   const secret = "quietphrasequietphrase";
   for (let length = 8192 - 30; length <= 8192; length++) {
+    const log = new LogRing();
     const before = `${"y".repeat(99)}\n`.repeat(82).slice(0, length);
     log.keep({ epochMs: 1, level: "error", written: `${before}${secret}\n` });
     const config = { settings: [], hidden: new Secret([secret]) };
