@@ -74,7 +74,7 @@ export class WorkMark {
     this.#begin(this.#resumed);
   }
 
-  /** The work that was resumed for this owner waits or is over; without an owner, whoever it was for. */
+  /** The work that was resumed for this owner waits or is over. Without an owner: the work of any owner. */
   pause(owner?: number): void {
     if (owner !== undefined && Math.floor(this.#resumed / ACTIVITIES.length) !== owner) return;
     this.#resumed = IDLE;
