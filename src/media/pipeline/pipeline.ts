@@ -1,7 +1,7 @@
 // The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
 // otherwise transcoded. Switches between the two mid-track, follows seeks, knows track time and the end. `produce` runs
 // inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. With
-// pictures: docs/internals/sound.md. Audio thread.
+// pictures: docs/internals/effects.md. Audio thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
