@@ -1,5 +1,10 @@
-# The image: `docker build --tag tonearm .` in a checkout, or `podman build --format docker --tag tonearm .`. Why it is
-# as it is: docs/decisions/container.md; how to use it: docs/how-to/container.md.
+# The image: `docker build --tag tonearm .` in a checkout, or `podman build --format docker --tag tonearm .`. How to use
+# it: docs/how-to/container.md.
+#
+# Debian, not Alpine: Node.js has no official musl builds, and musl's allocator serializes threads. Not distroless:
+# Node.js 26 needs libatomic, and operators install yt-dlp with apt-get. User 10001, by number so that Kubernetes sees
+# that it is not root, and not 1000, which is a human on most hosts. A password is required, because a generated one
+# would go to the log and change at each start. No init: Node.js handles signals as process 1, and engines offer one.
 #
 # Nothing of the image's own platform runs while it is built, so both platforms are built on either, without emulation:
 # `docker buildx build --platform linux/amd64,linux/arm64 .`

@@ -1,6 +1,7 @@
 // `tonearm health`: asks the node that was started with the same configuration whether it serves, for a container
 // engine or whoever else watches it. Says in one line what it found. Main thread of a process of its own, which starts
-// every half minute: it loads the configuration, and no more.
+// every half minute: it loads the configuration, and no more. It asks `GET /version`, which needs no password, and
+// checks only that the main thread answers: a node that is busy or has lost a worker recovers without a restart.
 
 import type { IncomingMessage } from "node:http";
 import { loadConfig } from "../config/load-config.ts";

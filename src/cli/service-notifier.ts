@@ -1,6 +1,7 @@
-// Tells systemd that the node serves, lives, and ends. Node.js has no datagrams to Unix sockets, so `systemd-notify`
-// sends them, line by line from a shell that is started once (docs/decisions/install.md). Loaded only where a service
-// manager listens. Main thread: one that hangs tells nothing, and that is what the watchdog is for.
+// Reports start, watchdog heartbeats and shutdown to systemd. Node.js has no datagrams to Unix sockets, and packages
+// that add them need a compiler, so `systemd-notify` sends them. It runs from one shell that is started once, because
+// forking a large process every 15 s blocks its thread; hence `NotifyAccess=all`. Messages that systemd does not take
+// are dropped, never queued. Loaded only with `NOTIFY_SOCKET`. Main thread, whose hang stops the watchdog.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";

@@ -1,6 +1,6 @@
-// The undici dispatchers of a thread, one per address to send from: connections are kept and used again only by
-// requests from the same address. Large blocks give nearly every request an address of its own, so few are kept. Any
-// thread.
+// The undici dispatchers of a thread, one per address to send from, because undici binds an agent and not a request.
+// Connections are reused only by requests from the same address. Large blocks give nearly every request another
+// address, so only the last few dispatchers stay. Any thread.
 
 import type { Dispatcher } from "undici";
 import { createGuardedDispatcher, type GuardedDispatcherOptions } from "./guarded-dispatcher.ts";

@@ -1,5 +1,9 @@
 // Keeps every outbound connection away from private places: addresses are judged after they were resolved and exactly
 // the judged address is dialled, so neither redirects nor changing DNS answers get around it. Used on both threads.
+//
+// Global unicast is allowed and everything else refused, because a list of forbidden blocks would go out of date.
+// Behind a proxy names are resolved twice, because proxies take the `Host` of plain requests from a judged address.
+// Errors do not name the address, or clients could read the internal DNS.
 
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import ipaddr from "ipaddr.js";

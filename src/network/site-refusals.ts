@@ -1,5 +1,6 @@
-// Tells a site that bans addresses from one that refuses everyone: a rude site must not use up the blocks for all
-// others. The machine itself is a site here too, as one whose network is down refuses every address. Any thread.
+// Distinguishes a site that bans addresses from one that refuses everybody (a full station, an API without its key),
+// which would use up a /24 within an hour. The machine itself is a site here too, as one whose network is down refuses
+// every address. 403 and 5xx mark nothing: they are mostly about the link or the site. Any thread.
 
 import type { Clock } from "../lib/clock.ts";
 

@@ -1,5 +1,6 @@
-// The address that one piece of work leaves from: a load or a resolve of a plugin, all of whose requests a site shall
-// see come from one place. Used by outgoing-routes.ts. Any thread.
+// The address that one load or resolve of a plugin leaves from: sites bind links to the address that asked for them,
+// so all of its requests and the playing share one. The address is preferred, not reserved: each request still asks the
+// planner, so a ban that another thread has met counts at once. Used by outgoing-routes.ts. Any thread.
 
 import type { NodeError } from "../errors.ts";
 

@@ -1,4 +1,8 @@
 // The file of client keys: read when the node starts, and again whenever it changes. Main thread.
+//
+// It holds plain SHA-256 hashes: a key has 256 random bits, so a slow hash would only cost every request. It is polled,
+// because network shares and orchestrators that swap links send no change events. An invalid or missing file changes
+// nothing, as editors cause both for a moment; an empty one removes all keys.
 
 import { readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";

@@ -1,5 +1,6 @@
 // Decides for each request of a thread which address it is sent from, and remembers the addresses that sites refuse.
-// One per node, and none where no blocks are configured. Main thread; docs/reference/route-planner.md.
+// One per node, and none where no blocks are configured. A request whose answer does not come fails; it is never sent
+// from the machine's own address, which the operator wants to hide. Main thread; docs/reference/route-planner.md.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { RouteEvent } from "../../bridge/events.ts";

@@ -4,7 +4,7 @@
 // A wrong text is told so, until its address has sent too many. From then on an address from which nothing right has
 // come may try once a second, whatever it shows. One that has shown something right lately is heard at once, with all
 // that is right: behind a reverse proxy everybody has one address, and one bot with an old password must not keep the
-// others out.
+// others out. `X-Forwarded-For` is not used, because operators would have to list their proxies.
 
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,5 +1,6 @@
-// HTTPS and WSS: takes connections, makes them TLS, and hands them to the HTTP server as if they had come to it. Main
-// thread; in front of all that control/server does, and unknown to it.
+// HTTPS and WSS: takes connections, makes them TLS, and hands them to the HTTP server as if they had come to it, so
+// bounds and upgrades are the same code for both. Handshakes have separate bounds. HTTP/1.1 only: no client speaks
+// HTTP/2, and the WebSocket could not use it. Main thread; in front of all that control/server does.
 
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,5 +1,6 @@
 // The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
-// Upstream's bands and sum, in 64-bit floats. The loops are in equalizer-kernel.ts. Audio thread; no allocation.
+// Upstream's bands and sum, in 64-bit floats: in 32 bits the lowest band has noise at -66 dB. The loops are in
+// equalizer-kernel.ts. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../format/audio-format.ts";

@@ -1,7 +1,7 @@
 // Tonearm's filter of that name: a room. Eight delay lines feed each other through a Hadamard matrix, which keeps
 // energy, so that how long the room rings is decided by one gain per line; all-pass filters in front make the first
-// echoes dense. The loop is in reverb-kernel.ts. Audio thread; no allocation once made, but for small objects in the 5
-// ms after a change.
+// echoes dense. As dense as Freeverb's 16 combs with less memory to read. The loop is in reverb-kernel.ts. Audio
+// thread; no allocation once made, but for small objects in the 5 ms after a change.
 
 import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";

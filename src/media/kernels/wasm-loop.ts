@@ -1,6 +1,6 @@
 // The built WebAssembly loops of the resampler, the filters and loudness: read when the module that uses one is
 // imported (0.4 to 2 kB each, before anything plays), compiled once per thread when first needed, each in a memory of
-// its own. Their source is in assembly/, docs/decisions/kernels.md says how they come to be. Audio thread.
+// its own. Their source is in assembly/, docs/decisions/build.md says how they are built. Audio thread.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

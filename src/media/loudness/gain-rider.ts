@@ -1,6 +1,7 @@
-// Decides by how much a track is made louder or quieter, and moves there without being noticed. With a tag the gain is
-// right from the first sample on; otherwise it starts from a guess and follows the measurement
-// (docs/decisions/filters.md). Audio thread; no allocation.
+// Decides by how much a track is made louder or quieter, and moves there unnoticed. With a tag the gain is right from
+// the first sample on; otherwise it starts from the loudness of most masters and follows the integrated, gated
+// measurement, so that silence and fade-outs do not move it. It increases slowly, as a quiet beginning may turn loud,
+// and decreases faster. Audio thread; no allocation.
 
 import type { LoudnessMeter } from "./loudness-meter.ts";
 

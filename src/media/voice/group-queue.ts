@@ -1,6 +1,7 @@
 // Whose turn it is to do MLS work: a piece of it cannot be interrupted and takes milliseconds, so all voice sessions of
 // a thread stand in one queue. One piece a turn of the event loop, and none while frames are short; then one now and
-// then all the same. Sound goes on with the keys it has meanwhile. One for each audio thread.
+// then all the same. Sound goes on with the keys it has meanwhile. docs/internals/tick.md has the order. One for each
+// audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 
