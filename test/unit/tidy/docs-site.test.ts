@@ -60,7 +60,7 @@ test("links lead to pages of the site; other files are named, or linked to where
   const path = "docs/reference/websocket.md";
   expect(forTheSite(page, { path, sourcesUrl: "" })).toBe(
     [
-      "[rest](/reference/rest#bounds) [all](/reference/config-example) [why](/decisions/access) [home](/)",
+      "[rest](/reference/rest#bounds) [all](/reference/config-example) [why](/decisions/build) [home](/)",
       "`src/media/tick/tick-loop.ts` the lab (`lab/quality`) [web](https://example.org/a.md)",
       "![chart](chart.svg) [here](#bounds) `[code](rest.md)`",
     ].join("\n"),
