@@ -199,7 +199,7 @@ class LivingPlugin {
     const { leave, currentAddress } = this.#routes ?? {};
     const dispatchers = new DispatcherPool({ guard, ...http });
     const host: LivingHost<unknown> = new LivingHost({
-      ...{ options, clock, userAgent: http.userAgent },
+      ...{ plugin: this.#plugin.name, options, clock, userAgent: http.userAgent },
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log,
       hide: this.hide,
@@ -307,7 +307,7 @@ class LivingPlugin {
     this.#isReportDue = true;
     this.#ground.clock.after(REPORT_INTERVAL_MS, () => {
       this.#isReportDue = false;
-      this.#ground.port.postMessage({ type: "report", ways: host.wayReports, counts: host.counts });
+      this.#ground.port.postMessage({ type: "report", backends: host.backendReports, counts: host.counts });
     });
   }
 }

@@ -126,9 +126,9 @@ export class PluginBench {
     return value;
   }
 
-  /** How its ways are doing, as last reported. */
-  get ways(): NonNullable<typeof this.report>["ways"] {
-    return this.#lastReport?.ways ?? [];
+  /** Its backends, as last reported. */
+  get backends(): NonNullable<typeof this.report>["backends"] {
+    return this.#lastReport?.backends ?? [];
   }
 
   get report(): Extract<PluginEvent, { readonly type: "report" }> | undefined {

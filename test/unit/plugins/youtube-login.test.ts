@@ -48,10 +48,10 @@ function loginWith(oauth: Partial<Host["options"]["oauth"]> = {}, signal = new A
     },
     cache: (name: string, options: CacheOptions) => {
       const cache = kept.get(name) ?? new MemoryCache<unknown>(options, cacheClock);
-      if (options.isKept) kept.set(name, cache);
+      if (options.persist) kept.set(name, cache);
       return cache;
     },
-    way: () => ({ take: (work: () => Promise<unknown>) => work() }),
+    backend: () => ({ run: (work: () => Promise<unknown>) => work() }),
     http: {
       request: (url: string, { body }: HttpRequest) => {
         posted.push({ url, body });

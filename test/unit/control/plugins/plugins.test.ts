@@ -378,20 +378,20 @@ describe("what there is", () => {
     expect(plugins.sourcesJson()).toMatchObject([{ loads: { succeeded: 1 }, state: "running" }]);
   });
 
-  test("tells how ways do, in JSON's own words", async () => {
+  test("backends are reported with null where JSON has no undefined", async () => {
     create({ name: "songs" });
     void load("songs:1");
     await settle();
-    const way = {
+    const backend = {
       name: "api",
       state: "open",
       succeeded: 1,
       failed: 0,
       lastError: undefined,
-      closedUntilMs: undefined,
+      openUntilMs: undefined,
     } as const;
-    threadOf("songs").say({ type: "report", ways: [way], counts: { pages: 2 } });
-    expect(plugins.sourcesJson()).toMatchObject([{ ways: [{ name: "api", lastError: null, closedUntilMs: null }] }]);
+    threadOf("songs").say({ type: "report", backends: [backend], counts: { pages: 2 } });
+    expect(plugins.sourcesJson()).toMatchObject([{ backends: [{ name: "api", lastError: null, openUntilMs: null }] }]);
     expect(plugins.pluginsJson()).toMatchObject([{ counts: { pages: 2 } }]);
   });
 });

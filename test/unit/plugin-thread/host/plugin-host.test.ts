@@ -34,6 +34,7 @@ beforeEach(() => {
   reportCount = 0;
   [loads, requests] = [[], []];
   host = new LivingHost({
+    plugin: "songs",
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
     http: {
       ...{ request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
@@ -118,7 +119,7 @@ describe("what is asked of the host", () => {
     const options = { ttlMs: 1000, entriesMax: 10 };
     host.cache("others", options).set("k", "v");
     expect(kept).toEqual([]);
-    const ids = host.cache<string>("ids", { ...options, isKept: true });
+    const ids = host.cache<string>("ids", { ...options, persist: true });
     expect(ids.get("a")).toBe("left");
     ids.set("k", "v");
     expect(kept).toMatchObject([{ type: "keep", value: { cache: "ids", key: "k", json: '"v"' } }]);
@@ -134,9 +135,9 @@ describe("what is asked of the host", () => {
     expect(host.cache<string>("a", options).get("k")).toBe("v");
   });
 
-  test("ways report through it", async () => {
-    await host.way("api").take(async () => 1);
-    expect(host.wayReports).toMatchObject([{ name: "api", succeeded: 1 }]);
+  test("backends report through it", async () => {
+    await host.backend("api").run(async () => 1);
+    expect(host.backendReports).toMatchObject([{ name: "api", succeeded: 1 }]);
     expect(reportCount).toBe(1);
   });
 
