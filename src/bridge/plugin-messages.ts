@@ -101,8 +101,8 @@ export interface BackendReport {
   readonly openUntilMs: number | undefined;
 }
 
-/** A value of a cache that outlasts its thread. May be a secret: never log it. */
-export interface KeptValue {
+/** A value of a cache that survives the plugin thread. May be a secret: never log it. */
+export interface PersistedValue {
   readonly cache: string;
   readonly key: string;
   readonly json: string;
@@ -117,7 +117,7 @@ export type GivenOptions =
       readonly options: PlainTree | undefined;
       /** What was changed of them since the node started, unchecked. */
       readonly changes: PlainTreeMap;
-      readonly kept: readonly KeptValue[];
+      readonly persisted: readonly PersistedValue[];
       readonly problem?: undefined;
     }
   /** Why a plugin of that name cannot be. */
@@ -175,7 +175,7 @@ export type PluginEvent =
     }
   /** A program runs, or has exited: those that still run when the thread is gone are ended for it. */
   | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
-  | { readonly type: "keep"; readonly value: KeptValue }
+  | { readonly type: "persist"; readonly value: PersistedValue }
   | { readonly type: "forget"; readonly cache: string; readonly key: string }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: "disposed" };

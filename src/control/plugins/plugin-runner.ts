@@ -39,7 +39,7 @@ export interface PluginRunnerOptions {
   readonly routes?: PluginThreadOptions["routes"];
   /** What it is given when it has said its name. */
   readonly onNamed: PluginThreadListener["onNamed"];
-  readonly onKept: PluginThreadListener["onKept"];
+  readonly onPersisted: PluginThreadListener["onPersisted"];
   /** Each time it is set up. */
   readonly onManifest: (manifest: PluginManifest) => void;
   /** Also of a thread that was replaced and finishes its work. */
@@ -208,7 +208,7 @@ export class PluginRunner {
   }
 
   #startThread(onNamed = this.#options.onNamed): Starting {
-    const { onManifest, onKept, onLoadWanted, onLoadUnwanted } = this.#options;
+    const { onManifest, onPersisted, onLoadWanted, onLoadUnwanted } = this.#options;
     let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
     const whenReady = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -242,7 +242,7 @@ export class PluginRunner {
         this.backends = backends;
         this.counts = counts;
       },
-      onKept,
+      onPersisted,
       onLoadWanted,
       onLoadUnwanted,
     });

@@ -22,8 +22,8 @@ import type {
   SourceAnswer,
 } from "../../plugin-api/plugin.ts";
 import { Backends } from "./backends.ts";
-import type { KeptCaches } from "./kept-caches.ts";
 import { MemoryCache } from "./memory-cache.ts";
+import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
 import { checkSource } from "./source-rules.ts";
 
@@ -48,7 +48,7 @@ export interface HostParts<Options> {
   readonly clock: Clock;
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
-  readonly kept: KeptCaches;
+  readonly persisted: PersistedCaches;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
   /** A program runs, or has exited. */
@@ -150,8 +150,8 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly cache = <Value>(name: string, options: CacheOptions): Cache<Value> => {
     const known = this.#caches.get(name);
     if (known === undefined && this.#caches.size >= CACHES_MAX) throw new Error(`more than ${CACHES_MAX} caches`);
-    const { clock, kept } = this.#parts;
-    const cache = known ?? new MemoryCache(options, clock, options.persist ? kept.keeperOf(name) : undefined);
+    const { clock, persisted } = this.#parts;
+    const cache = known ?? new MemoryCache(options, clock, options.persist ? persisted.persistenceOf(name) : undefined);
     this.#caches.set(name, cache);
     // What a plugin keeps under a name is the plugin's to know.
     return cache as Cache<unknown> as Cache<Value>;

@@ -263,7 +263,7 @@ async function manualWith(plugin: unknown) {
   await settle();
   const tell = (command: PluginCommand) => listener(command);
   const give = (given: { readonly options?: PlainTree; readonly changes?: PlainTreeMap } = {}) =>
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [], ...given } });
+    tell({ type: "options", given: { options: undefined, changes: {}, persisted: [], ...given } });
   return { events, setUp, tell, give };
 }
 
