@@ -2,23 +2,22 @@
 
 import { ALL_KEYS } from "../../src/config/keys/all-keys.ts";
 import type { Key } from "../../src/config/keys/key.ts";
-import { factOf, variableTextOf, wrap } from "./key-texts.ts";
+import { variableTextOf, wrap } from "./key-texts.ts";
 
 const COLUMNS = 120;
 
 const HEADER = `# Configuration
 
-Made from the keys in src/config/keys, as [config.example.yml](../../config.example.yml) is; a test keeps them equal.
-How values are read, and what differs from Lavalink, is in [docs/decisions/config.md](../decisions/config.md).
-
-Every key can stand in the file (\`tonearm.yml\` or \`application.yml\`), be an environment variable, or an argument:
-\`--server.port=2333\`. The command line goes before the environment, the environment before the file. Behind each key
-is what it may be, its default, and its environment variable.
+Every key can be set in the file (\`tonearm.yml\` or \`application.yml\`), by environment variable, or on the command
+line (\`--server.port=2333\`), which takes precedence over the environment, and that over the file.
+[How values are read](../decisions/config.md#where-values-come-from) has the details,
+[config.example.yml](../../config.example.yml) the keys as YAML, [compatibility](compatibility.md#configuration) the
+differences from Lavalink. Behind each key are its values, its default and its environment variable.
 `;
 
 const WITHOUT_EFFECT = `## Without effect
 
-Known from Lavalink and checked, but they change nothing.
+Lavalink keys that are checked but change nothing.
 `;
 
 export function renderConfigReference(): string {
@@ -28,7 +27,8 @@ export function renderConfigReference(): string {
     const keys = useful.filter((key) => groupOf(key) === group);
     return `## \`${group}\`\n\n${keys.map(renderKey).join("")}`;
   });
-  const useless = ALL_KEYS.filter((key) => !isUseful(key)).map(renderUseless);
+  const reasons = new Set(ALL_KEYS.map(({ docs }) => docs.noEffect).filter((reason) => reason !== undefined));
+  const useless = [...reasons].map(renderUseless);
   return `${[HEADER, ...groups, WITHOUT_EFFECT].join("\n")}\n${useless.join("")}`;
 }
 
@@ -43,6 +43,17 @@ function renderKey(key: Key<unknown>): string {
   return `- ${lines.join("\n  ")}\n`;
 }
 
-function renderUseless({ path, docs }: Key<unknown>): string {
-  return `- ${wrap(`\`${path}\`: ${docs.noEffect}.`, COLUMNS - 2).join("\n  ")}\n`;
+/** The default, behind the values where it does not show them: `Range 1 to 3600 (seconds); default: 5.` */
+function factOf({ docs, defaultText, expected }: Key<unknown>): string {
+  const defaultValue = docs.defaultNote ?? (defaultText === "" ? "empty" : String(defaultText));
+  if (expected === "a text" || expected === "true or false") return `Default: ${defaultValue}.`;
+  const values = expected.replace(/^a whole number from (\S+) to /, "range $1 to ").replace(/^a list of: /, "list of: ");
+  const unit = docs.unit === undefined ? "" : ` (${docs.unit})`;
+  return `${values.slice(0, 1).toUpperCase()}${values.slice(1)}${unit}; default: ${defaultValue}.`;
+}
+
+function renderUseless(reason: string): string {
+  const keys = ALL_KEYS.filter(({ docs }) => docs.noEffect === reason);
+  const names = keys.map(({ path }) => `\`${path}\``).join(", ");
+  return `- ${wrap(`${names}: ${reason}.`, COLUMNS - 2).join("\n  ")}\n`;
 }
