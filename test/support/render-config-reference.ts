@@ -12,7 +12,7 @@ Every key can be set in the file (\`tonearm.yml\` or \`application.yml\`), by en
 line (\`--server.port=2333\`), which takes precedence over the environment, and that over the file.
 [How values are read](../decisions/config.md#where-values-come-from) has the details,
 [config.example.yml](../../config.example.yml) the keys as YAML, [compatibility](compatibility.md#configuration) the
-differences from Lavalink. Behind each key are its values, its default and its environment variable.
+differences from Lavalink. Each key has its values, its default (if not empty) and its environment variable.
 `;
 
 const WITHOUT_EFFECT = `## Without effect
@@ -39,17 +39,25 @@ function groupOf({ path }: Key<unknown>): string {
 
 function renderKey(key: Key<unknown>): string {
   const name = key.path.slice(groupOf(key).length + 1) || key.path;
-  const lines = wrap(`\`${name}\`: ${key.docs.meaning} ${factOf(key)} \`${variableTextOf(key)}\``, COLUMNS - 2);
+  const lines = wrap(`\`${name}\`: ${key.docs.meaning}${factOf(key)} \`${variableTextOf(key)}\``, COLUMNS - 2);
   return `- ${lines.join("\n  ")}\n`;
 }
 
-/** The default, behind the values where it does not show them: `Range 1 to 3600 (seconds); default: 5.` */
+/** Values, unless the default shows them, and the default, unless it is empty: `Range 1 to 3600 (seconds); default: 5.` */
 function factOf({ docs, defaultText, expected }: Key<unknown>): string {
-  const defaultValue = docs.defaultNote ?? (defaultText === "" ? "empty" : String(defaultText));
-  if (expected === "a text" || expected === "true or false") return `Default: ${defaultValue}.`;
-  const values = expected.replace(/^a whole number from (\S+) to /, "range $1 to ").replace(/^a list of: /, "list of: ");
+  const values = expected
+    .replace(/^(?:a text|true or false)$/, "")
+    .replace(/^a whole number from (\S+) to /, "range $1 to ")
+    .replace(/^a list of: /, "list of: ");
   const unit = docs.unit === undefined ? "" : ` (${docs.unit})`;
-  return `${values.slice(0, 1).toUpperCase()}${values.slice(1)}${unit}; default: ${defaultValue}.`;
+  const defaultValue = docs.defaultNote ?? String(defaultText);
+  const hasDefault = !["", "[]"].includes(defaultValue) && docs.defaultNote !== "none";
+  const facts = [...(values === "" ? [] : [values + unit]), ...(hasDefault ? [`default: ${defaultValue}`] : [])];
+  return facts.length === 0 ? "" : ` ${sentenceOf(facts.join("; "))}`;
+}
+
+function sentenceOf(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
 function renderUseless(reason: string): string {
