@@ -8,11 +8,10 @@ const COLUMNS = 120;
 
 const HEADER = `# Configuration
 
-Every key can be set in the file (\`tonearm.yml\` or \`application.yml\`), by environment variable, or on the command
-line (\`--server.port=2333\`), which takes precedence over the environment, and that over the file.
-[How values are read](../decisions/config.md#where-values-come-from) has the details,
-[config.example.yml](../../config.example.yml) the keys as YAML, [compatibility](compatibility.md#configuration) the
-differences from Lavalink. Each key has its values, its default (if not empty) and its environment variable.
+Keys are set, in order of precedence, on the command line (\`--server.port=2333\`), by environment variable, or in
+\`tonearm.yml\` or \`application.yml\` ([details](../decisions/config.md#where-values-come-from)). Empty defaults are not
+shown. See also [config.example.yml](../../config.example.yml) and the
+[differences from Lavalink](compatibility.md#configuration).
 `;
 
 const WITHOUT_EFFECT = `## Without effect
