@@ -1,4 +1,4 @@
-// One phase of `npm run bench:sources`: everything is asked what the node should answer as ever, in a troubled phase
+// One phase of `npm run bench -- sources`: everything is asked what the node should answer as ever, in a troubled phase
 // what goes wrong as well, and what came of it is taken down.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
